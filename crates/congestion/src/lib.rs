@@ -1,0 +1,19 @@
+//! Congestion controllers. One algorithm is one file; `registry` gives each its name.
+//!
+//! A [`Controller`] is a state machine without I/O: TCP tells it what happened (an ACK, a loss, a
+//! timeout), with the time as an argument, and reads its congestion window. What a controller does
+//! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
+
+mod adalr;
+mod controller;
+mod parameters;
+mod registry;
+mod reno;
+mod window;
+
+pub use controller::{
+    Ack, Controller, Loss, PartialAck, Recovery, RecoveryStyle, SendState, Sizing,
+};
+pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
+pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};
+pub use window::{Settings, Window};

@@ -1,0 +1,159 @@
+//! A controller's parameters: names, defaults, allowed values, and what was set.
+
+/// What a parameter may be set to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Allowed {
+    /// A number from the first to the second value, both included.
+    Range(f64, f64),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number in the parameter's unit.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+/// One parameter of a controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// The default as it would be written in a scenario.
+    pub default: &'static str,
+    /// What it may be.
+    pub allowed: Allowed,
+    /// What it means, with its unit and source.
+    pub meaning: &'static str,
+}
+
+/// A parameter that cannot be set like this.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// The controller has no such parameter.
+    #[error("controller {controller:?} has no parameter {name:?}")]
+    Unknown {
+        /// The controller.
+        controller: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
+    /// The value is of the wrong kind or out of range.
+    #[error("parameter {name:?} must be {expected}")]
+    NotAllowed {
+        /// The parameter.
+        name: &'static str,
+        /// What it may be.
+        expected: String,
+    },
+}
+
+/// All parameters of a controller with their values, in the order of its table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    table: &'static [Parameter],
+    values: Vec<Value>,
+}
+
+impl Values {
+    /// The defaults of `table`.
+    pub fn defaults(table: &'static [Parameter]) -> Self {
+        let values = table.iter().map(|parameter| parameter.default_value()).collect();
+        Self { table, values }
+    }
+
+    /// Sets one parameter of `controller`.
+    ///
+    /// # Errors
+    /// When there is no such parameter or the value is not allowed.
+    pub fn set(
+        &mut self,
+        controller: &'static str,
+        name: &str,
+        value: Value,
+    ) -> Result<(), ParameterError> {
+        let Some(i) = self.table.iter().position(|parameter| parameter.name == name) else {
+            let known = self.table.iter().map(|parameter| parameter.name).collect();
+            return Err(ParameterError::Unknown { controller, name: name.to_owned(), known });
+        };
+        if !self.table[i].admits(&value) {
+            let expected = self.table[i].allowed.to_string();
+            return Err(ParameterError::NotAllowed { name: self.table[i].name, expected });
+        }
+        self.values[i] = value;
+        Ok(())
+    }
+
+    /// Name and value of each parameter.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, &Value)> {
+        self.table.iter().zip(&self.values)
+    }
+
+    /// The number set for `name`.
+    ///
+    /// # Panics
+    /// When the controller's own table has no number of that name, which its tests find.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(number) => *number,
+            Value::Word(_) => panic!("{name} is a word"),
+        }
+    }
+
+    /// The word set for `name`.
+    ///
+    /// # Panics
+    /// When the controller's own table has no word of that name, which its tests find.
+    pub fn word(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Word(word) => word,
+            Value::Number(_) => panic!("{name} is a number"),
+        }
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        let found = self.iter().find(|(parameter, _)| parameter.name == name);
+        found.map_or_else(|| panic!("no parameter {name}"), |(_, value)| value)
+    }
+}
+
+impl Parameter {
+    fn default_value(&self) -> Value {
+        match (self.allowed, self.default.parse()) {
+            (Allowed::Range(..), Ok(number)) => Value::Number(number),
+            _ => Value::Word(self.default.to_owned()),
+        }
+    }
+
+    fn admits(&self, value: &Value) -> bool {
+        match (self.allowed, value) {
+            (Allowed::Range(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Allowed::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Allowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Range(low, high) => write!(f, "a number from {low} to {high}"),
+            Self::OneOf(words) => write!(f, "one of {}", words.join(", ")),
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Controllers by name. Adding one is its own file and one line in `registry!`.
+
+use units::{Span, Time};
+
+use crate::adalr::Adalr;
+use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
+use crate::parameters::{Parameter, ParameterError, Value, Values};
+use crate::reno::Reno;
+use crate::window::{Settings, Window};
+
+/// How far a controller can be trusted to be the one of its paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its rules were read in the published source.
+    Published,
+    /// Some of its rules were not found and had to be reconstructed.
+    Reconstructed,
+}
+
+impl Status {
+    /// The word that users see.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Reconstructed => "reconstructed",
+        }
+    }
+}
+
+/// What there is to know about a controller before it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// How far it is the published one.
+    pub status: Status,
+    /// The loss recovery that it was written for, used when a scenario names none.
+    pub recovery: Recovery,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    build: fn(&Settings, &Values) -> AnyController,
+}
+
+/// A type with one or more entries in the registry.
+pub(crate) trait Listed: Controller + Sized {
+    /// Name, summary, source, status, recovery and parameters of each entry.
+    const LISTED: &'static [Listing];
+    /// Builds it with the parameter values of a scenario.
+    fn build(settings: &Settings, values: &Values) -> Self;
+}
+
+/// An [`Entry`] as a controller's file writes it.
+pub(crate) struct Listing {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub source: &'static str,
+    pub status: Status,
+    pub recovery: Recovery,
+    pub parameters: &'static [Parameter],
+}
+
+/// No controller has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no controller {name:?}")]
+pub struct UnknownController {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+/// A controller chosen and parameterised, ready to be built for each connection.
+#[derive(Clone, Debug)]
+pub struct Specification {
+    entry: Entry,
+    values: Values,
+}
+
+impl Specification {
+    /// The controller `name` with its default parameters.
+    ///
+    /// # Errors
+    /// When there is no controller of that name.
+    pub fn named(name: &str) -> Result<Self, UnknownController> {
+        let entry = find(name).ok_or_else(|| UnknownController { name: name.to_owned() })?;
+        Ok(Self { entry, values: Values::defaults(entry.parameters) })
+    }
+
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    /// When the controller has no such parameter or the value is not allowed.
+    pub fn set(&mut self, parameter: &str, value: Value) -> Result<(), ParameterError> {
+        self.values.set(self.entry.name, parameter, value)
+    }
+
+    /// What is known about the controller.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// The parameter values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// A controller for one connection.
+    pub fn build(&self, settings: &Settings) -> AnyController {
+        (self.entry.build)(settings, &self.values)
+    }
+}
+
+/// All controllers, in the order of the registry.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    LISTS.iter().flat_map(|list| list())
+}
+
+/// The controller called `name`.
+pub fn find(name: &str) -> Option<Entry> {
+    entries().find(|entry| entry.name == name)
+}
+
+/// Builds the enum over all controllers. An enum and not a trait object: the calls stand on the
+/// per-packet path, where a match is inlined and a vtable is not.
+macro_rules! registry {
+    ($($type:ident),+ $(,)?) => {
+        /// Any of the controllers.
+        #[derive(Clone, Debug)]
+        pub enum AnyController {
+            $(#[allow(missing_docs)] $type($type),)+
+        }
+
+        const LISTS: &[fn() -> Vec<Entry>] = &[$(|| {
+            <$type as Listed>::LISTED
+                .iter()
+                .map(|listing| Entry {
+                    name: listing.name,
+                    summary: listing.summary,
+                    source: listing.source,
+                    status: listing.status,
+                    recovery: listing.recovery,
+                    parameters: listing.parameters,
+                    build: |settings, values| {
+                        AnyController::$type(<$type as Listed>::build(settings, values))
+                    },
+                })
+                .collect()
+        }),+];
+
+        macro_rules! each {
+            ($self:expr, $controller:ident => $call:expr) => {
+                match $self { $(AnyController::$type($controller) => $call,)+ }
+            };
+        }
+    };
+}
+
+registry!(Reno, Adalr);
+
+impl Controller for AnyController {
+    fn window(&self) -> &Window {
+        each!(self, c => c.window())
+    }
+    fn window_mut(&mut self) -> &mut Window {
+        each!(self, c => c.window_mut())
+    }
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        each!(self, c => c.on_rtt(now, sample))
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        each!(self, c => c.on_ack(ack))
+    }
+    fn slow_start(&mut self, ack: &Ack) {
+        each!(self, c => c.slow_start(ack))
+    }
+    fn avoid_congestion(&mut self, ack: &Ack) {
+        each!(self, c => c.avoid_congestion(ack))
+    }
+    fn threshold_after_loss(&self, loss: &Loss) -> u64 {
+        each!(self, c => c.threshold_after_loss(loss))
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        each!(self, c => c.on_loss(loss))
+    }
+    fn on_partial_ack(&mut self, partial: &PartialAck) {
+        each!(self, c => c.on_partial_ack(partial))
+    }
+    fn on_recovery_exit(&mut self, now: Time) {
+        each!(self, c => c.on_recovery_exit(now))
+    }
+    fn on_timeout(&mut self, loss: &Loss) {
+        each!(self, c => c.on_timeout(loss))
+    }
+    fn on_idle(&mut self) {
+        each!(self, c => c.on_idle())
+    }
+    fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
+        each!(self, c => c.advertised_window(sizing, taken, state))
+    }
+    fn extra_rto(&self) -> Span {
+        each!(self, c => c.extra_rto())
+    }
+    fn retransmission_quota(&self) -> u32 {
+        each!(self, c => c.retransmission_quota())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_controller_can_be_built_from_its_defaults() {
+        let settings = Settings {
+            mss: 1460,
+            initial_window: 14_600,
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        for entry in entries() {
+            let specification = Specification::named(entry.name).unwrap();
+            assert_eq!(specification.build(&settings).window().cwnd, 14_600, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_defaults_are_allowed() {
+        let mut names: Vec<_> = entries().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), entries().count());
+        for entry in entries() {
+            let mut specification = Specification::named(entry.name).unwrap();
+            let values: Vec<_> =
+                specification.values().iter().map(|(p, v)| (p.name, v.clone())).collect();
+            for (name, value) in values {
+                specification.set(name, value).unwrap();
+            }
+        }
+    }
+}

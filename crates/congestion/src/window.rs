@@ -1,0 +1,73 @@
+//! The congestion window and its exact arithmetic.
+
+/// What a connection tells its controller when it is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Sender maximum segment size (SMSS) in bytes: the payload of a full segment.
+    pub mss: u32,
+    /// Initial window in bytes (RFC 5681 section 3.1, RFC 6928).
+    pub initial_window: u64,
+    /// Initial slow start threshold in bytes; "arbitrarily high" in RFC 5681 section 3.1.
+    pub initial_ssthresh: u64,
+    /// Appropriate byte counting limit L in segments per ACK (RFC 3465 section 2.1); 1 is the
+    /// rule of RFC 5681 equation 2.
+    pub byte_counting: u32,
+}
+
+/// cwnd and ssthresh in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow start threshold in bytes.
+    pub ssthresh: u64,
+    /// Sender maximum segment size in bytes.
+    pub mss: u64,
+    /// Window after set-up and after an idle period, in bytes.
+    pub initial: u64,
+    byte_counting: u64,
+    remainder: u64,
+}
+
+impl Window {
+    /// The window of a new connection.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            cwnd: settings.initial_window,
+            ssthresh: settings.initial_ssthresh,
+            mss: u64::from(settings.mss),
+            initial: settings.initial_window,
+            byte_counting: u64::from(settings.byte_counting),
+            remainder: 0,
+        }
+    }
+
+    /// Below ssthresh the window grows exponentially (RFC 5681 section 3.1).
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The bytes that count for growth out of `acked` newly acknowledged ones: min(N, L * SMSS),
+    /// RFC 3465 section 2.1; with L = 1 it is RFC 5681 equation 2.
+    pub fn counted(&self, acked: u64) -> u64 {
+        acked.min(self.byte_counting * self.mss)
+    }
+
+    /// Adds `numerator / cwnd` bytes and keeps the remainder for the next call.
+    ///
+    /// Without the remainder `SMSS * SMSS / cwnd` is zero above SMSS^2 bytes, which on a GEO path
+    /// is a mere 28 Mb/s, and the window freezes.
+    pub fn grow_by_fraction(&mut self, numerator: u64) {
+        self.remainder += numerator;
+        if self.remainder >= self.cwnd {
+            let whole = self.remainder / self.cwnd;
+            self.remainder -= whole * self.cwnd;
+            self.cwnd += whole;
+        }
+    }
+
+    /// Half the flight size, at least two segments (RFC 5681 equation 4).
+    pub fn half(&self, flight: u64) -> u64 {
+        (flight / 2).max(2 * self.mss)
+    }
+}

@@ -1,0 +1,86 @@
+//! Series over time, in long form: one row for each flow or link and instant. Columns are kept as
+//! vectors, so that they become Arrow arrays without being copied row by row.
+
+/// One row of [`FlowSeries`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowSample {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Seconds since the start of the run.
+    pub t_s: f64,
+    /// Congestion window in bytes.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold in bytes; `u64::MAX` before it was set.
+    pub ssthresh_bytes: u64,
+    /// Smoothed RTT in milliseconds; NaN before the first sample.
+    pub srtt_ms: f64,
+    /// Retransmission timeout in milliseconds.
+    pub rto_ms: f64,
+    /// Flight size in bytes.
+    pub flight_bytes: u64,
+    /// Bytes handed to the receiving application since the start.
+    pub delivered_bytes: u64,
+    /// Bytes of TCP payload sent since the start, retransmissions included.
+    pub sent_bytes: u64,
+    /// Segments retransmitted since the start.
+    pub retransmitted: u64,
+}
+
+/// One row of [`LinkSeries`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkSample {
+    /// Number of the link direction in the recording's `links`.
+    pub link: u32,
+    /// Seconds since the start of the run.
+    pub t_s: f64,
+    /// Packets that wait.
+    pub queue_packets: u32,
+    /// Bytes that wait.
+    pub queue_bytes: u64,
+    /// Fraction of the time since the previous sample during which the link was sending.
+    pub utilisation: f64,
+    /// Packets dropped since the start.
+    pub dropped_packets: u64,
+    /// Packets damaged since the start.
+    pub corrupted_packets: u64,
+}
+
+/// Builds the columns of a series from the fields of its row.
+macro_rules! columns {
+    ($(#[$doc:meta])* $series:ident of $sample:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $series { $(#[allow(missing_docs)] pub $field: Vec<$type>,)+ }
+
+        impl $series {
+            /// Appends a row.
+            pub fn push(&mut self, sample: $sample) {
+                $(self.$field.push(sample.$field);)+
+            }
+            /// Number of rows.
+            pub fn len(&self) -> usize {
+                self.t_s.len()
+            }
+            /// Whether nothing was recorded.
+            pub fn is_empty(&self) -> bool {
+                self.t_s.is_empty()
+            }
+        }
+    };
+}
+
+columns! {
+    /// What the senders did. Columns as in [`FlowSample`].
+    FlowSeries of FlowSample {
+        flow: u32, t_s: f64, cwnd_bytes: u64, ssthresh_bytes: u64, srtt_ms: f64, rto_ms: f64,
+        flight_bytes: u64, delivered_bytes: u64, sent_bytes: u64, retransmitted: u64,
+    }
+}
+
+columns! {
+    /// What the links did. Columns as in [`LinkSample`].
+    LinkSeries of LinkSample {
+        link: u32, t_s: f64, queue_packets: u32, queue_bytes: u64, utilisation: f64,
+        dropped_packets: u64, corrupted_packets: u64,
+    }
+}

@@ -1,0 +1,161 @@
+//! Totals of a run. The field names are the JSON names and are stable: scripts depend on them.
+
+use serde::Serialize;
+
+use crate::series::{FlowSeries, LinkSeries};
+
+/// Everything that one run leaves behind.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Recording {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// `simulator` or `kernel`.
+    pub bed: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Version of Bentpipe that made it.
+    pub version: String,
+    /// Wall time of the run in seconds; no part of what is reproducible.
+    pub wall_s: f64,
+    /// Simulated time in seconds.
+    pub simulated_s: f64,
+    /// Events processed: packet arrivals and timers.
+    pub events: u64,
+    /// Packets sent through a link or a router's forwarding.
+    pub packet_hops: u64,
+    /// The run was interrupted before its end.
+    pub partial: bool,
+    /// One record for each flow.
+    pub flows: Vec<FlowRecord>,
+    /// One record for each direction of each link.
+    pub links: Vec<LinkRecord>,
+    /// Jain's fairness index over the goodput of all flows; `None` without flows.
+    pub jain_index: Option<f64>,
+    /// Series of the flows, empty unless asked for.
+    #[serde(skip)]
+    pub flow_series: FlowSeries,
+    /// Series of the links, empty unless asked for.
+    #[serde(skip)]
+    pub link_series: LinkSeries,
+}
+
+/// Totals of one flow. Rates are means over the flow's active time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowRecord {
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of the controller.
+    pub controller: String,
+    /// `published` or `reconstructed`.
+    pub status: String,
+    /// Name of the loss recovery.
+    pub recovery: String,
+    /// Whether a finite transfer was finished.
+    pub completed: bool,
+    /// Whether TCP gave the connection up.
+    pub aborted: bool,
+    /// Bytes handed to the receiving application.
+    pub bytes: u64,
+    /// Start of the flow in seconds.
+    pub start_s: f64,
+    /// From the start of the flow to the last byte at the receiving application, in seconds.
+    pub completion_s: Option<f64>,
+    /// Bits per second handed to the receiving application.
+    pub goodput_bps: f64,
+    /// Bits per second of TCP payload sent, retransmissions included.
+    pub throughput_bps: f64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments sent again.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Smoothed RTT of the data sender at the end, in milliseconds.
+    pub srtt_ms: Option<f64>,
+    /// Smallest RTT sample of the data sender, in milliseconds.
+    pub min_rtt_ms: Option<f64>,
+    /// Congestion window of the data sender at the end, in bytes.
+    pub cwnd_bytes: u64,
+    /// Mean response time of the completed pages, in seconds.
+    pub page_response_s: Option<f64>,
+    /// Web pages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageRecord>,
+}
+
+/// One web page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageRecord {
+    /// When it was asked for, in seconds.
+    pub start_s: f64,
+    /// From asking to the last byte of the last object, in seconds; `None` if it never came.
+    pub response_s: Option<f64>,
+    /// Its objects, the main one first.
+    pub objects: Vec<ObjectRecord>,
+}
+
+/// One object of a web page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ObjectRecord {
+    /// Bytes.
+    pub bytes: u64,
+    /// When its request was sent, in seconds.
+    pub start_s: f64,
+    /// From the request to the last byte, in seconds; `None` if it never came.
+    pub response_s: Option<f64>,
+}
+
+/// Totals of one direction of a link, or of a router's forwarding.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinkRecord {
+    /// Name of the link, or of the node for a router's forwarding.
+    pub link: String,
+    /// `forward`, `backward` or `forwarding`.
+    pub direction: String,
+    /// Fraction of the run during which it was sending.
+    pub utilisation: f64,
+    /// Packets handed to the far end.
+    pub delivered_packets: u64,
+    /// Bytes handed to the far end, framing excluded.
+    pub delivered_bytes: u64,
+    /// Packets dropped by the full queue.
+    pub dropped_packets: u64,
+    /// Packets damaged by the channel.
+    pub corrupted_packets: u64,
+    /// Largest number of bytes that waited.
+    pub max_queue_bytes: u64,
+}
+
+/// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 is fair, 1/n is unfair. `None` for no flow
+/// or when nobody got anything.
+pub fn jain_index(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for share in shares {
+        n += 1.0;
+        sum += share;
+        squares += share * share;
+    }
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jain_index_of_the_adalr_table_comes_out() {
+        let newreno = [322_418.0, 300_629.1, 263_129.2, 158_601.5, 129_560.8, 109_239.5];
+        let index = jain_index(newreno).unwrap();
+        assert!((index - 0.865_03).abs() < 1e-5, "{index}");
+    }
+
+    #[test]
+    fn the_jain_index_is_one_for_equal_shares_and_one_nth_for_a_single_taker() {
+        assert_eq!(jain_index([3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain_index([7.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_index([]), None);
+        assert_eq!(jain_index([0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! A scenario as the beds take it: every default filled in, every name resolved, every value valid.
+
+use congestion::{Recovery, Specification};
+use units::{Bytes, Rate, Span};
+
+/// A whole experiment.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name, used for output files.
+    pub name: String,
+    /// Upper bound of simulated time; a run ends earlier when every finite transfer has.
+    pub duration: Span,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Nodes; their position is their number.
+    pub nodes: Vec<Node>,
+    /// Links between nodes.
+    pub links: Vec<Link>,
+    /// Flows, `count` already spelt out.
+    pub flows: Vec<Flow>,
+    /// What to record besides totals.
+    pub record: Record,
+}
+
+/// A host or router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What limits the packets that it forwards; `None` forwards at once.
+    pub forwarding: Option<Forwarding>,
+}
+
+/// A router that forwards all its packets, whatever their direction, out of one budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forwarding {
+    /// Forwarding rate, counted over IP packet lengths.
+    pub rate: Rate,
+    /// Memory for packets that wait, drop-tail.
+    pub memory: Bytes,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Its name: `first-second`.
+    pub name: String,
+    /// Numbers of the two nodes.
+    pub ends: [usize; 2],
+    /// From the first node to the second.
+    pub forward: Direction,
+    /// From the second node to the first.
+    pub backward: Direction,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Serialisation rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Limit of the packets that wait, not counting the one being sent; drop-tail.
+    pub queue: QueueLimit,
+    /// Bytes that the link adds to each IP packet.
+    pub framing: Bytes,
+    /// What the channel does to packets.
+    pub channel: Channel,
+}
+
+/// How much may wait before a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// At most so many packets.
+    Packets(u32),
+    /// At most so many bytes, framing included.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// What happens to a packet on its way; damaged packets are discarded at the far end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Channel {
+    /// Nothing.
+    Perfect,
+    /// Each packet is lost independently with this probability.
+    PacketErrors {
+        /// Packet error rate (PER).
+        per: f64,
+    },
+    /// Each bit is wrong independently: PER = 1 - (1 - BER)^N for a packet of N bits.
+    BitErrors {
+        /// Bit error rate (BER).
+        ber: f64,
+        /// The largest proportion of wrong bits that the receiver corrects.
+        correction_threshold: f64,
+    },
+}
+
+/// One transport flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Number of the node that sends the data.
+    pub from: usize,
+    /// Number of the node that receives the data.
+    pub to: usize,
+    /// When the application starts.
+    pub start: Span,
+    /// The congestion controller of both ends.
+    pub controller: Specification,
+    /// TCP settings of both ends.
+    pub transport: Transport,
+    /// What the application does.
+    pub traffic: Traffic,
+}
+
+/// TCP settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transport {
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1).
+    pub mss: u32,
+    /// Receive buffer: the largest window that is advertised.
+    pub receive_buffer: Bytes,
+    /// Send buffer: unacknowledged and unsent data; `None` is unlimited.
+    pub send_buffer: Option<Bytes>,
+    /// How fast the application reads; `None` reads at once.
+    pub reader_rate: Option<Rate>,
+    /// Window scale option (RFC 7323 section 2).
+    pub window_scaling: bool,
+    /// Timestamps option (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// When the receiver acknowledges.
+    pub delayed_ack: DelayedAck,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Initial slow start threshold; `None` is arbitrarily high (RFC 5681 section 3.1).
+    pub initial_ssthresh: Option<Bytes>,
+    /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
+    pub duplicate_threshold: u32,
+    /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
+    pub byte_counting: u32,
+    /// Grow cwnd only while it is what limits the sender (RFC 7661).
+    pub window_validation: bool,
+    /// Retransmission timer.
+    pub rto: Rto,
+    /// First persist interval (RFC 9293 section 3.8.6.1).
+    pub persist_timeout: Span,
+    /// Retransmissions of one segment after which the connection is aborted (RFC 9293 section
+    /// 3.8.3, R2).
+    pub retransmission_threshold: u32,
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Nagle's algorithm (RFC 9293 section 3.7.4).
+    pub nagle: bool,
+    /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
+}
+
+/// When a receiver acknowledges (RFC 5681 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// Full-sized segments after which an ACK is sent at once; 1 acknowledges each segment.
+    pub segments: u32,
+    /// The longest an ACK waits.
+    pub timeout: Span,
+}
+
+/// Retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rto {
+    /// Before the first sample.
+    pub initial: Span,
+    /// Lower bound.
+    pub min: Span,
+    /// Upper bound.
+    pub max: Span,
+    /// Clock granularity G: the variance term is at least G and the RTO a multiple of it.
+    pub granularity: Span,
+    /// Gain alpha of the smoothed RTT.
+    pub gain: f64,
+    /// Gain beta of the RTT variance.
+    pub deviation_gain: f64,
+    /// Coefficient K of the variance in the RTO.
+    pub deviation_coefficient: f64,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// `to` opens the connection, sends a request and receives `size` bytes from `from`.
+    Download {
+        /// Bytes to receive.
+        size: Bytes,
+        /// Bytes of the request; zero sends as soon as the connection stands.
+        request: Bytes,
+    },
+    /// `from` opens the connection and sends.
+    Bulk {
+        /// Bytes to send; `None` sends until the run ends.
+        size: Option<Bytes>,
+    },
+    /// `to` fetches pages from `from` by HTTP/1.1.
+    Web(Web),
+}
+
+/// Web pages over HTTP/1.1 (RFC 9112).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Web {
+    /// Pages to fetch; `None` goes on until the run ends.
+    pub pages: Option<u32>,
+    /// Time from the start of one page to the start of the next.
+    pub interval: Span,
+    /// Bytes of the main object.
+    pub main_object: Bytes,
+    /// Number of embedded objects.
+    pub embedded_objects: u32,
+    /// Bytes of each embedded object.
+    pub embedded_object: Bytes,
+    /// Bytes of each request.
+    pub request: Bytes,
+    /// Parallel connections.
+    pub connections: u32,
+    /// Send requests without waiting for the response to the one before.
+    pub pipelining: bool,
+    /// Close a connection that has been idle for so long; `None` keeps it open.
+    pub keep_alive: Option<Span>,
+}
+
+/// What is recorded besides totals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Sampling interval of the series; `None` records no series unless `events` is set.
+    pub interval: Option<Span>,
+    /// Record a row whenever a window, estimate or timer of a flow changes.
+    pub events: bool,
+}

@@ -1,0 +1,71 @@
+//! Data rates.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::parse::{self, UnitError};
+
+/// A data rate in bits per second. Decimal prefixes only, as links are sold: 2 Mbit/s = 2,000,000 bit/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bits` bits per second.
+    pub const fn from_bits_per_second(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+}
+
+const UNITS: parse::Units = &[
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+    ("B/s", 8.0),
+    ("kB/s", 8e3),
+    ("MB/s", 8e6),
+    ("GB/s", 8e9),
+];
+
+impl FromStr for Rate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::quantity(text, "a data rate such as \"2Mbit/s\"", UNITS).map(Self)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units =
+            [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1000), ("bit/s", 1)];
+        parse::show(f, self.0, &units)
+    }
+}
+
+parse::string_serde!(Rate);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_bytes_are_told_apart() {
+        assert_eq!("2Mbit/s".parse::<Rate>().unwrap().bits_per_second(), 2_000_000);
+        assert_eq!("2MB/s".parse::<Rate>().unwrap().bits_per_second(), 16_000_000);
+        assert_eq!("256 kbit/s".parse::<Rate>().unwrap().to_string(), "256kbit/s");
+    }
+
+    #[test]
+    fn an_ambiguous_unit_is_refused() {
+        for text in ["20mbps", "20Mbps", "20", "-3Mbit/s", "fast", "1e400Mbit/s"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+    }
+}

@@ -153,7 +153,7 @@ impl Connection {
         self.sender.aborted()
     }
 
-    /// Bytes received in order so far: each byte of the other end's stream once.
+    /// Bytes that the application has read so far: each byte of the other end's stream once.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()

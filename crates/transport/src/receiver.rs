@@ -62,15 +62,22 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Bytes handed to the application so far, or ready for it.
+    /// Bytes that the application has read.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
-        self.next.saturating_sub(1 + u64::from(self.finished()))
+        self.read - 1
     }
 
     /// Bytes that wait for the application.
+    #[inline]
     pub(crate) fn unread(&self) -> u64 {
-        self.delivered() - (self.read - 1)
+        self.in_order() - self.delivered()
+    }
+
+    /// Bytes received in order.
+    #[inline]
+    fn in_order(&self) -> u64 {
+        self.next.saturating_sub(1 + u64::from(self.finished()))
     }
 
     /// Data arrived: `length` bytes at `start`, then a FIN or not.
@@ -107,7 +114,7 @@ impl Receiver {
             self.close_gap();
         }
         if config.reads_at_once {
-            self.read = 1 + self.delivered();
+            self.read = 1 + self.in_order();
         }
         if self.unacknowledged >= config.delayed_ack.segments || self.finished() {
             self.ack_now = true;

@@ -11,39 +11,13 @@ use units::Span;
 
 use crate::hosts::Blueprint;
 
-/// For each node and destination, the link and direction to take: shortest propagation delay
-/// first, then fewest hops, then order in the file. `None` where no route leads.
-pub fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
-    let nodes = scenario.nodes.len();
-    let mut table = vec![vec![None; nodes]; nodes];
-    for destination in 0..nodes {
-        let mut distance = vec![(u64::MAX, u64::MAX); nodes];
-        distance[destination] = (0, 0);
-        // Bellman-Ford: topologies are small and this is obviously right.
-        for _ in 0..nodes {
-            for (lane, from, to, delay) in lanes(scenario) {
-                let (rest, hops) = distance[to];
-                if rest == u64::MAX {
-                    continue;
-                }
-                let through = (rest + delay.as_nanos(), hops + 1);
-                if through < distance[from] {
-                    distance[from] = through;
-                    table[from][destination] = Some(lane);
-                }
-            }
-        }
-    }
-    table
-}
-
-/// Lane number, ends and delay of each direction of each link.
-fn lanes(scenario: &Scenario) -> impl Iterator<Item = (u16, usize, usize, Span)> {
-    scenario.links.iter().enumerate().flat_map(|(number, link)| {
-        let [a, b] = link.ends;
-        let lane = 2 * number as u16;
-        [(lane, a, b, link.forward.delay), (lane + 1, b, a, link.backward.delay)]
-    })
+/// For each node and destination, the lane to take.
+fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
+    let routes = scenario::routes(scenario);
+    let nodes = 0..scenario.nodes.len();
+    let lane = |hop: scenario::Hop| 2 * hop.link as u16 + u16::from(!hop.forward);
+    let row = |from| nodes.clone().map(|to| routes.next(from, to).map(lane)).collect();
+    nodes.clone().map(row).collect()
 }
 
 /// The network of a scenario: the lanes of link `n` are `2 n` forward and `2 n + 1` backward, then

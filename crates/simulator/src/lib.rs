@@ -9,6 +9,5 @@ mod hosts;
 mod report;
 mod simulation;
 
-pub use build::routes;
 pub use hosts::Body;
 pub use simulation::{Observed, Options, Progress, run, run_with_oracle};

@@ -130,9 +130,10 @@ impl Connection {
         }
         self.sender.finish();
         self.state = match self.state {
-            State::Established | State::SynReceived => State::FinWait1,
+            State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,
-            State::Listen | State::SynSent => State::Closed,
+            // Before the set-up is complete the close waits behind the data (RFC 9293 section
+            // 3.10.4, SYN-RECEIVED).
             state => state,
         };
     }

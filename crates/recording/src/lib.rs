@@ -1,7 +1,16 @@
 //! What a run leaves behind: totals of flows and links, series over time, packets.
+//!
+//! - [`Table`] shows parts of it as Parquet and Arrow.
 
+mod arrow;
+mod columns;
+mod parquet;
 mod series;
+mod tables;
 mod totals;
 
+pub use arrow::{flow_series_batch, link_series_batch};
+pub use parquet::ParquetError;
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
+pub use tables::Table;
 pub use totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index};

@@ -1,9 +1,13 @@
 //! What a run leaves behind: totals of flows and links, series over time, packets.
 //!
+//! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
+//!   [`Recording::digest`] what two equal runs have in common.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
 
 mod arrow;
 mod columns;
+mod digest;
+mod json;
 mod parquet;
 mod series;
 mod tables;

@@ -3,18 +3,23 @@
 //! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
 //!   [`Recording::digest`] what two equal runs have in common.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
+//! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
 
 mod arrow;
 mod columns;
 mod digest;
+mod headers;
 mod json;
 mod parquet;
+mod pcapng;
 mod series;
 mod tables;
 mod totals;
 
 pub use arrow::{flow_series_batch, link_series_batch};
+pub use headers::{TcpPacket, flags};
 pub use parquet::ParquetError;
+pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index};

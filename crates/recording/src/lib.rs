@@ -3,6 +3,7 @@
 //! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
 //!   [`Recording::digest`] what two equal runs have in common.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
+//! - [`OutputFolder`] keeps it on disk, whole or not at all.
 //! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
 
 mod arrow;
@@ -10,6 +11,7 @@ mod columns;
 mod digest;
 mod headers;
 mod json;
+mod output;
 mod parquet;
 mod pcapng;
 mod series;
@@ -18,6 +20,7 @@ mod totals;
 
 pub use arrow::{flow_series_batch, link_series_batch};
 pub use headers::{TcpPacket, flags};
+pub use output::{OutputError, OutputFolder};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};

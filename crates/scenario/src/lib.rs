@@ -8,6 +8,7 @@ mod check;
 mod describe;
 mod document;
 mod error;
+mod explain;
 mod load;
 pub mod model;
 mod overrides;
@@ -19,6 +20,9 @@ mod suggest;
 mod tree;
 
 pub use error::{ScenarioError, ScenarioErrors};
+pub use explain::{
+    DirectionExplanation, Explanation, Figures, FlowExplanation, NodeExplanation, Setting, explain,
+};
 pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::Override;

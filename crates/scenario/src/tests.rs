@@ -1,4 +1,5 @@
 //! The language as a whole.
 
 mod accepted;
+mod explained;
 mod refused;

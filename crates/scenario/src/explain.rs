@@ -12,6 +12,8 @@ use crate::load::Written;
 use crate::model::{Flow, Link, Node, Scenario};
 use crate::routes::{Hop, Routes, routes};
 
+use figures::Load;
+
 pub use figures::Figures;
 pub use settings::Setting;
 
@@ -67,18 +69,32 @@ pub struct FlowExplanation {
     pub return_route: Vec<String>,
     /// What can be said before it runs.
     pub figures: Figures,
-    /// What the controller is.
-    pub controller: String,
+    /// The controller.
+    pub controller: ControllerExplanation,
     /// Everything that can be set.
     pub settings: Vec<Setting>,
+}
+
+/// A controller as the registry knows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ControllerExplanation {
+    /// Its name.
+    pub name: &'static str,
+    /// `published` or `reconstructed`.
+    pub status: &'static str,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
 }
 
 /// Explains a scenario; `written` tells what in it is a default.
 pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let routes = routes(scenario);
+    let load = Load::of(scenario, &routes);
     let flows: Vec<_> = first_of_each_entry(scenario, written)
         .map(|(entry, count, flow)| {
-            let figures = Figures::of(scenario, &routes, flow);
+            let figures = Figures::of(scenario, &routes, &load, flow);
             (explain_flow(scenario, written, &routes, (entry, count, flow), &figures), flow)
         })
         .collect();
@@ -154,13 +170,12 @@ fn explain_flow(
         route: names(flow.from, flow.to),
         return_route: names(flow.to, flow.from),
         figures: figures.clone(),
-        controller: format!(
-            "{}: {} ({}; {})",
-            known.name,
-            known.summary,
-            known.source,
-            known.status.name()
-        ),
+        controller: ControllerExplanation {
+            name: known.name,
+            status: known.status.name(),
+            source: known.source,
+            summary: known.summary,
+        },
         settings: settings::of_flow(flow, entry, written),
     }
 }

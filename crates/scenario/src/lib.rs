@@ -21,7 +21,8 @@ mod tree;
 
 pub use error::{ScenarioError, ScenarioErrors};
 pub use explain::{
-    DirectionExplanation, Explanation, Figures, FlowExplanation, NodeExplanation, Setting, explain,
+    ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
+    NodeExplanation, Setting, explain,
 };
 pub use load::{Loaded, Written};
 pub use model::Scenario;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Channel, Direction, Flow, Scenario, Traffic};
+use crate::model::{Channel, Direction, Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::HEADERS;
 use crate::routes::{Hop, Routes};
 
@@ -17,6 +17,8 @@ pub struct Figures {
     pub base_rtt_ms: f64,
     /// The slowest place on the way of the data.
     pub bottleneck: String,
+    /// Flows whose data passes there.
+    pub bottleneck_flows: usize,
     /// Its rate in bit/s of IP packets.
     pub bottleneck_bps: f64,
     /// What its queue holds, in bytes of IP packets; `None` is unlimited.
@@ -51,12 +53,16 @@ pub struct Figures {
 
 impl Figures {
     /// The figures of `flow`.
-    pub(super) fn of(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Self {
+    pub(super) fn of(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Self {
         let transport = &flow.transport;
         let packet = u64::from(transport.mss) + HEADERS;
         let per_ack = f64::from(transport.delayed_ack.segments);
-        let there = Way::new(scenario, &routes.path(flow.from, flow.to, &scenario.links), packet);
-        let back = Way::new(scenario, &routes.path(flow.to, flow.from, &scenario.links), HEADERS);
+        let graph = Graph { scenario, load };
+        let hops = [(flow.from, flow.to), (flow.to, flow.from)]
+            .map(|(from, to)| routes.path(from, to, &scenario.links));
+        // What a router forwards the other way for each packet, if both ways lead through it.
+        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], HEADERS as f64 / per_ack));
+        let back = Way::new(graph, &hops[1], HEADERS as f64, (&hops[0], packet as f64 * per_ack));
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers =
@@ -73,6 +79,7 @@ impl Figures {
             propagation_rtt_ms: propagation * 1e3,
             base_rtt_ms: rtt * 1e3,
             bottleneck_bps: packet as f64 * 8.0 / there.slowest.time,
+            bottleneck_flows: there.slowest.flows,
             bottleneck_queue_bytes: there.slowest.queue,
             segment_time_ms: there.slowest.time * 1e3,
             bottleneck: there.slowest.name,
@@ -97,6 +104,31 @@ impl Figures {
     }
 }
 
+/// How many flows send their data through each direction of each link.
+pub(super) struct Load(Vec<[usize; 2]>);
+
+impl Load {
+    pub fn of(scenario: &Scenario, routes: &Routes) -> Self {
+        let mut load = vec![[0; 2]; scenario.links.len()];
+        for flow in &scenario.flows {
+            for hop in routes.path(flow.from, flow.to, &scenario.links) {
+                load[hop.link as usize][usize::from(hop.forward)] += 1;
+            }
+        }
+        Self(load)
+    }
+
+    fn on(&self, hop: Hop) -> usize {
+        self.0[hop.link as usize][usize::from(hop.forward)]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Graph<'a> {
+    scenario: &'a Scenario,
+    load: &'a Load,
+}
+
 /// The way of one kind of packet through the graph.
 struct Way {
     /// Seconds.
@@ -112,62 +144,78 @@ struct Place {
     name: String,
     /// Seconds for a packet.
     time: f64,
+    /// Flows that send their data through it.
+    flows: usize,
     /// What waits before it, in bytes of such packets.
     queue: Option<f64>,
 }
 
+impl Place {
+    /// Seconds for a packet of each flow: what makes a place the bottleneck.
+    fn round(&self) -> f64 {
+        self.time * self.flows.max(1) as f64
+    }
+}
+
 impl Way {
-    fn new(scenario: &Scenario, hops: &[Hop], packet: u64) -> Self {
+    /// The way of packets of `packet` bytes along `hops`. For each of them, a router that is also
+    /// on the `other` way forwards so many bytes there.
+    fn new(graph: Graph<'_>, hops: &[Hop], packet: f64, other: (&[Hop], f64)) -> Self {
+        let links = &graph.scenario.links;
         let mut places = Vec::new();
         let mut arrives = 1.0;
         let mut propagation = 0.0;
         for (i, hop) in hops.iter().enumerate() {
-            let direction = hop.direction(&scenario.links);
+            let direction = hop.direction(links);
             propagation += direction.delay.as_secs_f64();
             arrives *= 1.0 - packet_error_rate(direction, packet);
             // The first node sends; only the nodes between forward.
             if i > 0 {
-                places.extend(router(scenario, hop.from(&scenario.links), packet));
+                let node = hop.from(links);
+                let both = other.0.iter().skip(1).any(|hop| hop.from(links) == node);
+                let forwarded = packet + if both { other.1 } else { 0.0 };
+                places.extend(router(graph, *hop, forwarded));
             }
-            places.push(link(scenario, *hop, packet));
+            places.push(link(graph, *hop, packet));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
-        let nowhere = Place { name: String::new(), time: 0.0, queue: None };
-        let slowest = places.into_iter().reduce(|a, b| if b.time > a.time { b } else { a });
+        let nowhere = Place { name: String::new(), time: 0.0, flows: 0, queue: None };
+        let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
         Self { propagation, serialisation, per: 1.0 - arrives, slowest: slowest.unwrap_or(nowhere) }
     }
 }
 
-fn link(scenario: &Scenario, hop: Hop, packet: u64) -> Place {
-    use crate::model::QueueLimit;
-    let direction = hop.direction(&scenario.links);
-    let framed = packet + direction.framing.get();
-    let [from, to] = [hop.from(&scenario.links), hop.to(&scenario.links)];
+fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
+    let Scenario { links, nodes, .. } = graph.scenario;
+    let direction = hop.direction(links);
+    let framed = packet + direction.framing.get() as f64;
     Place {
-        name: format!("{} -> {}", scenario.nodes[from].name, scenario.nodes[to].name),
-        time: framed as f64 * 8.0 / direction.rate.bits_per_second() as f64,
+        name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
+        time: framed * 8.0 / direction.rate.bits_per_second() as f64,
+        flows: graph.load.on(hop),
         queue: match direction.queue {
-            QueueLimit::Packets(packets) => Some(f64::from(packets) * packet as f64),
-            QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet as f64 / framed as f64),
+            QueueLimit::Packets(packets) => Some(f64::from(packets) * packet),
+            QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
             QueueLimit::Unlimited => None,
         },
     }
 }
 
-/// A router's own limit. Data and ACKs share it; each is taken here as if it were alone.
-fn router(scenario: &Scenario, node: usize, packet: u64) -> Option<Place> {
-    let node = &scenario.nodes[node];
+/// A router's own limit, before it sends on `hop`.
+fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
+    let node = &graph.scenario.nodes[hop.from(&graph.scenario.links)];
     let limit = node.forwarding.as_ref()?;
     Some(Place {
         name: format!("forwarding at {}", node.name),
-        time: packet as f64 * 8.0 / limit.rate.bits_per_second() as f64,
+        time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
+        flows: graph.load.on(hop),
         queue: Some(limit.memory.get() as f64),
     })
 }
 
 /// The probability that a packet is damaged, as the links reckon it: with its framing.
-pub(super) fn packet_error_rate(direction: &Direction, packet: u64) -> f64 {
-    let bits = (packet + direction.framing.get()) as f64 * 8.0;
+fn packet_error_rate(direction: &Direction, packet: f64) -> f64 {
+    let bits = (packet + direction.framing.get() as f64) * 8.0;
     match direction.channel {
         Channel::Perfect => 0.0,
         Channel::PacketErrors { per } => per,

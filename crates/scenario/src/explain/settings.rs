@@ -92,6 +92,13 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
+    let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
+    if let Some(setting) = delayed
+        && setting.value != "off"
+    {
+        // The short form leaves the number of segments unsaid.
+        setting.value += &format!(", {} segments", flow.transport.delayed_ack.segments);
+    }
     settings
 }
 
@@ -125,6 +132,9 @@ fn leaves(
         }
         Json::Null => absent(name.rsplit('.').next().unwrap_or(name)),
         Json::String(text) => text.clone(),
+        Json::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(String::new, |number| number.to_string())
+        }
         other => other.to_string(),
     };
     settings.push(Setting::new(name, value, written.contains(path)));

@@ -2,7 +2,12 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{DirectionExplanation, Explanation, Figures, FlowExplanation, Setting};
+use super::{
+    DirectionExplanation, Explanation, Figures, FlowExplanation, NodeExplanation, Setting,
+};
+
+/// Lines are broken here where that is possible.
+const WIDTH: usize = 100;
 
 /// A rate in three digits.
 pub(super) fn rate(bits_per_second: f64) -> String {
@@ -26,11 +31,20 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
         v if v >= 10.0 => 1,
         _ => 2,
     };
-    format!("{value:.digits$}{unit}")
+    format!("{}{unit}", short(value, digits))
+}
+
+/// At most so many decimals.
+fn short(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 fn milliseconds(ms: f64) -> String {
-    if ms >= 100.0 { format!("{ms:.1}ms") } else { format!("{ms:.3}ms") }
+    format!("{}ms", short(ms, if ms >= 100.0 { 1 } else { 3 }))
 }
 
 /// A value, with a mark if nobody wrote it.
@@ -64,20 +78,18 @@ impl Display for Explanation {
         table(f, &rows)?;
 
         writeln!(f, "\nNodes")?;
-        let row = |node: &super::NodeExplanation| {
-            vec![node.name.clone(), node.forwarding.clone().unwrap_or_default()]
-        };
-        table(f, &self.nodes.iter().map(row).collect::<Vec<_>>())?;
+        nodes(f, &self.nodes)?;
 
         writeln!(f, "\nLinks")?;
-        let names = self.links.first().map(|link| &link.settings).into_iter().flatten();
-        let head = std::iter::once(String::new()).chain(names.map(|s| s.name.clone())).collect();
-        let rows = std::iter::once(head).chain(self.links.iter().map(link_row));
-        table(f, &rows.collect::<Vec<_>>())?;
+        links(f, &self.links)?;
 
         for flow in &self.flows {
             writeln!(f)?;
             write!(f, "{flow}")?;
+        }
+        for (names, flow) in groups(&self.flows) {
+            writeln!(f, "\nTCP settings of {}", names.join(", "))?;
+            two_columns(f, &transport(flow).map(row).collect::<Vec<_>>())?;
         }
         if !self.warnings.is_empty() {
             writeln!(f, "\nWarnings")?;
@@ -89,9 +101,86 @@ impl Display for Explanation {
     }
 }
 
-fn link_row(link: &DirectionExplanation) -> Vec<String> {
-    let way = format!("{} -> {}", link.from, link.to);
+/// Nodes that only pass packets on need no line of their own.
+fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
+    let plain = nodes.iter().filter(|node| node.forwarding.is_none());
+    let plain: Vec<_> = plain.map(|node| node.name.as_str()).collect();
+    let mut line = String::from(" ");
+    for (i, name) in plain.iter().enumerate() {
+        if line.len() + name.len() > WIDTH {
+            writeln!(f, "{line}")?;
+            line = String::from(" ");
+        }
+        line += &format!(" {name}{}", if i + 1 < plain.len() { "," } else { "" });
+    }
+    if !plain.is_empty() {
+        writeln!(f, "{line}")?;
+    }
+    let limited = nodes.iter().filter_map(|node| {
+        node.forwarding.as_ref().map(|limit| vec![node.name.clone(), limit.clone()])
+    });
+    table(f, &limited.collect::<Vec<_>>())
+}
+
+/// One line for a link that is the same in both directions.
+fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Result {
+    let names = directions.first().map(|link| &link.settings).into_iter().flatten();
+    let head = std::iter::once(String::new()).chain(names.map(|s| s.name.clone())).collect();
+    let mut rows: Vec<Vec<String>> = vec![head];
+    for link in directions.chunks(2) {
+        match link {
+            [forward, backward] if forward.settings == backward.settings => {
+                rows.push(link_row(forward, "<->"));
+            }
+            link => rows.extend(link.iter().map(|direction| link_row(direction, "->"))),
+        }
+    }
+    table(f, &rows)
+}
+
+fn link_row(link: &DirectionExplanation, arrow: &str) -> Vec<String> {
+    let way = format!("{} {arrow} {}", link.from, link.to);
     std::iter::once(way).chain(link.settings.iter().map(marked)).collect()
+}
+
+/// Two rows beside each other, read down the left half first.
+fn two_columns(f: &mut Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    let half = rows.len().div_ceil(2);
+    let beside = |i: usize| {
+        let right = rows.get(half + i).into_iter().flatten();
+        rows[i].iter().chain(right).cloned().collect()
+    };
+    table(f, &(0..half).map(beside).collect::<Vec<_>>())
+}
+
+/// A setting as a row, without the prefix that its heading says.
+fn row(setting: &Setting) -> Vec<String> {
+    let name = setting.name.strip_prefix(TRANSPORT).unwrap_or(&setting.name);
+    vec![name.to_owned(), marked(setting)]
+}
+
+const TRANSPORT: &str = "transport.";
+
+/// The TCP settings that flows may have in common.
+fn transport(flow: &FlowExplanation) -> impl Iterator<Item = &Setting> {
+    flow.settings.iter().filter(|s| s.name.starts_with(TRANSPORT) && !is_own(s))
+}
+
+/// What differs from flow to flow by nature.
+fn is_own(setting: &Setting) -> bool {
+    setting.name == "transport.initial_sequence"
+}
+
+/// The flows that have the same TCP settings, by their names, with the first of each group.
+fn groups(flows: &[FlowExplanation]) -> Vec<(Vec<&str>, &FlowExplanation)> {
+    let mut groups: Vec<(Vec<&str>, &FlowExplanation)> = Vec::new();
+    for flow in flows {
+        match groups.iter_mut().find(|(_, first)| transport(first).eq(transport(flow))) {
+            Some((names, _)) => names.push(&flow.name),
+            None => groups.push((vec![&flow.name], flow)),
+        }
+    }
+    groups
 }
 
 impl Display for FlowExplanation {
@@ -103,8 +192,12 @@ impl Display for FlowExplanation {
             vec!["return route".into(), self.return_route.join(" -> ")],
         ];
         rows.extend(figures(&self.figures));
-        rows.push(vec!["controller".into(), self.controller.clone()]);
-        rows.extend(self.settings.iter().map(|s| vec![s.name.clone(), marked(s)]));
+        let controller = &self.controller;
+        let known = format!("{}, {}: {}", controller.name, controller.status, controller.source);
+        rows.push(vec!["controller".into(), known]);
+        rows.push(vec![String::new(), controller.summary.into()]);
+        let own = self.settings.iter().filter(|s| !s.name.starts_with(TRANSPORT) || is_own(s));
+        rows.extend(own.map(row));
         table(f, &rows)
     }
 }
@@ -113,6 +206,10 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
     let connections = match figures.connections {
         1 => String::new(),
         n => format!(" in each of {n} connections"),
+    };
+    let shared = match figures.bottleneck_flows {
+        0 | 1 => String::new(),
+        n => format!(", shared by {n} flows"),
     };
     let rows = [
         (
@@ -127,7 +224,7 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         (
             "bottleneck",
             format!(
-                "{}: {} of IP packets, {} of payload, {} per segment",
+                "{}: {} of IP packets, {} of payload, {} per segment{shared}",
                 figures.bottleneck,
                 rate(figures.bottleneck_bps),
                 rate(figures.capacity_bps),

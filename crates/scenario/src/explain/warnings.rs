@@ -15,16 +15,16 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
     for (explanation, flow) in flows {
         let figures = &explanation.figures;
         let found = [
-            window(flow, figures, explanation.count),
+            window(flow, figures),
             reader(flow, figures),
-            queue(figures, explanation.count),
+            queue(figures),
             acks(flow, figures),
             delayed_ack(flow),
             rto_below_delayed_ack(flow),
             rto_below_rtt(flow, figures),
             enlarged_window(flow),
             start(scenario, flow),
-            duration(scenario, flow, figures, explanation.count),
+            duration(scenario, flow, figures),
             lossy(figures),
         ];
         warnings.extend(found.into_iter().flatten().map(|w| format!("{}: {w}", explanation.name)));
@@ -40,9 +40,10 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
     warnings
 }
 
-fn window(flow: &Flow, figures: &Figures, count: usize) -> Option<String> {
-    let limit = figures.window_limit_bps * count as f64;
-    if limit >= figures.capacity_bps {
+/// Flows that share the bottleneck fill it together; a few per cent are not worth a word.
+fn window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let limit = figures.window_limit_bps * figures.bottleneck_flows as f64;
+    if limit >= 0.95 * figures.capacity_bps {
         return None;
     }
     let cure = match flow.transport.window_scaling {
@@ -67,9 +68,10 @@ fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
 }
 
 /// A queue matters only where the window can fill it.
-fn queue(figures: &Figures, count: usize) -> Option<String> {
+fn queue(figures: &Figures) -> Option<String> {
     let queue = figures.bottleneck_queue_bytes?;
-    let window = figures.window_segments as f64 * f64::from(figures.connections) * count as f64;
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows as f64;
+    let window = figures.window_segments as f64 * senders;
     let overflows = window * figures.packet_bytes as f64 > figures.bdp_bytes + queue;
     (overflows && queue < figures.bdp_bytes / 4.0).then(|| {
         format!(
@@ -82,7 +84,7 @@ fn queue(figures: &Figures, count: usize) -> Option<String> {
 }
 
 fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
-    let wanted = figures.capacity_bps.min(figures.window_limit_bps);
+    let wanted = 0.999 * figures.capacity_bps.min(figures.window_limit_bps);
     (figures.ack_limit_bps < wanted).then(|| {
         format!(
             "an ACK for every {} of {} fills {} at {}: at most {}",
@@ -147,13 +149,12 @@ fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
         .then(|| format!("starts at {}, when the run of {} is over", flow.start, scenario.duration))
 }
 
-fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures, count: usize) -> Option<String> {
+fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
     let size = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
         _ => return None,
     };
-    let shared = (figures.capacity_bps / count as f64).min(figures.goodput_bound());
-    let least = size as f64 * 8.0 / shared;
+    let least = size as f64 * 8.0 / figures.goodput_bound();
     let time = scenario.duration.saturating_sub(flow.start);
     (least > time.as_secs_f64() && time > Span::ZERO).then(|| {
         format!(

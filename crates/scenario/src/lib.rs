@@ -13,6 +13,7 @@ mod load;
 pub mod model;
 mod overrides;
 mod path;
+mod reference;
 mod resolve;
 mod routes;
 mod schema;
@@ -27,6 +28,7 @@ pub use explain::{
 pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::Override;
+pub use reference::reference;
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
 

@@ -3,3 +3,4 @@
 mod accepted;
 mod explained;
 mod refused;
+mod robust;

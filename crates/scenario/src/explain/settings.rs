@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use units::Bytes;
 
+use crate::describe;
 use crate::load::Written;
 use crate::model::{Channel, Direction, Flow, QueueLimit, Scenario, Traffic};
 
@@ -131,11 +132,7 @@ fn leaves(
             return;
         }
         Json::Null => absent(name.rsplit('.').next().unwrap_or(name)),
-        Json::String(text) => text.clone(),
-        Json::Number(number) if number.is_f64() => {
-            number.as_f64().map_or_else(String::new, |number| number.to_string())
-        }
-        other => other.to_string(),
+        value => describe::plain(value),
     };
     settings.push(Setting::new(name, value, written.contains(path)));
 }

@@ -102,9 +102,8 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
 
 fn delayed_ack(flow: &Flow) -> Option<String> {
     let timeout = flow.transport.delayed_ack.timeout;
-    (timeout > Span::from_millis(500)).then(|| {
-        format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 asks for less than 500ms")
-    })
+    (timeout > Span::from_millis(500))
+        .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 asks for at most 500ms"))
 }
 
 fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {

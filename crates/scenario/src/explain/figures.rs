@@ -213,9 +213,10 @@ fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
     })
 }
 
-/// The probability that a packet is damaged, as the links reckon it: with its framing.
+/// The probability that a packet is damaged, as the links reckon it: without its
+/// framing.
 fn packet_error_rate(direction: &Direction, packet: f64) -> f64 {
-    let bits = (packet + direction.framing.get() as f64) * 8.0;
+    let bits = packet * 8.0;
     match direction.channel {
         Channel::Perfect => 0.0,
         Channel::PacketErrors { per } => per,

@@ -80,6 +80,14 @@ fn the_figures_of_a_geostationary_download_are_right() {
     near(figures.per, 1.0 - (1.0 - 1e-7f64).powi(12_000));
 }
 
+#[test]
+fn framing_takes_time_and_is_not_damaged() {
+    let bare = &example("geo-download", &[]).flows[0].figures;
+    let framed = &example("geo-download", &["link.1.framing=100B"]).flows[0].figures;
+    assert_eq!(framed.per, bare.per);
+    assert!((framed.segment_time_ms - 6.4).abs() < 1e-9, "{}", framed.segment_time_ms);
+}
+
 /// A router that forwards data and ACKs out of one budget of 360 kbit/s needs at least 1228.9 s
 /// for 50 x 2^20 bytes with an ACK for each segment and 1213.0 s with delayed ACKs.
 #[test]

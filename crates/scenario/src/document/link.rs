@@ -33,8 +33,8 @@ pub(crate) struct Direction {
     /// The default of 100 packets is the one of ns-3's device queues.
     #[schemars(extend("default" = Queue::default()))]
     pub queue: Option<Queue>,
-    /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default adds none: rates are then those
-    /// that IP sees.
+    /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default
+    /// adds none: rates are then those that IP sees.
     #[schemars(extend("default" = Bytes(0)))]
     pub framing: Option<Bytes>,
     /// What the channel does to packets; damaged packets are discarded at the far end.

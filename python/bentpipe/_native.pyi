@@ -2,8 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final
+from typing import Any, TypedDict, final, type_check_only
 
+__all__ = [
+    "OutputFolder",
+    "Recording",
+    "Scenario",
+    "build_profile",
+    "controllers",
+    "run",
+    "run_many",
+    "schema",
+    "version",
+]
+
+@type_check_only
 class Parameter(TypedDict):
     """One parameter of a controller, with what it may be and what it means."""
 
@@ -12,6 +25,7 @@ class Parameter(TypedDict):
     allowed: str
     meaning: str
 
+@type_check_only
 class Controller(TypedDict):
     """What is known of a controller. `status` is `published` or `reconstructed`."""
 
@@ -27,7 +41,7 @@ class Scenario:
     """A scenario in which nothing is left open."""
 
     @staticmethod
-    def load(path: str | PathLike[str], sets: Sequence[str] = ()) -> Scenario:
+    def load(path: str | PathLike[str], sets: Sequence[str] = ...) -> Scenario:
         """Read a scenario file; `sets` are overrides as `"seed=7"`.
 
         Raises `ScenarioError` with file and line when the scenario cannot be right.

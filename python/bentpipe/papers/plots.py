@@ -37,7 +37,7 @@ def chart(plot: Plot) -> Any:
         ]
     scale = alt.Scale(domain=list(plot.y_range)) if plot.y_range else alt.Scale()
     return (
-        alt.Chart(alt.Data(values=points), title=plot.title)
+        alt.Chart({"values": points}, title=plot.title)
         .mark_line(interpolate="linear", strokeWidth=1.2)
         .encode(
             x=alt.X("x:Q", title=plot.x),

@@ -6,6 +6,8 @@
 
 mod parse;
 mod rate;
+#[cfg(feature = "schema")]
+mod schema;
 mod size;
 mod time;
 

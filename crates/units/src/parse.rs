@@ -40,7 +40,7 @@ pub(crate) fn quantity(text: &str, expected: &'static str, units: Units) -> Resu
         return Err(error("it is negative".into()));
     }
     let base = value * factor;
-    if !(base < u64::MAX as f64) {
+    if base.is_nan() || base >= u64::MAX as f64 {
         return Err(error("it is too large".into()));
     }
     Ok(base.round() as u64)

@@ -23,7 +23,7 @@ impl Rate {
     }
 }
 
-const UNITS: parse::Units = &[
+pub(crate) const UNITS: parse::Units = &[
     ("bit/s", 1.0),
     ("kbit/s", 1e3),
     ("Mbit/s", 1e6),

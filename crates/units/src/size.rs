@@ -19,7 +19,7 @@ impl Bytes {
     }
 }
 
-const UNITS: parse::Units = &[
+pub(crate) const UNITS: parse::Units = &[
     ("B", 1.0),
     ("kB", 1e3),
     ("MB", 1e6),

@@ -145,7 +145,7 @@ impl Mul<u64> for Span {
     }
 }
 
-const UNITS: parse::Units =
+pub(crate) const UNITS: parse::Units =
     &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
 
 impl FromStr for Span {

@@ -1,0 +1,12 @@
+//! One direction of a link as a state machine without I/O: told when a packet is offered, it says
+//! whether the packet is dropped, and if not when it arrives and whether it arrives intact.
+
+mod channel;
+mod direction;
+mod serialiser;
+mod stream;
+
+pub use channel::{Channel, Errors};
+pub use direction::{Counters, Fate, Limit, Link, Settings};
+pub use serialiser::Serialiser;
+pub use stream::{Purpose, stream};

@@ -1,0 +1,56 @@
+//! How long a packet takes to leave at a given rate, exactly.
+
+use units::{Rate, Span};
+
+/// Turns bytes into nanoseconds and carries the fraction that whole nanoseconds lose, so that a
+/// long run keeps the configured rate: truncation alone makes 40-byte ACKs at 10 Gbit/s 1.5 % fast.
+#[derive(Clone, Debug)]
+pub struct Serialiser {
+    rate: u64,
+    /// The last length with its quotient and remainder: nearly all packets have one of two
+    /// lengths, and a division costs as much as the rest of a hop.
+    cached: (u32, u64, u64),
+    /// Fraction of a nanosecond that is owed, in units of 1 / rate.
+    owed: u64,
+}
+
+impl Serialiser {
+    /// A serialiser for `rate`, which must not be zero.
+    pub fn new(rate: Rate) -> Self {
+        Self { rate: rate.bits_per_second(), cached: (0, 0, 0), owed: 0 }
+    }
+
+    /// The time that `bytes` take after an idle period.
+    pub fn restart(&mut self, bytes: u32) -> Span {
+        self.owed = 0;
+        self.next(bytes)
+    }
+
+    /// The time that `bytes` take directly behind the packet before.
+    pub fn next(&mut self, bytes: u32) -> Span {
+        if self.cached.0 != bytes {
+            let work = u64::from(bytes) * 8 * 1_000_000_000;
+            self.cached = (bytes, work / self.rate, work % self.rate);
+        }
+        let (_, mut nanos, remainder) = self.cached;
+        self.owed += remainder;
+        if self.owed >= self.rate {
+            self.owed -= self.rate;
+            nanos += 1;
+        }
+        Span::from_nanos(nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_packets_take_exactly_what_the_rate_says() {
+        let mut serialiser = Serialiser::new(Rate::from_bits_per_second(9_999_999_967));
+        let total: u64 = (0..1_000_000).map(|_| serialiser.next(66).as_nanos()).sum();
+        let exact = 66.0 * 8.0 * 1e6 / 9_999_999_967.0 * 1e9;
+        assert!((total as f64 - exact).abs() <= 1.0, "{total} instead of {exact}");
+    }
+}

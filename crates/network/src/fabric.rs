@@ -1,0 +1,47 @@
+//! What carries packets between hosts.
+
+use units::Time;
+
+use crate::lane::LaneReport;
+
+/// The number of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+/// A packet: its body, where it goes, and how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<B> {
+    /// What it carries.
+    pub body: B,
+    /// The node that it is for.
+    pub to: NodeId,
+    /// Length of the IP packet in bytes.
+    pub bytes: u16,
+}
+
+/// A packet at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery<B> {
+    /// When it arrived.
+    pub at: Time,
+    /// The packet.
+    pub packet: Packet<B>,
+}
+
+/// A network that carries packets. Time is told by the caller and never runs back.
+pub trait Fabric<B: Copy> {
+    /// A host sends a packet.
+    fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
+
+    /// When something happens next; [`Time::NEVER`] if nothing does.
+    fn next_event(&self) -> Time;
+
+    /// Lets the next thing happen. Returns a packet if one has reached its destination.
+    fn advance(&mut self) -> Option<Delivery<B>>;
+
+    /// What each link and each limited router did until `now`, in the order of the topology.
+    fn report(&mut self, now: Time) -> Vec<LaneReport>;
+
+    /// Packets carried over a hop so far.
+    fn hops(&self) -> u64;
+}

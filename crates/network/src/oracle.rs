@@ -1,0 +1,182 @@
+//! The slow engine: the same network written the obvious way, as the oracle of the fast one.
+//!
+//! Every packet is in a queue, in transmission, or on its way, and each of these ends with an
+//! event of its own in one sorted map: two events per packet and hop, no computed departures.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use link::{Channel, Counters, Limit, Serialiser, Settings};
+use units::{Span, Time};
+
+use crate::fabric::{Delivery, Fabric, NodeId, Packet};
+use crate::lane::LaneReport;
+use crate::topology::Topology;
+
+/// The order of simultaneous events: first all ends of transmission, then arrivals by lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    TransmissionEnds,
+    Arrives,
+}
+
+#[derive(Clone, Debug)]
+struct SlowLane<B> {
+    settings: Settings,
+    serialiser: Serialiser,
+    channel: Channel,
+    /// Each packet with its fate, which the channel decides when it is accepted.
+    waiting: VecDeque<(Packet<B>, bool)>,
+    sending: Option<(Packet<B>, bool)>,
+    started: Time,
+    last_end: Time,
+    busy: Span,
+    report: LaneReport,
+}
+
+/// A network with two events per packet and hop.
+#[derive(Clone, Debug)]
+pub struct SlowNetwork<B> {
+    topology: Topology,
+    lanes: Vec<SlowLane<B>>,
+    events: BTreeMap<(Time, Kind, usize, u64), Option<Packet<B>>>,
+    sequence: u64,
+    hops: u64,
+}
+
+impl<B: Copy> SlowNetwork<B> {
+    /// An empty network over `topology`, with `channels` in the order of its lanes.
+    pub fn new(topology: Topology, channels: Vec<Channel>) -> Self {
+        let lanes = topology
+            .lanes
+            .iter()
+            .zip(channels)
+            .map(|(lane, channel)| SlowLane {
+                settings: lane.link.settings().clone(),
+                serialiser: Serialiser::new(lane.link.settings().rate),
+                channel,
+                waiting: VecDeque::new(),
+                sending: None,
+                started: Time::ZERO,
+                last_end: Time::ZERO,
+                busy: Span::ZERO,
+                report: LaneReport::default(),
+            })
+            .collect();
+        Self { topology, lanes, events: BTreeMap::new(), sequence: 0, hops: 0 }
+    }
+
+    fn schedule(&mut self, at: Time, kind: Kind, lane: usize, packet: Option<Packet<B>>) {
+        self.sequence += 1;
+        self.events.insert((at, kind, lane, self.sequence), packet);
+    }
+
+    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
+        self.hops += 1;
+        let lane = &mut self.lanes[number];
+        let bytes = u32::from(packet.bytes) + lane.settings.framing;
+        let waiting_bytes = lane.waiting_bytes();
+        let full = match lane.settings.limit {
+            Limit::Packets(limit) => lane.waiting.len() >= limit as usize,
+            Limit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
+            Limit::Unlimited => false,
+        };
+        let counters: &mut Counters = &mut lane.report.counters;
+        if lane.sending.is_some() && full {
+            counters.dropped_packets += 1;
+            return;
+        }
+        counters.accepted_packets += 1;
+        let damaged = lane.channel.damages(bytes);
+        counters.damaged_packets += u64::from(damaged);
+        if lane.sending.is_some() {
+            counters.max_waiting_bytes =
+                counters.max_waiting_bytes.max(waiting_bytes + u64::from(bytes));
+            lane.waiting.push_back((packet, damaged));
+        } else {
+            self.start(now, number, packet, damaged);
+        }
+    }
+
+    fn start(&mut self, now: Time, number: usize, packet: Packet<B>, damaged: bool) {
+        let lane = &mut self.lanes[number];
+        let bytes = u32::from(packet.bytes) + lane.settings.framing;
+        let duration = if now > lane.last_end {
+            lane.serialiser.restart(bytes)
+        } else {
+            lane.serialiser.next(bytes)
+        };
+        lane.sending = Some((packet, damaged));
+        lane.started = now;
+        lane.busy = lane.busy + duration;
+        lane.last_end = now + duration;
+        let end = lane.last_end;
+        self.schedule(end, Kind::TransmissionEnds, number, None);
+    }
+
+    fn transmission_ends(&mut self, now: Time, number: usize) {
+        let lane = &mut self.lanes[number];
+        let delay = lane.settings.delay;
+        let (packet, damaged) = lane.sending.take().expect("a transmission that ends was started");
+        let next = lane.waiting.pop_front();
+        if !damaged {
+            self.schedule(now + delay, Kind::Arrives, number, Some(packet));
+        }
+        if let Some((packet, damaged)) = next {
+            self.start(now, number, packet, damaged);
+        }
+    }
+}
+
+impl<B> SlowLane<B> {
+    fn waiting_bytes(&self) -> u64 {
+        let framing = u64::from(self.settings.framing);
+        self.waiting.iter().map(|(packet, _)| u64::from(packet.bytes) + framing).sum()
+    }
+}
+
+impl<B: Copy> Fabric<B> for SlowNetwork<B> {
+    fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
+        let lane = self.topology.lane_out(from, packet.to);
+        self.enter(now, lane, packet);
+    }
+
+    fn next_event(&self) -> Time {
+        self.events.keys().next().map_or(Time::NEVER, |key| key.0)
+    }
+
+    fn advance(&mut self) -> Option<Delivery<B>> {
+        let ((at, kind, lane, _), packet) = self.events.pop_first()?;
+        if kind == Kind::TransmissionEnds {
+            self.transmission_ends(at, lane);
+            return None;
+        }
+        let packet = packet?;
+        let report = &mut self.lanes[lane].report;
+        report.delivered_packets += 1;
+        report.delivered_bytes += u64::from(packet.bytes);
+        match self.topology.next_lane(lane, packet.to) {
+            Some(next) => {
+                self.enter(at, next, packet);
+                None
+            }
+            None => Some(Delivery { at, packet }),
+        }
+    }
+
+    fn report(&mut self, now: Time) -> Vec<LaneReport> {
+        let report = |lane: &SlowLane<B>| LaneReport {
+            busy: match lane.sending {
+                Some(_) => lane.busy.saturating_sub(lane.last_end.since(now)),
+                None => lane.busy,
+            },
+            waiting_packets: lane.waiting.len(),
+            waiting_bytes: lane.waiting_bytes(),
+            ..lane.report
+        };
+        self.lanes.iter().map(report).collect()
+    }
+
+    fn hops(&self) -> u64 {
+        self.hops
+    }
+}

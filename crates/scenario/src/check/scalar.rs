@@ -1,0 +1,111 @@
+//! Texts and numbers.
+
+use std::str::FromStr;
+
+use serde_json::Value as Json;
+use units::{Bytes, Rate, Span, UnitError};
+
+use crate::describe;
+use crate::error::Problem;
+use crate::path::Path;
+use crate::suggest;
+use crate::tree::Tree;
+
+/// What is wrong with `text`, if none of the `fitting` schemas admits it; `all` are those that
+/// stood to choice.
+pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) -> Option<Problem> {
+    let mut reason = None;
+    for schema in fitting {
+        match admits(schema, text) {
+            Ok(()) => return None,
+            Err(why) => reason = reason.or(why),
+        }
+    }
+    let words = fitting.iter().flat_map(|schema| describe::words(schema));
+    let word = suggest::nearest(text, words).map(|word| format!("{word:?}"));
+    let formats = fitting.iter().filter_map(|schema| schema["format"].as_str());
+    let suggestion = word.or_else(|| formats.into_iter().find_map(|f| suggest::quantity(f, text)));
+    let problem = Problem::new(path.clone(), describe::expected(all), format!("{text:?}"));
+    Some(Problem { reason, ..problem.suggest(suggestion) })
+}
+
+/// Whether `schema` admits `text`; if not, why, where that is not plain from what is expected.
+fn admits(schema: &Json, text: &str) -> Result<(), Option<String>> {
+    let words = describe::words(schema);
+    if !words.is_empty() {
+        return if words.contains(&text) { Ok(()) } else { Err(None) };
+    }
+    match schema["format"].as_str() {
+        Some("rate") => rate(text),
+        Some("time") => bounded::<Span>(schema, text),
+        Some("size") => bounded::<Bytes>(schema, text),
+        Some("name") => name(schema, text),
+        _ => Ok(()),
+    }
+}
+
+fn rate(text: &str) -> Result<(), Option<String>> {
+    let rate: Rate = text.parse().map_err(|error: UnitError| Some(error.reason))?;
+    match rate.bits_per_second() {
+        0 => Err(Some("it is zero".into())),
+        _ => Ok(()),
+    }
+}
+
+/// A quantity between `x-minimum` and `x-maximum`.
+fn bounded<T>(schema: &Json, text: &str) -> Result<(), Option<String>>
+where
+    T: FromStr<Err = UnitError> + PartialOrd + Default,
+{
+    let value: T = text.parse().map_err(|error: UnitError| Some(error.reason))?;
+    let bound = |key: &str| schema[key].as_str().and_then(|text| text.parse::<T>().ok());
+    if bound("x-minimum").is_some_and(|least| value < least) {
+        let zero = value == T::default();
+        return Err(Some(if zero { "it is zero" } else { "it is too small" }.into()));
+    }
+    if bound("x-maximum").is_some_and(|most| value > most) {
+        return Err(Some("it is too large".into()));
+    }
+    Ok(())
+}
+
+fn name(schema: &Json, text: &str) -> Result<(), Option<String>> {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX);
+    if text.is_empty() {
+        Err(Some("it is empty".into()))
+    } else if text.chars().count() as u64 > longest {
+        Err(Some(format!("it is longer than {longest} characters")))
+    } else if let Some(c) = text.chars().find(|c| !allowed(*c)) {
+        Err(Some(format!("{c:?} cannot stand in a file name")))
+    } else if text.starts_with('.') {
+        Err(Some("it begins with a dot".into()))
+    } else {
+        Ok(())
+    }
+}
+
+/// What is wrong with a number.
+pub(super) fn number(tree: &Tree, number: f64, schema: &Json, path: &Path) -> Option<Problem> {
+    let bound = |key: &str| schema[key].as_f64();
+    let largest = match schema["format"].as_str() {
+        Some("uint32") => u32::MAX.into(),
+        Some("uint64") => u64::MAX as f64,
+        _ => f64::MAX,
+    };
+    let inside = number.is_finite()
+        && bound("minimum").is_none_or(|least| number >= least)
+        && bound("exclusiveMinimum").is_none_or(|least| number > least)
+        && bound("maximum").is_none_or(|most| number <= most)
+        && bound("exclusiveMaximum").is_none_or(|most| number < most)
+        && number <= largest;
+    let problem =
+        || Problem::new(path.clone(), describe::expected(&[schema]), describe::found(tree));
+    if inside {
+        None
+    } else if number > largest {
+        Some(problem().because("it is too large"))
+    } else {
+        Some(problem())
+    }
+}

@@ -1,0 +1,119 @@
+//! Tables: which alternative is meant, what is missing, what nobody knows.
+
+use serde_json::Value as Json;
+
+use crate::describe;
+use crate::error::Problem;
+use crate::path::Path;
+use crate::suggest;
+use crate::tree::{Entry, Tree, Value};
+
+/// Checks a table against the one of `schemas` that it is meant to be.
+pub(super) fn table(tree: &Tree, schemas: &[&Json], path: &Path, problems: &mut Vec<Problem>) {
+    match meant(tree, schemas, path) {
+        Ok(schema) => fields(tree, schema, path, problems),
+        Err(problem) => problems.push(*problem),
+    }
+}
+
+/// The alternative that a table is meant to be. Alternatives are told apart by a key that has
+/// another fixed word in each (`name = "adalr"`), or by a key that each of them requires
+/// (`per` or `ber`).
+fn meant<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json, Box<Problem>> {
+    match schemas {
+        [only] => Ok(only),
+        _ => match fixed_key(schemas) {
+            Some(key) => by_word(tree, schemas, key, path),
+            None => by_key(tree, schemas, path),
+        },
+    }
+}
+
+/// A key with one fixed word in every alternative.
+fn fixed_key<'a>(schemas: &[&'a Json]) -> Option<&'a str> {
+    let fixed = |schema: &Json, key: &str| schema["properties"][key].get("const").is_some();
+    describe::keys(schemas[0]).find(|key| schemas.iter().all(|schema| fixed(schema, key)))
+}
+
+fn by_word<'a>(
+    tree: &Tree,
+    schemas: &[&'a Json],
+    key: &str,
+    path: &Path,
+) -> Result<&'a Json, Box<Problem>> {
+    let constant = |schema: &'a Json| schema["properties"][key]["const"].as_str().unwrap_or("");
+    let words: Vec<_> = schemas.iter().map(|schema| constant(schema)).collect();
+    let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+    let expected = describe::list(&quoted, "or");
+    let Some(value) = tree.get(key) else {
+        return Err(Problem::new(path.key(key), expected, "nothing").into());
+    };
+    let Value::String(word) = &value.value else {
+        return Err(Problem::new(path.key(key), expected, describe::found(value)).into());
+    };
+    schemas.iter().copied().find(|schema| constant(schema) == word).ok_or_else(|| {
+        let near = suggest::nearest(word, words).map(|word| format!("{word:?}"));
+        Problem::new(path.key(key), expected, format!("{word:?}")).suggest(near).into()
+    })
+}
+
+fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json, Box<Problem>> {
+    let present = |schema: &&Json| describe::required(schema).any(|key| tree.get(key).is_some());
+    let chosen: Vec<_> = schemas.iter().copied().filter(present).collect();
+    if let [one] = chosen.as_slice() {
+        return Ok(one);
+    }
+    let names: Vec<_> = schemas.iter().flat_map(|schema| describe::required(schema)).collect();
+    let expected = format!("one of {}", describe::list(&describe::code(&names), "and"));
+    let entries = match &tree.value {
+        Value::Table(entries) => entries.as_slice(),
+        _ => &[],
+    };
+    if !chosen.is_empty() {
+        let both = entries.iter().map(|entry| entry.key.as_str()).filter(|k| names.contains(k));
+        let both = describe::list(&describe::code(&both.collect::<Vec<_>>()), "and");
+        return Err(Problem::new(path.clone(), format!("only {expected}"), both).into());
+    }
+    let near = entries.iter().find_map(|entry| suggest::nearest(&entry.key, names.iter().copied()));
+    let near = near.map(|name| format!("`{name}`"));
+    Err(Problem::new(path.clone(), expected, describe::found(tree)).suggest(near).into())
+}
+
+fn fields(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
+    let Value::Table(entries) = &tree.value else { return };
+    for entry in entries {
+        match schema["properties"].get(&entry.key) {
+            Some(property) => super::value(&entry.tree, property, &path.key(&entry.key), problems),
+            None => problems.push(unknown(entry, schema, path)),
+        }
+    }
+    for key in describe::required(schema).filter(|key| tree.get(key).is_none()) {
+        let alternatives = describe::alternatives(&schema["properties"][key]);
+        let expected = describe::expected(&alternatives);
+        problems.push(Problem::new(path.key(key), expected, "nothing"));
+    }
+}
+
+fn unknown(entry: &Entry, schema: &Json, path: &Path) -> Problem {
+    let keys: Vec<_> = describe::keys(schema).collect();
+    let expected = match keys.as_slice() {
+        [_] => format!("no key but {}", describe::code(&keys)[0]),
+        _ => format!("one of {}", describe::list(&describe::code(&keys), "and")),
+    };
+    Problem::new(path.key(&entry.key), expected, "an unknown key")
+        .suggest(nearest_key(&entry.key, schema))
+        .at(entry.origin.clone())
+}
+
+/// The key that was probably meant: one of this table, or the same one a level deeper.
+pub(crate) fn nearest_key(key: &str, schema: &Json) -> Option<String> {
+    let deeper = || {
+        describe::keys(schema).find_map(|outer| {
+            let options = describe::alternatives(&schema["properties"][outer]);
+            let holds = options.iter().any(|option| describe::keys(option).any(|k| k == key));
+            holds.then(|| format!("`{outer}.{key}`"))
+        })
+    };
+    let here = || suggest::nearest(key, describe::keys(schema)).map(|near| format!("`{near}`"));
+    deeper().or_else(here)
+}

@@ -1,0 +1,139 @@
+//! What a part of the schema admits and what stands in a scenario, in words.
+
+use serde_json::Value as Json;
+
+use crate::tree::{Tree, Value};
+
+/// The alternatives of a schema; a schema without any is its own.
+pub(crate) fn alternatives(schema: &Json) -> Vec<&Json> {
+    match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+        Some(options) => options.iter().flat_map(alternatives).collect(),
+        None => vec![schema],
+    }
+}
+
+/// The JSON Schema type of a schema without alternatives.
+pub(crate) fn type_of(schema: &Json) -> &str {
+    schema["type"].as_str().unwrap_or("string")
+}
+
+/// The words that a schema without alternatives admits; empty if it is not about words.
+pub(crate) fn words(schema: &Json) -> Vec<&str> {
+    let several = schema["enum"].as_array().into_iter().flatten();
+    several.chain(schema.get("const")).filter_map(Json::as_str).collect()
+}
+
+/// The keys of a table.
+pub(crate) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
+}
+
+/// The keys that a table must have.
+pub(crate) fn required(schema: &Json) -> impl Iterator<Item = &str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
+}
+
+/// What `schemas` admit: `a time such as "250ms", or "off"`.
+pub(crate) fn expected(schemas: &[&Json]) -> String {
+    let words: Vec<_> = schemas.iter().flat_map(|schema| words(schema)).collect();
+    let mut parts: Vec<String> = Vec::new();
+    for schema in schemas.iter().filter(|schema| self::words(schema).is_empty()) {
+        let part = expected_one(schema);
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if !words.is_empty() {
+        let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+        parts.push(list(&quoted, "or"));
+    }
+    // Two alternatives that contain commas themselves are easier told apart after another one.
+    parts.join(", or ")
+}
+
+fn expected_one(schema: &Json) -> String {
+    match type_of(schema) {
+        "boolean" => "true or false".into(),
+        "integer" => format!("a whole number{}", bounds(schema)),
+        "number" => format!("a number{}", bounds(schema)),
+        "array" => array(schema),
+        "object" => match required(schema).collect::<Vec<_>>() {
+            keys if keys.is_empty() => "a table".into(),
+            keys => format!("a table with {}", list(&code(&keys), "and")),
+        },
+        _ => string(schema),
+    }
+}
+
+fn string(schema: &Json) -> String {
+    let kind = match schema["format"].as_str() {
+        Some("rate") => "a data rate",
+        Some("time") => "a time",
+        Some("size") => "a size",
+        Some("name") => return "a name of letters, digits, '-', '_' and '.'".into(),
+        _ => return "a text".into(),
+    };
+    let example = schema["examples"][0].as_str().unwrap_or("");
+    format!("{kind} such as {example:?}{}", bounds(schema))
+}
+
+fn array(schema: &Json) -> String {
+    let items = alternatives(&schema["items"]);
+    match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
+        (Some(2), Some(2)) => "a list of two names".into(),
+        _ if items.iter().any(|item| type_of(item) == "object") => "a list of tables".into(),
+        _ => "a list".into(),
+    }
+}
+
+/// ` from 1 to 5`, ` above 0 and at most 1`, or nothing.
+pub(crate) fn bounds(schema: &Json) -> String {
+    let text = |key: &str| schema.get(key).map(|v| v.as_str().map_or(v.to_string(), str::to_owned));
+    let low = text("minimum").or(text("x-minimum"));
+    let high = text("maximum").or(text("x-maximum"));
+    match (low, text("exclusiveMinimum"), high, text("exclusiveMaximum")) {
+        (Some(low), _, Some(high), _) => format!(" from {low} to {high}"),
+        (Some(low), _, None, Some(high)) => format!(" from {low} to below {high}"),
+        (Some(low), _, None, None) => format!(", at least {low}"),
+        (None, Some(low), Some(high), _) => format!(" above {low} and at most {high}"),
+        (None, None, Some(high), _) => format!(", at most {high}"),
+        _ => String::new(),
+    }
+}
+
+/// What stands in the scenario.
+pub(crate) fn found(tree: &Tree) -> String {
+    match &tree.value {
+        Value::Bool(bool) => bool.to_string(),
+        Value::Integer(integer) => integer.to_string(),
+        Value::Float(float) => float.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Date(date) => format!("the date {date}"),
+        Value::List(items) => match items.len() {
+            0 => "an empty list".into(),
+            1 => "a list of one value".into(),
+            n => format!("a list of {n} values"),
+        },
+        Value::Table(entries) => match entries.as_slice() {
+            [] => "an empty table".into(),
+            entries => {
+                let keys: Vec<_> = entries.iter().map(|entry| entry.key.as_str()).collect();
+                format!("a table with {}", list(&code(&keys), "and"))
+            }
+        },
+    }
+}
+
+/// Names as they are written in a scenario.
+pub(crate) fn code(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(crate) fn list(items: &[String], conjunction: &str) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} {conjunction} {last}", most.join(", ")),
+    }
+}

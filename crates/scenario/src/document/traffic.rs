@@ -1,0 +1,93 @@
+//! What applications do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Span};
+
+use super::words::{Off, Unlimited};
+
+/// One of `download`, `bulk` and `web`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum Traffic {
+    Download {
+        /// Bytes to receive: `to` opens the connection, sends a request and receives from `from`.
+        #[schemars(extend("x-minimum" = "1B"))]
+        download: Bytes,
+        /// Bytes of the request; with none, `from` sends as soon as the connection stands.
+        #[serde(default)]
+        request: Bytes,
+    },
+    Bulk {
+        /// Bytes to send, or `"unlimited"` until the run ends: `from` opens the connection.
+        bulk: Bulk,
+    },
+    Web {
+        /// `to` fetches pages from `from` by HTTP/1.1.
+        web: Web,
+    },
+}
+
+/// An amount, or `"unlimited"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum Bulk {
+    Unlimited(Unlimited),
+    Size(#[schemars(extend("x-minimum" = "1B"))] Bytes),
+}
+
+/// Web pages over HTTP/1.1 (RFC 9112). The default page is the one of the TCP-ADaLR experiments.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Web {
+    /// Pages to fetch. Default: pages until the run ends.
+    #[schemars(range(min = 1))]
+    pub pages: Option<u32>,
+    /// Time from the start of one page to the start of the next. Default: Omueti and Trajkovic,
+    /// TCP-ADaLR, 2007.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub interval: Span,
+    /// Bytes of the main object. Default: as `interval`.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub main_object: Bytes,
+    /// Number of embedded objects. Default: as `interval`.
+    pub embedded_objects: u32,
+    /// Bytes of each embedded object. Default: as `interval`.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub embedded_object: Bytes,
+    /// Bytes of each request. The default is our choice: a GET with the usual header fields.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub request: Bytes,
+    /// Parallel connections. The default is the limit of RFC 2616 section 8.1.4.
+    #[schemars(range(min = 1, max = 1000))]
+    pub connections: u32,
+    /// Send requests without waiting for the response to the one before (RFC 9112 section 9.3.2).
+    pub pipelining: bool,
+    /// Close a connection that has been idle for so long. `"off"` never closes it: connections are
+    /// persistent (RFC 9112 section 9.3).
+    pub keep_alive: KeepAlive,
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self {
+            pages: None,
+            interval: Span::from_secs(30),
+            main_object: Bytes(10_710),
+            embedded_objects: 15,
+            embedded_object: Bytes(7758),
+            request: Bytes(350),
+            connections: 2,
+            pipelining: false,
+            keep_alive: KeepAlive::Off(Off::Off),
+        }
+    }
+}
+
+/// A time, or `"off"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum KeepAlive {
+    Off(Off),
+    Timeout(Span),
+}

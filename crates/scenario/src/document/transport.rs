@@ -1,0 +1,187 @@
+//! TCP settings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Rate, Span};
+
+use super::words::{Off, Unlimited};
+
+/// TCP settings of both ends of a flow.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Transport {
+    /// How losses are found and repaired. Default: the recovery that the controller was written
+    /// for.
+    pub recovery: Option<RecoveryName>,
+    /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
+    /// fills an Ethernet frame.
+    #[schemars(range(min = 64, max = 65_495))]
+    pub mss: u32,
+    /// Receive buffer: the largest window that is advertised; above 65535B it needs
+    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it carries 50 Mbit/s over
+    /// a GEO link.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub receive_buffer: Bytes,
+    /// Send buffer: unacknowledged and unsent data.
+    pub send_buffer: SizeLimit,
+    /// How fast the application reads. Default: it reads at once.
+    pub reader_rate: Option<Rate>,
+    /// Window scale option (RFC 7323 section 2).
+    pub window_scaling: bool,
+    /// Timestamps option (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// When the receiver acknowledges: a time (with every second segment), `"off"` (each segment),
+    /// or a table. RFC 5681 section 4.2 asks for at most 500ms; the default is that of most
+    /// systems.
+    pub delayed_ack: DelayedAck,
+    /// Initial window in segments (RFC 6928).
+    #[schemars(range(min = 1, max = 65_535))]
+    pub initial_window: u32,
+    /// Initial slow start threshold; `"unlimited"` is the "arbitrarily high" of RFC 5681 section
+    /// 3.1.
+    pub initial_ssthresh: SizeLimit,
+    /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
+    #[schemars(range(min = 1, max = 255))]
+    pub duplicate_threshold: u32,
+    /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
+    #[schemars(range(min = 1, max = 255))]
+    pub byte_counting: u32,
+    /// Grow cwnd only while it is what limits the sender (RFC 7661).
+    pub window_validation: bool,
+    /// Retransmission timer (RFC 6298).
+    pub rto: Rto,
+    /// First persist interval (RFC 9293 section 3.8.6.1). The default is our choice: the lower
+    /// bound of the RTO.
+    #[schemars(extend("x-minimum" = "1ms"))]
+    pub persist_timeout: Span,
+    /// Retransmissions of one segment after which the connection is aborted (R2 of RFC 9293
+    /// section 3.8.3). The default is Linux's tcp_retries2.
+    #[schemars(range(min = 1, max = 255))]
+    pub retransmission_threshold: u32,
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default: it only delays the last segment
+    /// of a response.
+    pub nagle: bool,
+    /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// First sequence number of the side that sends the data; the other takes one more. Default:
+    /// derived from the number of the flow, so that traces are told apart.
+    pub initial_sequence: Option<u32>,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            recovery: None,
+            mss: 1460,
+            receive_buffer: Bytes(4 << 20),
+            send_buffer: SizeLimit::Unlimited(Unlimited::Unlimited),
+            reader_rate: None,
+            window_scaling: true,
+            timestamps: false,
+            delayed_ack: DelayedAck::Timeout(Span::from_millis(200)),
+            initial_window: 10,
+            initial_ssthresh: SizeLimit::Unlimited(Unlimited::Unlimited),
+            duplicate_threshold: 3,
+            byte_counting: 1,
+            window_validation: true,
+            rto: Rto::default(),
+            persist_timeout: Span::from_secs(1),
+            retransmission_threshold: 15,
+            limited_transmit: true,
+            nagle: false,
+            idle_restart: true,
+            initial_sequence: None,
+        }
+    }
+}
+
+/// A size, or `"unlimited"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum SizeLimit {
+    Unlimited(Unlimited),
+    Size(#[schemars(extend("x-minimum" = "1B"))] Bytes),
+}
+
+impl SizeLimit {
+    /// The limit, if there is one.
+    pub fn size(self) -> Option<Bytes> {
+        match self {
+            Self::Unlimited(_) => None,
+            Self::Size(size) => Some(size),
+        }
+    }
+}
+
+/// `"off"`, a time, or a table.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum DelayedAck {
+    Off(Off),
+    Timeout(Span),
+    Table {
+        /// Full-sized segments after which an ACK is sent at once; 1 acknowledges each segment.
+        #[serde(default = "every_second")]
+        #[schemars(range(min = 1, max = 255))]
+        segments: u32,
+        /// The longest an ACK waits.
+        #[serde(default = "usual_delay")]
+        timeout: Span,
+    },
+}
+
+pub(crate) fn every_second() -> u32 {
+    2
+}
+
+fn usual_delay() -> Span {
+    Span::from_millis(200)
+}
+
+/// Retransmission timer. The defaults are those of RFC 6298 section 2.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rto {
+    /// Before the first sample (rule 2.1).
+    #[schemars(extend("x-minimum" = "1ms"))]
+    pub initial: Span,
+    /// Lower bound (rule 2.4).
+    #[schemars(extend("x-minimum" = "1ms"))]
+    pub min: Span,
+    /// Upper bound (rule 2.5).
+    #[schemars(extend("x-minimum" = "1ms"))]
+    pub max: Span,
+    /// Clock granularity G: the variance term is at least G and the RTO a multiple of it. The
+    /// default is our choice: the clock of current systems.
+    pub granularity: Span,
+    /// Gain alpha of the smoothed RTT (rule 2.3).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub gain: f64,
+    /// Gain beta of the RTT variance (rule 2.3).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub deviation_gain: f64,
+    /// Coefficient K of the variance in the RTO (rule 2.2).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+    pub deviation_coefficient: f64,
+}
+
+impl Default for Rto {
+    fn default() -> Self {
+        Self {
+            initial: Span::from_secs(1),
+            min: Span::from_secs(1),
+            max: Span::from_secs(60),
+            granularity: Span::from_millis(1),
+            gain: 0.125,
+            deviation_gain: 0.25,
+            deviation_coefficient: 4.0,
+        }
+    }
+}
+
+/// The name of a recovery.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct RecoveryName(pub String);

@@ -1,0 +1,27 @@
+//! Names, and words that stand in place of a value.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        #[schemars(inline)]
+        pub(crate) enum $name {
+            $name,
+        }
+    };
+}
+
+word!(Unlimited);
+word!(Perfect);
+word!(Off);
+
+/// A name of letters, digits, `-`, `_` and `.`: it becomes part of file names and of interface
+/// names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("format" = "name", "maxLength" = 64))]
+pub(crate) struct Name(pub String);

@@ -1,0 +1,220 @@
+//! What is wrong with a scenario, told so that it can be put right without a manual.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::path::Path;
+use crate::tree::{Origin, Tree};
+
+/// One thing that is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, if the scenario came from one.
+    pub file: Option<PathBuf>,
+    /// Line in the file, from 1; `None` when the value comes from an override or a program.
+    pub line: Option<usize>,
+    /// Column in the line in characters, from 1.
+    pub column: Option<usize>,
+    /// The override that is wrong, as it was written.
+    pub set: Option<String>,
+    /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
+    pub path: String,
+    /// What should have stood there.
+    pub expected: String,
+    /// What stood there.
+    pub found: String,
+    /// Why it cannot be.
+    pub reason: Option<String>,
+    /// The nearest valid name or value.
+    pub suggestion: Option<String>,
+    /// The line of the file and the number of characters to underline.
+    pub(crate) excerpt: Option<(String, usize)>,
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.set, &self.file) {
+            (Some(set), _) => write!(f, "--set {set}: ")?,
+            (None, Some(file)) => {
+                write!(f, "{}:", file.display())?;
+                if let (Some(line), Some(column)) = (self.line, self.column) {
+                    write!(f, "{line}:{column}:")?;
+                }
+                f.write_str(" ")?;
+            }
+            (None, None) => {}
+        }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)?;
+        if let Some(reason) = &self.reason {
+            write!(f, ": {reason}")?;
+        }
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, "; did you mean {suggestion}?")?;
+        }
+        self.excerpt(f)
+    }
+}
+
+impl ScenarioError {
+    /// The line of the file with a mark beneath.
+    fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Some((text, width)), Some(line), Some(column)) =
+            (&self.excerpt, self.line, self.column)
+        else {
+            return Ok(());
+        };
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        let indent = " ".repeat(column - 1);
+        let mark = "^".repeat(*width);
+        write!(f, "\n {margin} |\n {number} | {text}\n {margin} | {indent}{mark}")
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of the file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioErrors(pub Vec<ScenarioError>);
+
+impl std::error::Error for ScenarioErrors {}
+
+impl fmt::Display for ScenarioErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ScenarioError> for ScenarioErrors {
+    fn from(error: ScenarioError) -> Self {
+        Self(vec![error])
+    }
+}
+
+/// What is wrong with a value, before it is known where that value was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub path: Path,
+    /// Where it was written; `None` looks it up by the path.
+    pub origin: Option<Origin>,
+    pub expected: String,
+    pub found: String,
+    pub reason: Option<String>,
+    pub suggestion: Option<String>,
+}
+
+impl Problem {
+    pub fn new(path: Path, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self {
+            path,
+            origin: None,
+            expected: expected.into(),
+            found: found.into(),
+            reason: None,
+            suggestion: None,
+        }
+    }
+
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    pub fn suggest(mut self, suggestion: Option<String>) -> Self {
+        self.suggestion = suggestion;
+        self
+    }
+
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+}
+
+/// What a scenario was read from: what is needed to point at its values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Source<'a> {
+    pub file: Option<PathBuf>,
+    pub text: &'a str,
+    /// The overrides as they were written.
+    pub sets: Vec<String>,
+}
+
+/// A line longer than this was not written to be read.
+const LONGEST_EXCERPT: usize = 200;
+
+impl Source<'_> {
+    /// The errors that `problems` are in this source, in the order of the file.
+    pub fn report(&self, tree: &Tree, problems: Vec<Problem>) -> ScenarioErrors {
+        let mut located: Vec<_> = problems
+            .into_iter()
+            .map(|p| (p.origin.clone().unwrap_or_else(|| tree.nearest(&p.path).origin.clone()), p))
+            .collect();
+        located.sort_by(|(a, _), (b, _)| a.cmp(b));
+        ScenarioErrors(located.into_iter().map(|(origin, p)| self.error(&origin, p)).collect())
+    }
+
+    /// The one error that kept the source from being read at all.
+    pub fn failure(&self, problem: Problem) -> ScenarioErrors {
+        let origin = problem.origin.clone().unwrap_or(Origin::Program);
+        self.error(&origin, problem).into()
+    }
+
+    fn error(&self, origin: &Origin, problem: Problem) -> ScenarioError {
+        let place = match *origin {
+            Origin::File(start, end) => self.place(start, end),
+            _ => None,
+        };
+        let set = match *origin {
+            Origin::Set(number) => self.sets.get(number).cloned(),
+            _ => None,
+        };
+        let Problem { path, expected, found, reason, suggestion, .. } = problem;
+        ScenarioError {
+            file: self.file.clone(),
+            line: place.as_ref().map(|place| place.line),
+            column: place.as_ref().map(|place| place.column),
+            set,
+            path: path.to_string(),
+            expected,
+            found,
+            reason,
+            suggestion,
+            excerpt: place.and_then(|place| place.excerpt),
+        }
+    }
+
+    /// Line and column of the bytes from `start` to `end`; `None` for the file as a whole.
+    fn place(&self, start: usize, end: usize) -> Option<Place> {
+        let whole_file = start == 0 && end >= self.text.len();
+        let before = self.text.get(..start)?;
+        if whole_file {
+            return None;
+        }
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line_text = self.text[line_start..].lines().next().unwrap_or("");
+        let column = self.text[line_start..start].chars().count() + 1;
+        let marked = self.text.get(start..end).unwrap_or("").lines().next().unwrap_or("");
+        let width = marked.chars().count().max(1);
+        // A tab is a control character, but one that people indent with.
+        let shown = line_text.replace('\t', " ");
+        let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);
+        let excerpt = printable.then_some((shown, width));
+        Some(Place { line: before.matches('\n').count() + 1, column, excerpt })
+    }
+}
+
+struct Place {
+    line: usize,
+    column: usize,
+    excerpt: Option<(String, usize)>,
+}

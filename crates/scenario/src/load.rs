@@ -1,0 +1,187 @@
+//! From a file, a text or a program's value to a scenario.
+
+use std::collections::BTreeSet;
+use std::path::Path as FilePath;
+
+use serde_json::Value as Json;
+
+use crate::check;
+use crate::document::Document;
+use crate::error::{Problem, ScenarioErrors, Source};
+use crate::model::Scenario;
+use crate::overrides::{self, Override};
+use crate::path::Path;
+use crate::resolve;
+use crate::schema;
+use crate::tree::{Tree, Value};
+
+/// A scenario together with what was written to get it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What runs.
+    pub scenario: Scenario,
+    /// What was written, and so is no default.
+    pub written: Written,
+}
+
+/// The paths of a scenario that were written in the file or by an override.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    paths: BTreeSet<String>,
+    /// For each flow, the number of its `[[flow]]`.
+    pub(crate) entries: Vec<usize>,
+}
+
+impl Written {
+    /// Whether there is something at `path`, written as in errors: `link[0].forward.rate`.
+    pub fn contains(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// The number of the `[[flow]]` that flow `number` comes from; several do with `count`.
+    pub fn entry_of(&self, number: usize) -> usize {
+        self.entries[number]
+    }
+
+    fn of(tree: &Tree, entries: Vec<usize>) -> Self {
+        let mut written = Self { paths: BTreeSet::new(), entries };
+        written.add(tree, &Path::default());
+        written
+    }
+
+    fn add(&mut self, tree: &Tree, path: &Path) {
+        self.paths.insert(path.to_string());
+        match &tree.value {
+            Value::List(items) => {
+                items.iter().enumerate().for_each(|(i, item)| self.add(item, &path.index(i)));
+            }
+            Value::Table(entries) => {
+                entries.iter().for_each(|entry| self.add(&entry.tree, &path.key(&entry.key)));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Loaded {
+    /// Reads a scenario file and writes `sets` over it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file and the overrides.
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let source = Source { file: Some(path.to_owned()), ..Source::default() };
+            let found = match error.kind() {
+                std::io::ErrorKind::NotFound => "no such file".to_owned(),
+                _ => format!("one that cannot be read ({error})"),
+            };
+            source.failure(Problem::new(Path::default(), "a scenario file", found))
+        })?;
+        Self::parse(&text, path, sets)
+    }
+
+    /// Reads a scenario from `text`; errors name it `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text and the overrides.
+    pub fn parse(
+        text: &str,
+        file: impl AsRef<FilePath>,
+        sets: &[Override],
+    ) -> Result<Self, ScenarioErrors> {
+        let file = file.as_ref();
+        let source = Source { file: Some(file.to_owned()), text, sets: written_sets(sets) };
+        let tree = Tree::parse(text).map_err(|error| {
+            let problem = Problem::new(Path::default(), "valid TOML", "a syntax error");
+            let problem = problem.because(error.message().replace('\n', ", "));
+            source.failure(match error.span() {
+                Some(span) => problem.at(span.into()),
+                None => problem,
+            })
+        })?;
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy());
+        read(&source, tree, sets, stem.as_deref().unwrap_or(""))
+    }
+
+    /// Takes a scenario that a program made: the same keys and values as in a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the value and the overrides.
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+        let source = Source { sets: written_sets(sets), ..Source::default() };
+        read(&source, Tree::from_json(json), sets, "")
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario file and writes `sets` over it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file and the overrides.
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+        Loaded::load(path, sets).map(|loaded| loaded.scenario)
+    }
+
+    /// Reads a scenario from `text`; errors name it `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text and the overrides.
+    pub fn parse(
+        text: &str,
+        file: impl AsRef<FilePath>,
+        sets: &[Override],
+    ) -> Result<Self, ScenarioErrors> {
+        Loaded::parse(text, file, sets).map(|loaded| loaded.scenario)
+    }
+
+    /// Takes a scenario that a program made: the same keys and values as in a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the value and the overrides.
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+        Loaded::from_json(json, sets).map(|loaded| loaded.scenario)
+    }
+}
+
+fn written_sets(sets: &[Override]) -> Vec<String> {
+    sets.iter().map(ToString::to_string).collect()
+}
+
+fn read(
+    source: &Source<'_>,
+    mut tree: Tree,
+    sets: &[Override],
+    file_name: &str,
+) -> Result<Loaded, ScenarioErrors> {
+    let schema = schema::cached();
+    let mut problems = overrides::apply(&mut tree, schema, sets);
+    problems.extend(check::check(&tree, schema));
+    if !problems.is_empty() {
+        return Err(source.report(&tree, problems));
+    }
+    let document: Document = serde_json::from_value(tree.to_json()).map_err(|error| {
+        // The schema is made from the types, so this is a defect of the check, not of the file.
+        let found = "one that it does not";
+        let problem = Problem::new(Path::default(), "a value that the language admits", found);
+        source.report(&tree, vec![problem.because(error.to_string())])
+    })?;
+    let resolved = resolve::resolve(&document, &tree, &default_name(file_name));
+    match resolved.problems {
+        problems if problems.is_empty() => {
+            let written = Written::of(&tree, resolved.entries);
+            Ok(Loaded { scenario: resolved.scenario, written })
+        }
+        problems => Err(source.report(&tree, problems)),
+    }
+}
+
+/// The file's name as a scenario's name.
+fn default_name(file_name: &str) -> String {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let name: String = file_name.chars().filter(|c| allowed(*c)).take(64).collect();
+    match name.trim_start_matches('.') {
+        "" => "scenario".into(),
+        name => name.into(),
+    }
+}

@@ -1,0 +1,226 @@
+//! Overrides: `--set link.1.forward.rate=1Mbit/s`.
+
+use std::str::FromStr;
+
+use serde_json::Value as Json;
+
+use crate::check::{admits_kind, nearest_key};
+use crate::describe;
+use crate::error::{Problem, ScenarioError};
+use crate::path::Path;
+use crate::tree::{Entry, Origin, Tree, Value};
+
+/// A value that replaces one of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`.
+    pub path: String,
+    /// What, as TOML or as a bare text.
+    pub value: String,
+}
+
+impl FromStr for Override {
+    type Err = ScenarioError;
+
+    /// Reads `PATH=VALUE`.
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        match text.split_once('=') {
+            Some((path, value)) if !path.trim().is_empty() => {
+                Ok(Self { path: path.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            _ => Err(ScenarioError {
+                file: None,
+                line: None,
+                column: None,
+                set: Some(text.to_owned()),
+                path: String::new(),
+                expected: "PATH=VALUE such as flow.0.controller=reno".into(),
+                found: format!("{text:?}"),
+                reason: None,
+                suggestion: None,
+                excerpt: None,
+            }),
+        }
+    }
+}
+
+impl std::fmt::Display for Override {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.path, self.value)
+    }
+}
+
+impl Override {
+    /// The steps of the path; both `link.1` and `link[1]` are an index.
+    fn steps(&self) -> Vec<String> {
+        let dotted = self.path.replace('[', ".").replace(']', "");
+        dotted.split('.').map(|step| step.trim().to_owned()).collect()
+    }
+
+    /// The value as TOML; what is no TOML is a text, so that nobody has to quote twice.
+    fn tree(&self, origin: &Origin) -> Tree {
+        let parsed = Tree::parse(&format!("value = {}", self.value)).ok();
+        let single = parsed.and_then(|tree| match tree.value {
+            Value::Table(mut entries) if entries.len() == 1 => entries.pop(),
+            _ => None,
+        });
+        let text = || Tree { value: Value::String(self.value.clone()), origin: origin.clone() };
+        single.map_or_else(text, |entry| entry.tree.written_by(origin))
+    }
+}
+
+impl Tree {
+    /// The same values, written by `origin`.
+    fn written_by(self, origin: &Origin) -> Self {
+        let value = match self.value {
+            Value::List(items) => {
+                Value::List(items.into_iter().map(|item| item.written_by(origin)).collect())
+            }
+            Value::Table(entries) => Value::Table(
+                entries
+                    .into_iter()
+                    .map(|entry| Entry {
+                        origin: origin.clone(),
+                        tree: entry.tree.written_by(origin),
+                        ..entry
+                    })
+                    .collect(),
+            ),
+            other => other,
+        };
+        Self { value, origin: origin.clone() }
+    }
+}
+
+/// Writes `overrides` into `tree`, in their order.
+pub(crate) fn apply(tree: &mut Tree, schema: &Json, overrides: &[Override]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, one) in overrides.iter().enumerate() {
+        let origin = Origin::Set(number);
+        let steps = one.steps();
+        let setting = Setting { origin: &origin, value: one.tree(&origin), raw: &one.value };
+        if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
+            problems.push(problem.at(origin));
+        }
+    }
+    problems
+}
+
+struct Setting<'a> {
+    origin: &'a Origin,
+    value: Tree,
+    raw: &'a str,
+}
+
+impl Setting<'_> {
+    fn write(
+        &self,
+        tree: &mut Tree,
+        schema: &Json,
+        steps: &[String],
+        path: &Path,
+    ) -> Result<(), Box<Problem>> {
+        let options = describe::alternatives(schema);
+        let Some((step, rest)) = steps.split_first() else {
+            *tree = self.fitting(&options);
+            return Ok(());
+        };
+        open_name(tree, &options, self.origin);
+        match &mut tree.value {
+            Value::List(items) => {
+                for index in indices(step, items.len(), path)? {
+                    self.write(&mut items[index], &schema["items"], rest, &path.index(index))?;
+                }
+                Ok(())
+            }
+            Value::Table(entries) => {
+                let tables: Vec<_> =
+                    options.iter().filter(|s| describe::type_of(s) == "object").copied().collect();
+                let property = property(&tables, step, path)?;
+                let place = entries.iter().position(|entry| entry.key == *step);
+                let place = place.unwrap_or_else(|| {
+                    entries.push(self.empty(step, property));
+                    entries.len() - 1
+                });
+                entries[place].origin = self.origin.clone();
+                self.write(&mut entries[place].tree, property, rest, &path.key(step))
+            }
+            _ => Err(Problem::new(path.key(step), describe::expected(&options), "a path into it")
+                .because(format!("it is {}; set it as a whole", describe::found(tree)))
+                .into()),
+        }
+    }
+
+    /// The value, as text where only a text will do: a node may be called `1`.
+    fn fitting(&self, options: &[&Json]) -> Tree {
+        let text = Value::String(self.raw.to_owned());
+        let as_it_is = options.iter().any(|schema| admits_kind(schema, &self.value.value));
+        let as_text = options.iter().any(|schema| admits_kind(schema, &text));
+        match &self.value.value {
+            Value::List(_) | Value::Table(_) => self.value.clone(),
+            _ if !as_it_is && as_text => Tree { value: text, origin: self.origin.clone() },
+            _ => self.value.clone(),
+        }
+    }
+
+    /// An entry to be filled: what the file left to its default.
+    fn empty(&self, key: &str, schema: &Json) -> Entry {
+        let is_list = describe::alternatives(schema)
+            .iter()
+            .all(|option| describe::type_of(option) == "array");
+        let value = if is_list { Value::List(Vec::new()) } else { Value::Table(Vec::new()) };
+        let tree = Tree { value, origin: self.origin.clone() };
+        Entry { key: key.to_owned(), origin: self.origin.clone(), tree }
+    }
+}
+
+/// A name may stand for a table with that name (`controller = "adalr"`); a path that leads into it
+/// means the table.
+fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
+    let Value::String(_) = &tree.value else { return };
+    if options.iter().any(|option| describe::required(option).eq(["name"])) {
+        let name = tree.clone();
+        let entry = Entry { key: "name".into(), origin: origin.clone(), tree: name };
+        tree.value = Value::Table(vec![entry]);
+    }
+}
+
+/// The elements that `step` means in a list of `length`.
+fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Problem>> {
+    if step == "*" {
+        return Ok((0..length).collect());
+    }
+    match step.parse::<usize>() {
+        Ok(index) if index < length => Ok(vec![index]),
+        Ok(index) => {
+            let expected = match length {
+                0 => "no index".to_owned(),
+                1 => "the index 0".to_owned(),
+                _ => format!("an index from 0 to {}", length - 1),
+            };
+            let problem = Problem::new(path.index(index), expected, index.to_string());
+            Err(problem
+                .because(format!("there are {length} of `{path}` and they count from 0"))
+                .into())
+        }
+        Err(_) => {
+            let example = format!("`{path}.0` or `{path}.*`");
+            let found = format!("`{step}`");
+            Err(Problem::new(path.key(step), format!("an index or `*` as in {example}"), found)
+                .into())
+        }
+    }
+}
+
+/// What the schema says of `key` in a table that may be any of `tables`.
+fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json, Box<Problem>> {
+    if let Some(found) = tables.iter().find_map(|table| table["properties"].get(key)) {
+        return Ok(found);
+    }
+    let mut keys: Vec<_> = tables.iter().flat_map(|table| describe::keys(table)).collect();
+    let mut seen = Vec::new();
+    keys.retain(|key| !seen.contains(key) && (seen.push(*key), true).1);
+    let expected = format!("one of {}", describe::list(&describe::code(&keys), "and"));
+    let near = tables.iter().find_map(|table| nearest_key(key, table));
+    Err(Problem::new(path.key(key), expected, "an unknown key").suggest(near).into())
+}

@@ -1,0 +1,46 @@
+//! From what was written to what runs: defaults filled in, names resolved.
+
+mod flows;
+mod graph;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use crate::document::Document;
+use crate::error::Problem;
+use crate::model::{Record, Scenario};
+use crate::tree::Tree;
+
+/// What came out; the scenario can run only if there is no problem.
+pub(crate) struct Resolved {
+    pub scenario: Scenario,
+    /// For each flow, the number of its `[[flow]]`.
+    pub entries: Vec<usize>,
+    pub problems: Vec<Problem>,
+}
+
+/// Resolves `document`, which was read from `tree`.
+pub(crate) fn resolve(document: &Document, tree: &Tree, file_name: &str) -> Resolved {
+    let mut problems = Vec::new();
+    let (nodes, numbers) = graph::nodes(document, &mut problems);
+    let links = graph::links(document, &numbers, &mut problems);
+    graph::check_overrides(document, tree, &mut problems);
+    let (flows, entries) = flows::flows(document, &numbers, &mut problems);
+    let record = &document.record;
+    let scenario = Scenario {
+        name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
+        duration: document.duration,
+        seed: document.seed,
+        nodes,
+        links,
+        flows,
+        record: Record { interval: record.interval, events: record.events },
+    };
+    if problems.is_empty() {
+        rules::check(&scenario, &entries, &mut problems);
+    }
+    Resolved { scenario, entries, problems }
+}
+
+/// Numbers of the nodes by their names.
+pub(crate) type Numbers = BTreeMap<String, usize>;

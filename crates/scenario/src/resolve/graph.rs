@@ -1,0 +1,160 @@
+//! Nodes and links.
+
+use std::collections::btree_map::Entry;
+
+use units::{Bytes, Rate, Span};
+
+use super::Numbers;
+use crate::document::{self, Document};
+use crate::error::Problem;
+use crate::model::{Channel, Direction, Forwarding, Link, Node, QueueLimit};
+use crate::path::Path;
+use crate::suggest;
+use crate::tree::{Origin, Tree};
+
+/// All nodes: first those with a table of their own, then the others as the links name them.
+pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<Node>, Numbers) {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut numbers = Numbers::new();
+    for (i, node) in document.node.iter().enumerate() {
+        let path = Path::entry("node", i).key("name");
+        let name = &node.name.0;
+        if !linked(document, name) {
+            problems.push(unlinked(document, name, path.clone()));
+        }
+        match numbers.entry(name.clone()) {
+            Entry::Occupied(_) => problems.push(Problem::new(
+                path,
+                "a name of its own",
+                format!("{name:?} for the second time"),
+            )),
+            Entry::Vacant(free) => {
+                free.insert(nodes.len());
+                let forwarding = node.forwarding.as_ref();
+                let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, memory: f.memory });
+                nodes.push(Node { name: name.clone(), forwarding });
+            }
+        }
+    }
+    for name in document.link.iter().flat_map(|link| &link.between) {
+        if let Entry::Vacant(free) = numbers.entry(name.0.clone()) {
+            free.insert(nodes.len());
+            nodes.push(Node { name: name.0.clone(), forwarding: None });
+        }
+    }
+    (nodes, numbers)
+}
+
+fn linked(document: &Document, name: &str) -> bool {
+    document.link.iter().any(|link| link.between.iter().any(|end| end.0 == name))
+}
+
+fn unlinked(document: &Document, name: &str, path: Path) -> Problem {
+    let ends = document.link.iter().flat_map(|link| &link.between).map(|end| end.0.as_str());
+    let near = suggest::nearest(name, ends).map(|near| format!("{near:?}"));
+    Problem::new(path, "a node that a link joins", format!("{name:?}")).suggest(near)
+}
+
+/// All links.
+pub(super) fn links(
+    document: &Document,
+    numbers: &Numbers,
+    problems: &mut Vec<Problem>,
+) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for (i, link) in document.link.iter().enumerate() {
+        let path = Path::entry("link", i);
+        let [first, second] = &link.between;
+        let ends = [numbers[&first.0], numbers[&second.0]];
+        let name = format!("{}-{}", first.0, second.0);
+        if ends[0] == ends[1] {
+            let found = format!("{:?} twice", first.0);
+            problems.push(Problem::new(path.key("between"), "two different nodes", found));
+        } else if let Some(twin) = links.iter().position(|l| same_ends(l.ends, ends)) {
+            let found = format!("{:?} and {:?} as in link[{twin}]", first.0, second.0);
+            let expected = "two nodes that no other link joins";
+            problems.push(Problem::new(path.key("between"), expected, found));
+        } else if links.iter().any(|link| link.name == name) {
+            let found = format!("a second link called {name:?}");
+            problems.push(Problem::new(path.key("between"), "names that tell links apart", found));
+        }
+        let [forward, backward] = directions(link, &path, problems);
+        links.push(Link { name, ends, forward, backward });
+    }
+    links
+}
+
+fn same_ends(a: [usize; 2], b: [usize; 2]) -> bool {
+    a == b || a == [b[1], b[0]]
+}
+
+/// The two directions of a link. What is missing in both is missing once.
+fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -> [Direction; 2] {
+    let none = document::Direction::default();
+    let sides = [("forward", &link.forward), ("backward", &link.backward)]
+        .map(|(name, own)| (name, own.as_ref().unwrap_or(&none)));
+    let rates = sides.map(|(_, own)| own.rate.or(link.both.rate));
+    let delays = sides.map(|(_, own)| own.delay.or(link.both.delay));
+    problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
+    problems.extend(missing("delay", "a time such as \"250ms\"", delays, path));
+    [0, 1].map(|side| {
+        let own = sides[side].1;
+        let both = &link.both;
+        Direction {
+            rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
+            delay: delays[side].unwrap_or(Span::ZERO),
+            queue: queue(own.queue.or(both.queue).unwrap_or_default()),
+            framing: own.framing.or(both.framing).unwrap_or(Bytes(0)),
+            channel: channel(own.channel.or(both.channel)),
+        }
+    })
+}
+
+fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) -> Option<Problem> {
+    let path = match values {
+        [Some(_), Some(_)] => return None,
+        [None, None] => link.key(key),
+        [None, _] => link.key("forward").key(key),
+        [_, None] => link.key("backward").key(key),
+    };
+    Some(Problem::new(path, expected, "nothing"))
+}
+
+fn queue(queue: document::Queue) -> QueueLimit {
+    match queue {
+        document::Queue::Packets { packets } => QueueLimit::Packets(packets),
+        document::Queue::Bytes { bytes } => QueueLimit::Bytes(bytes.get()),
+        document::Queue::Unlimited(_) => QueueLimit::Unlimited,
+    }
+}
+
+fn channel(channel: Option<document::Channel>) -> Channel {
+    match channel {
+        None | Some(document::Channel::Perfect(_)) => Channel::Perfect,
+        Some(document::Channel::PacketErrors { per }) => Channel::PacketErrors { per },
+        Some(document::Channel::BitErrors { ber, correction_threshold }) => {
+            Channel::BitErrors { ber, correction_threshold }
+        }
+    }
+}
+
+/// An override of both directions that each direction overrides again would change nothing, and
+/// the user would compare two equal runs.
+pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
+    for i in 0..document.link.len() {
+        let path = Path::entry("link", i);
+        for key in ["rate", "delay", "queue", "framing", "channel"] {
+            let written = |path: &Path| tree.at(path).is_some();
+            let own = ["forward", "backward"].map(|side| path.key(side).key(key));
+            let set = tree.at(&path.key(key)).map(|value| &value.origin);
+            if let Some(Origin::Set(_)) = set
+                && own.iter().all(written)
+            {
+                let reason = "both directions of this link have their own";
+                let expected = format!("{} or {}", own[0], own[1]);
+                let found = format!("{}", path.key(key));
+                problems.push(Problem::new(path.key(key), expected, found).because(reason));
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What no single value can break: rules between the values of a scenario.
+
+use std::collections::BTreeMap;
+
+use units::Bytes;
+
+use crate::error::Problem;
+use crate::model::{Flow, Scenario, Transport};
+use crate::path::Path;
+use crate::routes::{Routes, routes};
+
+/// Header of IPv4 and TCP without options.
+pub(crate) const HEADERS: u64 = 40;
+
+/// The largest window without the window scale option (RFC 7323 section 2).
+pub(crate) const UNSCALED_WINDOW: u64 = 65_535;
+
+/// Checks a scenario whose names are resolved. `entries` has the `[[flow]]` of each flow.
+pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
+    let routes = routes(scenario);
+    let mut names = BTreeMap::new();
+    let mut last = None;
+    for (flow, &entry) in scenario.flows.iter().zip(entries) {
+        let path = Path::entry("flow", entry);
+        if let Some(first) = names.insert(flow.name.as_str(), entry)
+            && first != entry
+        {
+            let found = format!("{:?} as in flow[{first}]", flow.name);
+            problems.push(Problem::new(path.key("name"), "a name of its own", found));
+        }
+        // All copies of one entry are right or wrong together.
+        if last.replace(entry) != Some(entry) {
+            check_ends(scenario, &routes, flow, &path, problems);
+            check_transport(&flow.transport, &path.key("transport"), problems);
+        }
+    }
+    check_memory(scenario, &routes, problems);
+}
+
+fn check_ends(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    let name = |node: usize| &scenario.nodes[node].name;
+    if flow.from == flow.to {
+        let found = format!("{:?} on both ends", name(flow.to));
+        let expected = "another node than `from`";
+        problems.push(Problem::new(path.key("to"), expected, found));
+    } else if routes.next(flow.from, flow.to).is_none() {
+        let expected = format!("a node that {:?} can reach", name(flow.from));
+        let problem = Problem::new(path.key("to"), expected, format!("{:?}", name(flow.to)));
+        problems.push(problem.because("no links lead there"));
+    }
+}
+
+fn check_transport(transport: &Transport, path: &Path, problems: &mut Vec<Problem>) {
+    let buffer = transport.receive_buffer;
+    if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
+        let problem = Problem::new(
+            path.key("receive_buffer"),
+            "at most 65535B without `window_scaling`",
+            format!("{:?}", buffer.to_string()),
+        );
+        problems.push(problem.because("the window field has 16 bits (RFC 9293 section 3.1)"));
+    }
+    for (key, buffer) in [("receive_buffer", Some(buffer)), ("send_buffer", transport.send_buffer)]
+    {
+        if let Some(Bytes(size)) = buffer
+            && size < u64::from(transport.mss)
+        {
+            let expected = format!("room for a segment of {} bytes", transport.mss);
+            problems.push(Problem::new(path.key(key), expected, format!("\"{size}B\"")));
+        }
+    }
+    let rto = &transport.rto;
+    if rto.min > rto.max {
+        let expected = format!("at most `max`, {:?}", rto.max.to_string());
+        let found = format!("{:?}", rto.min.to_string());
+        problems.push(Problem::new(path.key("rto").key("min"), expected, found));
+    }
+}
+
+/// A router that cannot hold one packet of a flow drops all of them.
+fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
+    let mut largest = vec![0; scenario.nodes.len()];
+    for flow in &scenario.flows {
+        let packet = u64::from(flow.transport.mss) + HEADERS;
+        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+            for hop in routes.path(from, to, &scenario.links).iter().skip(1) {
+                let node = &mut largest[hop.from(&scenario.links)];
+                *node = packet.max(*node);
+            }
+        }
+    }
+    for (i, (node, packet)) in scenario.nodes.iter().zip(largest).enumerate() {
+        if let Some(forwarding) = &node.forwarding
+            && forwarding.memory.get() < packet
+        {
+            let path = Path::entry("node", i).key("forwarding").key("memory");
+            let expected = format!("room for a packet of {packet} bytes");
+            let found = format!("{:?}", forwarding.memory.to_string());
+            problems.push(Problem::new(path, expected, found));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Routes: the one rule by which every bed sends packets through the graph.
+//!
+//! A route has the least total propagation delay; among those, the fewest hops; among those, each
+//! node takes the link that stands first in the file. The two directions of a flow are routed on
+//! their own, because a link may have different delays.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::model::{Direction, Link, Scenario};
+
+/// One link in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Number of the link.
+    pub link: u32,
+    /// From its first end to its second.
+    pub forward: bool,
+}
+
+impl Hop {
+    /// The values of this direction.
+    pub fn direction(self, links: &[Link]) -> &Direction {
+        let link = &links[self.link as usize];
+        if self.forward { &link.forward } else { &link.backward }
+    }
+
+    /// The node that sends.
+    pub fn from(self, links: &[Link]) -> usize {
+        links[self.link as usize].ends[usize::from(!self.forward)]
+    }
+
+    /// The node that receives.
+    pub fn to(self, links: &[Link]) -> usize {
+        links[self.link as usize].ends[usize::from(self.forward)]
+    }
+}
+
+/// The next hop of every node towards every end of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    /// By node, then by destination.
+    next: Vec<Vec<Option<Hop>>>,
+}
+
+/// The routes of a scenario.
+pub fn routes(scenario: &Scenario) -> Routes {
+    let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
+    Routes::towards(ends, scenario.nodes.len(), &scenario.links)
+}
+
+impl Routes {
+    /// Routes to `destinations` in a graph of `nodes` nodes.
+    pub(crate) fn towards(
+        destinations: impl IntoIterator<Item = usize>,
+        nodes: usize,
+        links: &[Link],
+    ) -> Self {
+        let mut next = vec![vec![None; nodes]; nodes];
+        let mut wanted: Vec<_> = destinations.into_iter().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let hops = outgoing(nodes, links);
+        for to in wanted {
+            let costs = costs_to(to, nodes, links);
+            for (from, row) in next.iter_mut().enumerate().filter(|(from, _)| *from != to) {
+                row[to] = hops[from].iter().copied().find(|hop| is_best(*hop, links, &costs));
+            }
+        }
+        Self { next }
+    }
+
+    /// The hop that `node` takes towards `to`; `None` at the destination and where no route leads.
+    pub fn next(&self, node: usize, to: usize) -> Option<Hop> {
+        self.next[node][to]
+    }
+
+    /// The hops from `from` to `to`; empty where no route leads.
+    pub fn path(&self, from: usize, to: usize, links: &[Link]) -> Vec<Hop> {
+        let mut node = from;
+        let mut path = Vec::new();
+        while let Some(hop) = self.next(node, to) {
+            path.push(hop);
+            node = hop.to(links);
+        }
+        path
+    }
+}
+
+/// Delay in nanoseconds, then hops. Compared in this order.
+type Cost = (u128, u32);
+
+/// The cost of going on from the far end of `hop`, plus that of the hop.
+fn through(hop: Hop, links: &[Link], rest: Cost) -> Cost {
+    (rest.0 + u128::from(hop.direction(links).delay.as_nanos()), rest.1 + 1)
+}
+
+fn is_best(hop: Hop, links: &[Link], costs: &[Option<Cost>]) -> bool {
+    let rest = costs[hop.to(links)];
+    rest.is_some_and(|rest| costs[hop.from(links)] == Some(through(hop, links, rest)))
+}
+
+/// The hops out of each node, in the order of the file.
+fn outgoing(nodes: usize, links: &[Link]) -> Vec<Vec<Hop>> {
+    let mut hops = vec![Vec::new(); nodes];
+    for (i, link) in links.iter().enumerate() {
+        for forward in [true, false] {
+            hops[link.ends[usize::from(!forward)]].push(Hop { link: i as u32, forward });
+        }
+    }
+    hops
+}
+
+/// The least cost from each node to `to` (Dijkstra, against the direction of travel).
+fn costs_to(to: usize, nodes: usize, links: &[Link]) -> Vec<Option<Cost>> {
+    let hops = outgoing(nodes, links);
+    let mut costs: Vec<Option<Cost>> = vec![None; nodes];
+    let mut open = BinaryHeap::from([Reverse(((0, 0), to))]);
+    while let Some(Reverse((cost, node))) = open.pop() {
+        if costs[node].is_some() {
+            continue;
+        }
+        costs[node] = Some(cost);
+        for hop in &hops[node] {
+            let towards = Hop { forward: !hop.forward, ..*hop };
+            open.push(Reverse((through(towards, links, cost), towards.from(links))));
+        }
+    }
+    costs
+}

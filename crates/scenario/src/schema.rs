@@ -1,0 +1,125 @@
+//! The JSON Schema of the language, made from the types in `document` and from the registry of
+//! controllers.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use congestion::{Allowed, Entry, Parameter, Recovery};
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use crate::document::{Controller, Document, RecoveryName};
+
+/// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
+pub fn schema() -> Value {
+    cached().clone()
+}
+
+/// The same, computed once.
+pub(crate) fn cached() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
+    &SCHEMA
+}
+
+fn generate() -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .with_transform(NoNull);
+    settings.into_generator().into_root_schema_for::<Document>().to_value()
+}
+
+/// TOML has no null: a value that may be absent is just not required.
+#[derive(Clone, Debug)]
+struct NoNull;
+
+impl Transform for NoNull {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(object) = schema.as_object_mut() else { return };
+        if object.get("default").is_some_and(Value::is_null) {
+            object.remove("default");
+        }
+        if let Some(Value::Array(types)) = object.get("type") {
+            let real = types.iter().find(|t| *t != "null").cloned();
+            object.insert("type".into(), real.unwrap_or(Value::Null));
+        }
+        if let Some(Value::Array(mut options)) = object.remove("anyOf") {
+            options.retain(|option| option.get("type").is_none_or(|t| t != "null"));
+            match options.as_slice() {
+                // What was said about the field wins over what its type says about itself.
+                [Value::Object(only)] => {
+                    for (key, value) in only {
+                        object.entry(key.clone()).or_insert_with(|| value.clone());
+                    }
+                }
+                _ => {
+                    object.insert("anyOf".into(), Value::Array(options));
+                }
+            }
+        }
+    }
+}
+
+impl JsonSchema for RecoveryName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Recovery".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Recovery::ALL.map(|(name, _)| name);
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+impl JsonSchema for Controller {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Controller".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = congestion::entries().map(|entry| entry.name).collect();
+        let mut options = vec![json!({ "type": "string", "enum": names })];
+        options.extend(congestion::entries().map(|entry| controller(&entry)));
+        json_schema!({ "anyOf": options })
+    }
+}
+
+/// The table that names one controller and sets its parameters.
+fn controller(entry: &Entry) -> Value {
+    let mut properties = serde_json::Map::new();
+    properties.insert("name".into(), json!({ "type": "string", "const": entry.name }));
+    for each in entry.parameters {
+        properties.insert(each.name.into(), parameter(each));
+    }
+    json!({
+        "type": "object",
+        "description": format!("{} ({}).", entry.summary, entry.source),
+        "properties": properties,
+        "required": ["name"],
+        "additionalProperties": false,
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let mut schema = match parameter.allowed {
+        Allowed::Range(low, high) => json!({
+            "type": "number",
+            "minimum": low,
+            "maximum": high,
+            "default": parameter.default.parse::<f64>().ok(),
+        }),
+        Allowed::OneOf(words) => json!({
+            "type": "string",
+            "enum": words,
+            "default": parameter.default,
+        }),
+    };
+    schema["description"] = parameter.meaning.into();
+    schema
+}

@@ -1,0 +1,3 @@
+//! The language as a whole.
+
+mod accepted;

@@ -1,0 +1,221 @@
+//! Hosts: TCP endpoints, their timers, and the packets between them.
+
+use std::sync::Arc;
+
+use congestion::{Settings, Specification};
+use network::{Fabric, NodeId, Packet, Schedule};
+use transport::{Config, Connection, Segment};
+use units::{Rate, Span, Time};
+
+/// What a simulated packet carries: a segment for one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Number of the endpoint that it is for.
+    pub endpoint: u32,
+    /// The segment.
+    pub segment: Segment,
+}
+
+/// One end of a connection on a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) connection: Connection,
+    /// Number of delivered bytes at which the application wants to be told.
+    pub(crate) wake_at: u64,
+    /// The earliest time for which the schedule holds an entry of this endpoint.
+    armed: Time,
+    node: NodeId,
+    peer_node: NodeId,
+    peer: u32,
+    /// The flow that it belongs to.
+    pub(crate) flow: u32,
+    /// The application when it reads slowly.
+    pub(crate) reader: Option<Reader>,
+}
+
+/// An application that reads at a limited rate, a segment at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader {
+    rate: Rate,
+    /// Bytes of the piece that is being read; zero while there is nothing to read.
+    piece: u64,
+}
+
+/// How the two ends of a flow's connections are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Blueprint {
+    pub(crate) config: Arc<Config>,
+    pub(crate) controller: Specification,
+    pub(crate) settings: Settings,
+    pub(crate) initial_sequence: u32,
+    pub(crate) reader_rate: Option<Rate>,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+}
+
+/// The two ends of a connection: the one that sends the data, and the one that receives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) sender: u32,
+    pub(crate) receiver: u32,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// A TCP timer of an endpoint.
+    Endpoint(u32),
+    /// A timer of a flow's application.
+    Application(u32),
+    /// The slow reader behind an endpoint has read a piece.
+    Reader(u32),
+}
+
+/// What a slow reader reads at a time, in bytes: about a segment.
+const LARGEST_PIECE: u64 = 1500;
+
+const APPLICATION: u64 = 1 << 63;
+const READER: u64 = 1 << 62;
+
+/// All endpoints, and the timers of endpoints and applications.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hosts {
+    pub(crate) endpoints: Vec<Endpoint>,
+    timers: Schedule,
+    /// Endpoints that an application has acted on and that may now have something to send.
+    touched: Vec<u32>,
+}
+
+impl Hosts {
+    /// Makes the two ends of a connection, both closed.
+    pub(crate) fn open_pair(&mut self, flow: u32, blueprint: &Blueprint) -> Pair {
+        let first = self.endpoints.len() as u32;
+        let pair = Pair { sender: first, receiver: first + 1 };
+        let ends = [(blueprint.from, blueprint.to, 1, 0), (blueprint.to, blueprint.from, 0, 1)];
+        for (node, peer_node, peer, offset) in ends {
+            let controller = blueprint.controller.build(&blueprint.settings);
+            let sequence = blueprint.initial_sequence.wrapping_add(offset);
+            self.endpoints.push(Endpoint {
+                connection: Connection::new(blueprint.config.clone(), controller, sequence),
+                wake_at: u64::MAX,
+                armed: Time::NEVER,
+                node,
+                peer_node,
+                peer: first + peer,
+                flow,
+                reader: blueprint.reader_rate.map(|rate| Reader { rate, piece: 0 }),
+            });
+        }
+        pair
+    }
+
+    /// An endpoint for an application to act on.
+    pub(crate) fn act_on(&mut self, endpoint: u32) -> &mut Endpoint {
+        self.touched.push(endpoint);
+        &mut self.endpoints[endpoint as usize]
+    }
+
+    /// Sets a timer of a flow's application.
+    pub(crate) fn wake_application(&mut self, at: Time, flow: u32) {
+        self.timers.push(at, APPLICATION | u64::from(flow));
+    }
+
+    /// When the next timer expires.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Time {
+        self.timers.next_time()
+    }
+
+    /// Takes the next timer. `None` when it turns out to have been moved.
+    pub(crate) fn take_timer(&mut self) -> Option<(Time, Timer)> {
+        let (at, tag) = self.timers.peek()?;
+        if tag & APPLICATION != 0 {
+            self.timers.pop();
+            return Some((at, Timer::Application((tag & !APPLICATION) as u32)));
+        }
+        if tag & READER != 0 {
+            self.timers.pop();
+            return Some((at, Timer::Reader((tag & !READER) as u32)));
+        }
+        let endpoint = &mut self.endpoints[tag as usize];
+        if endpoint.armed != at {
+            self.timers.pop();
+            return None;
+        }
+        let deadline = endpoint.connection.deadline();
+        if deadline > at {
+            // Timers are never cancelled: an entry that comes too early moves to where the
+            // deadline is now, which costs one step for each RTO and not one for each ACK.
+            endpoint.armed = deadline;
+            if deadline == Time::NEVER {
+                self.timers.pop();
+            } else {
+                self.timers.postpone_top(deadline);
+            }
+            return None;
+        }
+        endpoint.armed = Time::NEVER;
+        self.timers.pop();
+        Some((at, Timer::Endpoint(tag as u32)))
+    }
+
+    /// Sends what `endpoint` has to send, and arms its timer.
+    #[inline]
+    pub(crate) fn flush<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        number: u32,
+        fabric: &mut F,
+        mut observe: impl FnMut(NodeId, NodeId, &Body),
+    ) {
+        let endpoint = &mut self.endpoints[number as usize];
+        while let Some(segment) = endpoint.connection.next_segment(now) {
+            let body = Body { endpoint: endpoint.peer, segment };
+            observe(endpoint.node, endpoint.peer_node, &body);
+            let packet = Packet { body, to: endpoint.peer_node, bytes: segment.ip_bytes() };
+            fabric.send(now, endpoint.node, packet);
+        }
+        let deadline = endpoint.connection.deadline();
+        if deadline < endpoint.armed {
+            endpoint.armed = deadline;
+            self.timers.push(deadline, u64::from(number));
+        }
+    }
+
+    /// The slow reader of `endpoint` starts on what has arrived, unless it is reading already.
+    pub(crate) fn start_reading(&mut self, now: Time, endpoint: u32) {
+        let tag = READER | u64::from(endpoint);
+        let endpoint = &mut self.endpoints[endpoint as usize];
+        let Some(reader) = &mut endpoint.reader else { return };
+        if reader.piece == 0 && endpoint.connection.unread() > 0 {
+            reader.piece = endpoint.connection.unread().min(LARGEST_PIECE);
+            let nanos = reader.piece * 8 * 1_000_000_000 / reader.rate.bits_per_second();
+            self.timers.push(now + Span::from_nanos(nanos), tag);
+        }
+    }
+
+    /// The slow reader of `endpoint` has read its piece and goes on to the next.
+    pub(crate) fn finish_reading(&mut self, now: Time, number: u32) {
+        let endpoint = &mut self.endpoints[number as usize];
+        if let Some(reader) = &mut endpoint.reader {
+            endpoint.connection.read(std::mem::take(&mut reader.piece));
+        }
+        self.start_reading(now, number);
+    }
+
+    /// An endpoint that an application has acted on since the last call.
+    #[inline]
+    pub(crate) fn take_touched(&mut self) -> Option<u32> {
+        self.touched.pop()
+    }
+
+    pub(crate) fn connection(&self, endpoint: u32) -> &Connection {
+        &self.endpoints[endpoint as usize].connection
+    }
+
+    /// The node of `endpoint` and the node of its peer.
+    pub(crate) fn nodes(&self, endpoint: u32) -> (NodeId, NodeId) {
+        let endpoint = &self.endpoints[endpoint as usize];
+        (endpoint.node, endpoint.peer_node)
+    }
+}

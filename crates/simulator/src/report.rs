@@ -1,0 +1,248 @@
+//! What a run writes down: totals at its end, and series if the scenario asks for them.
+
+use congestion::Controller;
+use network::{Fabric, LaneReport};
+use recording::{
+    FlowRecord, FlowSample, FlowSeries, LinkRecord, LinkSample, LinkSeries, Recording, jain_index,
+};
+use scenario::Scenario;
+use scenario::model::Flow;
+use transport::{Connection, Counters};
+use units::{Span, Time};
+
+use crate::application::Application;
+use crate::hosts::{Body, Hosts};
+
+/// Collects series while a run goes on.
+pub(crate) struct Recorder {
+    interval: Option<Span>,
+    events: bool,
+    next_sample: Time,
+    last_sample: Time,
+    last_busy: Vec<Span>,
+    last_rows: Vec<Option<FlowSample>>,
+    flows: FlowSeries,
+    links: LinkSeries,
+}
+
+impl Recorder {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let interval = scenario.record.interval;
+        Self {
+            interval,
+            events: scenario.record.events,
+            next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
+            last_sample: Time::ZERO,
+            last_busy: Vec::new(),
+            last_rows: vec![None; scenario.flows.len()],
+            flows: FlowSeries::default(),
+            links: LinkSeries::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_sample(&self) -> Time {
+        self.next_sample
+    }
+
+    #[inline]
+    pub(crate) fn records_events(&self) -> bool {
+        self.events
+    }
+
+    /// Takes all samples that are due up to `now`. Nothing has happened since the last event, so
+    /// the state is that of each sample's time.
+    pub(crate) fn sample_until<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        hosts: &Hosts,
+        applications: &[Application],
+        fabric: &mut F,
+    ) {
+        while self.next_sample <= now {
+            let Some(interval) = self.interval else { return };
+            let at = self.next_sample;
+            for (flow, application) in applications.iter().enumerate() {
+                if application.start <= at {
+                    self.flows.push(flow_sample(at, flow, application, hosts));
+                }
+            }
+            self.sample_links(at, &fabric.report(at));
+            self.last_sample = at;
+            self.next_sample = at + interval;
+        }
+    }
+
+    fn sample_links(&mut self, at: Time, lanes: &[LaneReport]) {
+        let elapsed = at.since(self.last_sample).as_secs_f64();
+        self.last_busy.resize(lanes.len(), Span::ZERO);
+        for (number, (lane, last_busy)) in lanes.iter().zip(&mut self.last_busy).enumerate() {
+            let busy = lane.busy.saturating_sub(*last_busy).as_secs_f64();
+            *last_busy = lane.busy;
+            self.links.push(LinkSample {
+                link: number as u32,
+                t_s: at.as_secs_f64(),
+                queue_packets: lane.waiting_packets as u32,
+                queue_bytes: lane.waiting_bytes,
+                utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
+                dropped_packets: lane.counters.dropped_packets,
+                corrupted_packets: lane.counters.damaged_packets,
+            });
+        }
+    }
+
+    /// A row for the flow of `endpoint`, if anything about it has changed.
+    pub(crate) fn record_event(
+        &mut self,
+        now: Time,
+        endpoint: u32,
+        hosts: &Hosts,
+        applications: &[Application],
+    ) {
+        let flow = hosts.endpoints[endpoint as usize].flow as usize;
+        let sample = flow_sample(now, flow, &applications[flow], hosts);
+        let last = &mut self.last_rows[flow];
+        let same = last.is_some_and(|last| {
+            FlowSample { t_s: 0.0, ..last } == FlowSample { t_s: 0.0, ..sample }
+        });
+        if !same {
+            *last = Some(sample);
+            self.flows.push(sample);
+        }
+    }
+
+    pub(crate) fn finish(
+        self,
+        scenario: &Scenario,
+        end: Time,
+        hosts: &Hosts,
+        applications: &[Application],
+        lanes: &[LaneReport],
+    ) -> Recording {
+        let flows: Vec<_> = scenario
+            .flows
+            .iter()
+            .zip(applications)
+            .map(|(flow, application)| flow_record(end, flow, application, hosts))
+            .collect();
+        Recording {
+            scenario: scenario.name.clone(),
+            bed: "simulator".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            simulated_s: end.as_secs_f64(),
+            jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
+            flows,
+            links: link_records(scenario, end, lanes),
+            flow_series: self.flows,
+            link_series: self.links,
+            ..Recording::default()
+        }
+    }
+}
+
+/// Sums over the connections of a flow.
+struct Totals {
+    delivered: u64,
+    sent: Counters,
+}
+
+fn totals(application: &Application, hosts: &Hosts) -> Totals {
+    let mut totals = Totals { delivered: 0, sent: Counters::default() };
+    for pair in &application.pairs {
+        totals.delivered += hosts.connection(pair.receiver).delivered();
+        let sent = hosts.connection(pair.sender).counters();
+        totals.sent.segments += sent.segments;
+        totals.sent.bytes += sent.bytes;
+        totals.sent.retransmissions += sent.retransmissions;
+        totals.sent.timeouts += sent.timeouts;
+        totals.sent.fast_recoveries += sent.fast_recoveries;
+    }
+    totals
+}
+
+/// The connection that speaks for a flow with several: the one opened last.
+fn data_sender<'a>(application: &Application, hosts: &'a Hosts) -> Option<&'a Connection> {
+    application.pairs.last().map(|pair| hosts.connection(pair.sender))
+}
+
+fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) -> FlowSample {
+    let totals = totals(application, hosts);
+    let mut sample = FlowSample {
+        flow: flow as u32,
+        t_s: at.as_secs_f64(),
+        srtt_ms: f64::NAN,
+        delivered_bytes: totals.delivered,
+        sent_bytes: totals.sent.bytes,
+        retransmitted: totals.sent.retransmissions,
+        ..FlowSample::default()
+    };
+    if let Some(sender) = data_sender(application, hosts) {
+        let window = sender.controller().window();
+        sample.cwnd_bytes = window.cwnd;
+        sample.ssthresh_bytes = window.ssthresh;
+        sample.srtt_ms = sender.rtt().srtt().map_or(f64::NAN, Span::as_millis_f64);
+        sample.rto_ms = sender.rtt().rto().as_millis_f64();
+        sample.flight_bytes = sender.flight();
+    }
+    sample
+}
+
+fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts) -> FlowRecord {
+    let totals = totals(application, hosts);
+    let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
+    let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
+    let sender = data_sender(application, hosts);
+    let pages = application.pages();
+    let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
+    let finished = application.finished.map(|at| at.since(application.start).as_secs_f64());
+    FlowRecord {
+        flow: flow.name.clone(),
+        controller: flow.controller.entry().name.to_owned(),
+        status: flow.controller.entry().status.name().to_owned(),
+        recovery: flow.transport.recovery.name().to_owned(),
+        completed: application.finished.is_some(),
+        aborted: application.aborted,
+        bytes: totals.delivered,
+        start_s: application.start.as_secs_f64(),
+        completion_s: finished,
+        goodput_bps: rate(totals.delivered),
+        throughput_bps: rate(totals.sent.bytes),
+        segments_sent: totals.sent.segments,
+        segments_retransmitted: totals.sent.retransmissions,
+        timeouts: totals.sent.timeouts,
+        fast_recoveries: totals.sent.fast_recoveries,
+        srtt_ms: sender.and_then(|s| s.rtt().srtt()).map(Span::as_millis_f64),
+        min_rtt_ms: sender.and_then(|s| s.rtt().min()).map(Span::as_millis_f64),
+        cwnd_bytes: sender.map_or(0, |s| s.controller().window().cwnd),
+        page_response_s: (!responses.is_empty())
+            .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
+        pages,
+    }
+}
+
+fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec<LinkRecord> {
+    let links = scenario
+        .links
+        .iter()
+        .flat_map(|link| [(link.name.clone(), "forward"), (link.name.clone(), "backward")]);
+    let routers = scenario
+        .nodes
+        .iter()
+        .filter(|node| node.forwarding.is_some())
+        .map(|node| (node.name.clone(), "forwarding"));
+    let elapsed = end.as_secs_f64();
+    links
+        .chain(routers)
+        .zip(lanes)
+        .map(|((link, direction), lane)| LinkRecord {
+            link,
+            direction: direction.to_owned(),
+            utilisation: if elapsed > 0.0 { lane.busy.as_secs_f64() / elapsed } else { 0.0 },
+            delivered_packets: lane.delivered_packets,
+            delivered_bytes: lane.delivered_bytes,
+            dropped_packets: lane.counters.dropped_packets,
+            corrupted_packets: lane.counters.damaged_packets,
+            max_queue_bytes: lane.counters.max_waiting_bytes,
+        })
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! The loop: whatever comes first, a packet or a timer, happens.
+
+use network::{Delivery, Fabric, Network, NodeId, oracle::SlowNetwork};
+use recording::Recording;
+use scenario::Scenario;
+use transport::Segment;
+use units::{Span, Time};
+
+use crate::application::Application;
+use crate::build;
+use crate::hosts::{Blueprint, Body, Hosts, Timer};
+use crate::report::Recorder;
+
+/// Events between two calls of [`Options::progress`]: some ten milliseconds.
+const EVENTS_PER_REPORT: u64 = 1 << 18;
+
+/// A packet as a host sends or receives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// When.
+    pub at: Time,
+    /// Number of the host.
+    pub node: u16,
+    /// Numbers of the host that sent it and of the one that it is for.
+    pub from: u16,
+    /// See `from`.
+    pub to: u16,
+    /// Number of the connection, counted through the run.
+    pub connection: u32,
+    /// Sent by the end of the connection that sends the data.
+    pub by_data_sender: bool,
+    /// The segment.
+    pub segment: &'a Segment,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time so far.
+    pub now: Time,
+    /// Upper bound of simulated time.
+    pub duration: Span,
+    /// Fraction of the bytes of all finite transfers that has arrived; `None` without any.
+    pub transferred: Option<f64>,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// What a caller may ask of a run besides its result.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Called now and then; the run stops, marked as partial, when it returns `false`.
+    pub progress: Option<&'a mut dyn FnMut(&Progress) -> bool>,
+    /// Called for each packet that a host sends or receives.
+    pub observer: Option<&'a mut dyn FnMut(&Observed<'_>)>,
+}
+
+/// Runs `scenario` with `seed`. The result depends on nothing else.
+pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    let network = Network::new(build::topology(scenario, seed));
+    Simulation::new(scenario, network, options).run(seed)
+}
+
+/// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
+/// same recording.
+pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    let topology = build::topology(scenario, seed);
+    let network = SlowNetwork::new(topology, build::channels(scenario, seed));
+    Simulation::new(scenario, network, options).run(seed)
+}
+
+struct Simulation<'a, F> {
+    scenario: &'a Scenario,
+    now: Time,
+    end: Time,
+    fabric: F,
+    hosts: Hosts,
+    applications: Vec<Application>,
+    blueprints: Vec<Blueprint>,
+    /// Finite flows that are not over yet.
+    unfinished: usize,
+    has_endless: bool,
+    recorder: Recorder,
+    options: Options<'a>,
+    events: u64,
+}
+
+impl<'a, F: Fabric<Body>> Simulation<'a, F> {
+    fn new(scenario: &'a Scenario, fabric: F, options: Options<'a>) -> Self {
+        let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
+        let mut hosts = Hosts::default();
+        for (flow, application) in applications.iter().enumerate() {
+            hosts.wake_application(application.start, flow as u32);
+        }
+        Self {
+            now: Time::ZERO,
+            end: Time::ZERO + scenario.duration,
+            fabric,
+            hosts,
+            blueprints: scenario.flows.iter().map(Application::blueprint).collect(),
+            unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
+            has_endless: applications.iter().any(Application::is_endless),
+            applications,
+            recorder: Recorder::new(scenario),
+            options,
+            events: 0,
+            scenario,
+        }
+    }
+
+    fn run(mut self, seed: u64) -> Recording {
+        let partial = !self.run_events();
+        self.recorder.sample_until(self.now, &self.hosts, &self.applications, &mut self.fabric);
+        let lanes = self.fabric.report(self.now);
+        let mut recording =
+            self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &lanes);
+        recording.seed = seed;
+        recording.events = self.events;
+        recording.packet_hops = self.fabric.hops();
+        recording.partial = partial;
+        recording
+    }
+
+    /// Returns whether the run came to its end.
+    fn run_events(&mut self) -> bool {
+        loop {
+            let packet = self.fabric.next_event();
+            let timer = self.hosts.next_timer();
+            let next = packet.min(timer);
+            if next > self.end || (self.unfinished == 0 && !self.has_endless) {
+                if next > self.end {
+                    self.now = self.end;
+                }
+                return true;
+            }
+            if self.recorder.next_sample() <= next {
+                self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
+            }
+            self.now = next;
+            self.events += 1;
+            if packet <= timer {
+                if let Some(delivery) = self.fabric.advance() {
+                    self.deliver(&delivery);
+                }
+            } else {
+                self.expire();
+            }
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) && !self.report_progress() {
+                return false;
+            }
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, delivery: &Delivery<Body>) {
+        let Body { endpoint: number, segment } = &delivery.packet.body;
+        if self.options.observer.is_some() {
+            let (node, peer) = self.hosts.nodes(*number);
+            self.observe(node, peer, node, *number ^ 1, segment);
+        }
+        let endpoint = &mut self.hosts.endpoints[*number as usize];
+        endpoint.connection.on_segment(self.now, segment);
+        if endpoint.reader.is_some() {
+            self.hosts.start_reading(self.now, *number);
+        } else if endpoint.connection.delivered() >= endpoint.wake_at {
+            self.wake(*number);
+        }
+        self.flush(*number);
+        if self.recorder.records_events() {
+            self.recorder.record_event(self.now, *number, &self.hosts, &self.applications);
+        }
+    }
+
+    fn wake(&mut self, endpoint: u32) {
+        let flow = self.hosts.endpoints[endpoint as usize].flow;
+        let application = &mut self.applications[flow as usize];
+        let blueprint = &self.blueprints[flow as usize];
+        let was_over = application.is_over();
+        application.on_received(self.now, flow, endpoint, &mut self.hosts, blueprint);
+        self.unfinished -= usize::from(!was_over && application.is_over());
+        self.flush_touched();
+    }
+
+    fn expire(&mut self) {
+        match self.hosts.take_timer() {
+            None => {}
+            Some((_, Timer::Application(flow))) => self.expire_application(flow),
+            Some((_, Timer::Endpoint(number))) => self.expire_endpoint(number),
+            Some((_, Timer::Reader(number))) => self.read(number),
+        }
+    }
+
+    /// An application that reads slowly has read another piece.
+    fn read(&mut self, number: u32) {
+        self.hosts.finish_reading(self.now, number);
+        let endpoint = &self.hosts.endpoints[number as usize];
+        if endpoint.connection.delivered() >= endpoint.wake_at {
+            self.wake(number);
+        }
+        self.flush(number);
+    }
+
+    fn expire_application(&mut self, flow: u32) {
+        let application = &mut self.applications[flow as usize];
+        let blueprint = &self.blueprints[flow as usize];
+        application.on_timer(self.now, flow, &mut self.hosts, blueprint);
+        self.flush_touched();
+    }
+
+    fn expire_endpoint(&mut self, number: u32) {
+        let endpoint = &mut self.hosts.endpoints[number as usize];
+        endpoint.connection.on_deadline(self.now);
+        if endpoint.connection.is_aborted() {
+            let application = &mut self.applications[endpoint.flow as usize];
+            let was_over = application.is_over() || application.is_endless();
+            application.aborted = true;
+            self.unfinished -= usize::from(!was_over);
+        }
+        self.flush(number);
+        if self.recorder.records_events() {
+            self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+        }
+    }
+
+    fn flush_touched(&mut self) {
+        while let Some(number) = self.hosts.take_touched() {
+            self.flush(number);
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, number: u32) {
+        let now = self.now;
+        let observer = &mut self.options.observer;
+        self.hosts.flush(now, number, &mut self.fabric, |from, to, body| {
+            if let Some(observer) = observer {
+                observer(&Observed {
+                    at: now,
+                    node: from.0,
+                    from: from.0,
+                    to: to.0,
+                    connection: number / 2,
+                    by_data_sender: number.is_multiple_of(2),
+                    segment: &body.segment,
+                });
+            }
+        });
+    }
+
+    fn observe(&mut self, node: NodeId, from: NodeId, to: NodeId, sender: u32, segment: &Segment) {
+        if let Some(observer) = &mut self.options.observer {
+            observer(&Observed {
+                at: self.now,
+                node: node.0,
+                from: from.0,
+                to: to.0,
+                connection: sender / 2,
+                by_data_sender: sender.is_multiple_of(2),
+                segment,
+            });
+        }
+    }
+
+    fn report_progress(&mut self) -> bool {
+        let Some(report) = &mut self.options.progress else { return true };
+        report(&Progress {
+            now: self.now,
+            duration: self.scenario.duration,
+            transferred: None,
+            events: self.events,
+        })
+    }
+}

@@ -1,0 +1,478 @@
+//! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
+
+use std::sync::Arc;
+
+use congestion::AnyController;
+use units::{Span, Time};
+
+use crate::config::Config;
+use crate::ranges::Range;
+use crate::receiver::Receiver;
+use crate::rtt::RttEstimator;
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Segment};
+use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
+use crate::sequence::Space;
+
+/// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
+const TIME_WAIT: Span = Span::from_secs(240);
+
+/// TSval counts milliseconds (RFC 7323 section 5.4 allows 1 ms to 1 s).
+const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
+
+/// Where a connection stands (RFC 9293 section 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has happened yet, or all is over.
+    Closed,
+    /// Waits for a SYN.
+    Listen,
+    /// Has sent a SYN.
+    SynSent,
+    /// Has answered a SYN.
+    SynReceived,
+    /// Data may flow.
+    Established,
+    /// Has closed and waits for the acknowledgement of its FIN.
+    FinWait1,
+    /// Has closed and waits for the other FIN.
+    FinWait2,
+    /// The other end has closed.
+    CloseWait,
+    /// Both have closed at once.
+    Closing,
+    /// Has closed last and waits for the acknowledgement of its FIN.
+    LastAck,
+    /// Waits for stray segments to die out.
+    TimeWait,
+}
+
+/// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
+/// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
+/// application, [`next_segment`](Self::next_segment) is called until it returns `None`.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    state: State,
+    /// A SYN, or a SYN with ACK, is to be sent.
+    send_syn: bool,
+    syn_retries: u32,
+    closing: bool,
+    timestamps: bool,
+    sack: bool,
+    /// Window scale of this end and of the other (RFC 7323 section 2.2).
+    shift: u8,
+    peer_shift: u8,
+    /// Largest window that the window field can carry, in bytes.
+    window_limit: u64,
+    peer_mss: u16,
+    /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
+    recent_timestamp: u32,
+    last_ack_sent: u64,
+    time_wait_until: Time,
+    out: Space,
+    inward: Space,
+    config: Arc<Config>,
+    sender: Sender,
+    receiver: Receiver,
+}
+
+impl Connection {
+    /// A closed connection whose first sequence number will be `initial_sequence`.
+    pub fn new(config: Arc<Config>, controller: AnyController, initial_sequence: u32) -> Self {
+        let unscaled = u64::from(u16::MAX);
+        Self {
+            state: State::Closed,
+            send_syn: false,
+            syn_retries: 0,
+            closing: false,
+            timestamps: config.timestamps,
+            sack: config.recovery == congestion::Recovery::Sack,
+            shift: 0,
+            peer_shift: 0,
+            window_limit: unscaled,
+            peer_mss: 0,
+            recent_timestamp: 0,
+            last_ack_sent: 0,
+            time_wait_until: Time::NEVER,
+            out: Space::new(initial_sequence),
+            inward: Space::new(0),
+            sender: Sender::new(&config, controller),
+            receiver: Receiver::new(&config, unscaled),
+            config,
+        }
+    }
+
+    /// Active open.
+    pub fn connect(&mut self) {
+        self.state = State::SynSent;
+        self.send_syn = true;
+    }
+
+    /// Passive open.
+    pub fn listen(&mut self) {
+        self.state = State::Listen;
+    }
+
+    /// The application hands over `bytes` to be sent.
+    pub fn write(&mut self, bytes: u64) {
+        debug_assert!(!self.closing, "nothing can be written after close");
+        self.sender.write(bytes);
+    }
+
+    /// The application reads `bytes`, at most [`unread`](Self::unread).
+    pub fn read(&mut self, bytes: u64) {
+        self.receiver.read(&self.config, bytes.min(self.receiver.unread()));
+    }
+
+    /// The application will write no more: a FIN follows the data.
+    pub fn close(&mut self) {
+        if std::mem::replace(&mut self.closing, true) {
+            return;
+        }
+        self.sender.finish();
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            // Before the set-up is complete the close waits behind the data (RFC 9293 section
+            // 3.10.4, SYN-RECEIVED).
+            state => state,
+        };
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether data may flow, or has flown.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Whether retransmission was given up (RFC 9293 section 3.8.3).
+    pub fn is_aborted(&self) -> bool {
+        self.sender.aborted()
+    }
+
+    /// Bytes that the application has read so far: each byte of the other end's stream once.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Bytes received in order that the application has not read.
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
+    }
+
+    /// Bytes of the own stream that the other end has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
+    }
+
+    /// The other end has sent its FIN, and everything before it has arrived.
+    pub fn peer_has_finished(&self) -> bool {
+        self.receiver.finished()
+    }
+
+    /// Flight size in bytes.
+    pub fn flight(&self) -> u64 {
+        self.sender.flight()
+    }
+
+    /// Where loss recovery stands.
+    pub fn phase(&self) -> Phase {
+        self.sender.phase()
+    }
+
+    /// The congestion controller.
+    pub fn controller(&self) -> &AnyController {
+        self.sender.controller()
+    }
+
+    /// RTT and RTO.
+    pub fn rtt(&self) -> &RttEstimator {
+        self.sender.rtt()
+    }
+
+    /// What was sent.
+    pub fn counters(&self) -> &Counters {
+        self.sender.counters()
+    }
+
+    /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.sender.deadline().min(self.receiver.deadline()).min(self.time_wait_until)
+    }
+
+    /// The deadline has come.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.receiver.deadline() <= now {
+            self.receiver.on_deadline();
+        }
+        if self.time_wait_until <= now {
+            self.time_wait_until = Time::NEVER;
+            self.state = State::Closed;
+        }
+        if self.sender.deadline() <= now {
+            if matches!(self.state, State::SynSent | State::SynReceived) {
+                self.sender.on_syn_timeout(&self.config);
+                self.syn_retries += 1;
+                self.send_syn = true;
+            } else {
+                self.sender.on_deadline(now, &self.config);
+            }
+            if self.sender.aborted() {
+                self.state = State::Closed;
+                self.send_syn = false;
+            }
+        }
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if self.is_established() {
+            self.on_established_segment(now, segment);
+        } else {
+            self.on_handshake_segment(now, segment);
+        }
+    }
+
+    /// The next segment to be sent, if there is one.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.send_syn {
+            return self.next_syn(now);
+        }
+        if self.is_established()
+            && let Some(chunk) = self.sender.next_chunk(now, &self.config)
+        {
+            return Some(self.data_segment(now, chunk));
+        }
+        self.receiver.ack_is_due().then(|| self.bare_segment(now))
+    }
+
+    fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        match self.state {
+            State::Listen if syn => {
+                self.take_syn_options(segment);
+                self.state = State::SynReceived;
+                self.send_syn = true;
+            }
+            State::SynSent if syn && self.acknowledges_syn(segment) => {
+                self.take_syn_options(segment);
+                self.establish(now, segment, u64::from(segment.window));
+                self.receiver.request_ack();
+            }
+            State::SynReceived if syn => self.send_syn = true,
+            State::SynReceived if self.acknowledges_syn(segment) => {
+                let window = u64::from(segment.window) << self.peer_shift;
+                self.establish(now, segment, window);
+                self.on_established_segment(now, segment);
+            }
+            _ => {}
+        }
+    }
+
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::ACK)
+            && self.out.unwrap(segment.acknowledgement, 1).is_some_and(|number| number >= 1)
+    }
+
+    /// Options count only if both ends offer them (RFC 7323 sections 2.2 and 3.2, RFC 2018
+    /// section 2).
+    fn take_syn_options(&mut self, segment: &Segment) {
+        self.inward = Space::new(segment.sequence);
+        self.receiver.syn_received();
+        self.peer_mss = segment.mss;
+        self.timestamps &= segment.has_timestamps;
+        self.recent_timestamp = segment.timestamp;
+        self.sack &= segment.sack_permitted;
+        if self.config.window_scaling && segment.window_scale != Segment::NO_SCALE {
+            self.peer_shift = segment.window_scale.min(14);
+            self.shift = self.config.window_shift();
+            self.window_limit = u64::from(u16::MAX) << self.shift;
+        }
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
+        self.state = if self.closing { State::FinWait1 } else { State::Established };
+        let full = u64::from(self.config.payload_of_full_segment(self.timestamps));
+        let peer_mss = if self.peer_mss == 0 { 536 } else { self.peer_mss };
+        let lost_syn = self.syn_retries > 0;
+        let mss = full.min(u64::from(peer_mss));
+        self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
+        self.recent_timestamp = segment.timestamp;
+    }
+
+    #[inline]
+    fn on_established_segment(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            // The ACK that completed the set-up was lost (RFC 9293 section 3.10.7.4).
+            self.receiver.request_ack();
+            return;
+        }
+        let expected = self.receiver.next();
+        let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
+        let fin = segment.flags.contains(Flags::FIN);
+        self.take_timestamp(segment, sequence);
+        self.take_acknowledgement(now, segment, sequence, fin);
+        if segment.payload > 0 || fin {
+            let length = u64::from(segment.payload);
+            self.receiver.on_data(now, &self.config, sequence, length, fin);
+        }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now);
+        }
+    }
+
+    /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for.
+    #[inline]
+    fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
+        if self.timestamps && sequence <= self.last_ack_sent {
+            self.recent_timestamp = segment.timestamp;
+        }
+    }
+
+    #[inline]
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
+        let una = self.sender.una();
+        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let mut sack = [None; MAX_SACK_BLOCKS];
+        for (range, block) in sack.iter_mut().zip(segment.blocks()) {
+            *range = self.unwrap_block(block, una);
+        }
+        let ack = Acknowledgement {
+            number,
+            window: u64::from(segment.window) << self.peer_shift,
+            sequence,
+            carries_data: segment.payload > 0 || fin,
+            round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
+            sack,
+        };
+        self.sender.on_acknowledgement(now, &self.config, &ack);
+        if number > self.sender.max() {
+            // An acknowledgement of what was never sent (RFC 9293 section 3.10.7.4).
+            self.receiver.request_ack();
+        }
+    }
+
+    fn unwrap_block(&self, block: &Block, near: u64) -> Option<Range> {
+        let start = self.out.unwrap(block.start, near)?;
+        let end = self.out.unwrap(block.end, near)?;
+        (start < end).then_some(Range { start, end })
+    }
+
+    fn advance_close(&mut self, now: Time) {
+        let acknowledged = self.sender.fin_acknowledged();
+        let finished = self.receiver.finished();
+        self.state = match self.state {
+            State::Established if finished => State::CloseWait,
+            State::FinWait1 if acknowledged && finished => State::TimeWait,
+            State::FinWait1 if acknowledged => State::FinWait2,
+            State::FinWait1 if finished => State::Closing,
+            State::FinWait2 if finished => State::TimeWait,
+            State::Closing if acknowledged => State::TimeWait,
+            State::LastAck if acknowledged => State::Closed,
+            state => state,
+        };
+        if self.state == State::TimeWait && self.time_wait_until == Time::NEVER {
+            self.time_wait_until = now + TIME_WAIT;
+        }
+    }
+
+    fn next_syn(&mut self, now: Time) -> Option<Segment> {
+        self.send_syn = false;
+        let answer = self.state == State::SynReceived;
+        self.sender.syn_sent(now, self.syn_retries > 0);
+        let scaling = self.config.window_scaling && (!answer || self.shift_is_agreed());
+        let mut segment = Segment {
+            sequence: self.out.wrap(0),
+            flags: Flags::SYN,
+            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            mss: self.config.mss as u16,
+            window_scale: if scaling { self.config.window_shift() } else { Segment::NO_SCALE },
+            sack_permitted: self.sack,
+            has_timestamps: self.timestamps,
+            timestamp: timestamp(now),
+            ..Segment::default()
+        };
+        if answer {
+            segment.flags = Flags::SYN.with(Flags::ACK);
+            segment.acknowledgement = self.inward.wrap(1);
+            segment.echo = self.recent_timestamp;
+        }
+        Some(segment)
+    }
+
+    fn shift_is_agreed(&self) -> bool {
+        self.window_limit != u64::from(u16::MAX) || self.config.window_shift() == 0
+    }
+
+    #[inline]
+    fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
+        let mut flags = Flags::ACK;
+        if chunk.push {
+            flags = flags.with(Flags::PSH);
+        }
+        if chunk.fin {
+            flags = flags.with(Flags::FIN);
+        }
+        let mut segment = self.bare_segment(now);
+        segment.sequence = self.out.wrap(chunk.start);
+        segment.payload = chunk.length as u16;
+        segment.flags = flags;
+        if chunk.length + u64::from(segment.option_bytes()) > u64::from(self.config.mss) {
+            // SACK blocks would make the packet longer than the path takes.
+            segment.sack_blocks = 0;
+        }
+        segment
+    }
+
+    /// A segment without data, which acknowledges everything received.
+    #[inline]
+    fn bare_segment(&mut self, now: Time) -> Segment {
+        let next = self.receiver.next();
+        let window = self.receiver.window(&self.config, self.shift, self.window_limit);
+        let mut segment = Segment {
+            sequence: self.out.wrap(self.sender.max()),
+            acknowledgement: self.inward.wrap(next),
+            flags: Flags::ACK,
+            window: (window >> self.shift) as u16,
+            window_scale: Segment::NO_SCALE,
+            ..Segment::default()
+        };
+        if self.timestamps {
+            segment.has_timestamps = true;
+            segment.timestamp = timestamp(now);
+            segment.echo = self.recent_timestamp;
+        }
+        if self.sack && self.receiver.has_gaps() {
+            self.add_sack_blocks(&mut segment);
+        }
+        self.last_ack_sent = next;
+        self.receiver.ack_sent();
+        segment
+    }
+
+    fn add_sack_blocks(&self, segment: &mut Segment) {
+        let capacity = Segment::sack_capacity(self.timestamps);
+        let ranges = self.receiver.sack_ranges().take(capacity);
+        for (block, range) in segment.sack.iter_mut().zip(ranges) {
+            *block =
+                Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
+            segment.sack_blocks += 1;
+        }
+    }
+}
+
+fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32
+}
+
+fn round_trip(now: Time, echo: u32) -> Span {
+    TIMESTAMP_CLOCK * u64::from(timestamp(now).wrapping_sub(echo))
+}

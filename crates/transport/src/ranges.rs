@@ -1,0 +1,198 @@
+//! A set of disjoint ranges of sequence numbers: what was selectively acknowledged at the sender,
+//! what waits for a gap to be filled at the receiver.
+//!
+//! Ranges are kept sorted and apart. Data arrives mostly at the upper end and leaves at the lower
+//! one, so a deque makes both O(1); anything else costs a binary search over the gaps, not over
+//! the window.
+
+use std::collections::VecDeque;
+
+/// Sequence numbers from `start` up to and not including `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// First number.
+    pub start: u64,
+    /// Number behind the last.
+    pub end: u64,
+}
+
+impl Range {
+    /// How many numbers it holds.
+    #[allow(clippy::len_without_is_empty, reason = "no range of a set is empty")]
+    pub fn len(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// What an insertion added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Numbers that were not in the set before.
+    pub total: u64,
+    /// Those of them below the boundary that was asked for.
+    pub below: u64,
+}
+
+/// Sorted, disjoint, not touching ranges.
+#[derive(Clone, Debug, Default)]
+pub struct RangeSet {
+    ranges: VecDeque<Range>,
+    total: u64,
+}
+
+impl RangeSet {
+    /// Whether the set is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many numbers the set holds.
+    #[inline]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The number of ranges.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The lowest range.
+    pub fn first(&self) -> Option<Range> {
+        self.ranges.front().copied()
+    }
+
+    /// The ranges from the lowest to the highest.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> {
+        self.ranges.iter().copied()
+    }
+
+    /// The number behind the highest in the set.
+    pub fn end(&self) -> Option<u64> {
+        self.ranges.back().map(|range| range.end)
+    }
+
+    /// The range that contains `number`, or else the lowest one above it.
+    pub fn at_or_above(&self, number: u64) -> Option<Range> {
+        self.ranges.get(self.first_ending_above(number)).copied()
+    }
+
+    /// Adds `start..end` and says how much of it was new, in all and below `boundary`.
+    pub fn insert(&mut self, start: u64, end: u64, boundary: u64) -> Added {
+        if start >= end {
+            return Added::default();
+        }
+        let first = self.first_ending_at_or_above(start);
+        let mut merged = Range { start, end };
+        let mut added = Added::default();
+        let mut covered_to = start;
+        let mut last = first;
+        while let Some(&old) = self.ranges.get(last) {
+            if old.start > end {
+                break;
+            }
+            added.count(covered_to, old.start, boundary);
+            covered_to = covered_to.max(old.end);
+            merged.start = merged.start.min(old.start);
+            merged.end = merged.end.max(old.end);
+            last += 1;
+        }
+        added.count(covered_to, end, boundary);
+        self.total += added.total;
+        self.replace(first, last, merged);
+        added
+    }
+
+    /// Removes everything below `number` and says how much that was.
+    pub fn remove_below(&mut self, number: u64) -> u64 {
+        let before = self.total;
+        while let Some(range) = self.ranges.front_mut() {
+            if range.end <= number {
+                self.total -= range.len();
+                self.ranges.pop_front();
+            } else {
+                if range.start < number {
+                    self.total -= number - range.start;
+                    range.start = number;
+                }
+                break;
+            }
+        }
+        before - self.total
+    }
+
+    fn replace(&mut self, first: usize, last: usize, merged: Range) {
+        if first == last {
+            self.ranges.insert(first, merged);
+        } else {
+            self.ranges[first] = merged;
+            self.ranges.drain(first + 1..last);
+        }
+    }
+
+    fn first_ending_at_or_above(&self, number: u64) -> usize {
+        match self.ranges.back() {
+            Some(last) if last.end < number => self.ranges.len(),
+            Some(last) if last.start <= number => self.ranges.len() - 1,
+            _ => self.ranges.partition_point(|range| range.end < number),
+        }
+    }
+
+    fn first_ending_above(&self, number: u64) -> usize {
+        self.ranges.partition_point(|range| range.end <= number)
+    }
+}
+
+impl Added {
+    fn count(&mut self, from: u64, to: u64, boundary: u64) {
+        self.total += to.saturating_sub(from);
+        self.below += to.min(boundary).saturating_sub(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_set_holds_what_a_plain_set_of_numbers_holds(
+            inserts in prop::collection::vec((0u64..200, 0u64..20, 0u64..220), 1..60),
+            cut in 0u64..220,
+        ) {
+            let mut set = RangeSet::default();
+            let mut plain = BTreeSet::new();
+            for (start, length, boundary) in inserts {
+                let new: Vec<_> =
+                    (start..start + length).filter(|number| plain.insert(*number)).collect();
+                let added = set.insert(start, start + length, boundary);
+                prop_assert_eq!(added.total, new.len() as u64);
+                prop_assert_eq!(added.below, new.iter().filter(|n| **n < boundary).count() as u64);
+            }
+            let removed = set.remove_below(cut);
+            let kept: BTreeSet<_> = plain.range(cut..).copied().collect();
+            prop_assert_eq!(removed, (plain.len() - kept.len()) as u64);
+            prop_assert_eq!(set.total(), kept.len() as u64);
+            let held: BTreeSet<_> = set.iter().flat_map(|range| range.start..range.end).collect();
+            prop_assert_eq!(held, kept);
+            let apart = set.iter().zip(set.iter().skip(1)).all(|(a, b)| a.end < b.start);
+            prop_assert!(apart, "ranges touch: {:?}", set);
+        }
+    }
+
+    #[test]
+    fn the_range_at_or_above_a_number_is_found() {
+        let mut set = RangeSet::default();
+        set.insert(10, 20, 0);
+        set.insert(30, 40, 0);
+        assert_eq!(set.at_or_above(5), Some(Range { start: 10, end: 20 }));
+        assert_eq!(set.at_or_above(15), Some(Range { start: 10, end: 20 }));
+        assert_eq!(set.at_or_above(20), Some(Range { start: 30, end: 40 }));
+        assert_eq!(set.at_or_above(40), None);
+    }
+}

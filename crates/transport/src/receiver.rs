@@ -1,0 +1,383 @@
+//! The receiving half of a connection: reassembly, when to acknowledge, what window to offer.
+
+use units::Time;
+
+use crate::config::Config;
+use crate::ranges::{Range, RangeSet};
+use crate::segment::MAX_SACK_BLOCKS;
+
+/// The receiving half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// Next number expected (RCV.NXT).
+    next: u64,
+    /// Bytes that the application has read, plus one.
+    read: u64,
+    /// Behind the last number that the other end may send (RCV.NXT + RCV.WND). Never moves back.
+    right_edge: u64,
+    /// Number of the FIN, once it is known.
+    fin: Option<u64>,
+    /// Segments received in order and not acknowledged.
+    unacknowledged: u32,
+    /// An ACK is due at once.
+    ack_now: bool,
+    /// An ACK is due at this time.
+    ack_at: Time,
+    /// Data above a gap.
+    out_of_order: RangeSet,
+    /// A number in each range that a SACK block reported lately, the latest first.
+    recent: [u64; MAX_SACK_BLOCKS],
+    recent_count: usize,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config, window_limit: u64) -> Self {
+        Self {
+            next: 0,
+            read: 1,
+            right_edge: 1 + config.receive_buffer.min(window_limit),
+            fin: None,
+            unacknowledged: 0,
+            ack_now: false,
+            ack_at: Time::NEVER,
+            out_of_order: RangeSet::default(),
+            recent: [0; MAX_SACK_BLOCKS],
+            recent_count: 0,
+        }
+    }
+
+    /// The other end's SYN arrived.
+    pub(crate) fn syn_received(&mut self) {
+        self.next = 1;
+    }
+
+    /// Next number expected.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether everything up to and with the FIN has arrived.
+    pub(crate) fn finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    /// Bytes that the application has read.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        self.read - 1
+    }
+
+    /// Bytes that wait for the application.
+    #[inline]
+    pub(crate) fn unread(&self) -> u64 {
+        self.in_order() - self.delivered()
+    }
+
+    /// Bytes received in order.
+    #[inline]
+    fn in_order(&self) -> u64 {
+        self.next.saturating_sub(1 + u64::from(self.finished()))
+    }
+
+    /// Data arrived: `length` bytes at `start`, then a FIN or not.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        now: Time,
+        config: &Config,
+        start: u64,
+        length: u64,
+        fin: bool,
+    ) {
+        let end = start + length;
+        if fin && end <= self.right_edge {
+            self.fin = Some(end);
+        }
+        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == Some(end)));
+        if end <= self.next || start >= end {
+            // Old data, or data beyond the window: say again what is expected (RFC 9293 section
+            // 3.10.7.4).
+            self.ack_now = true;
+        } else if start <= self.next {
+            self.on_data_in_order(now, config, end);
+        } else {
+            self.on_data_above_a_gap(start, end);
+        }
+    }
+
+    #[inline]
+    fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
+        self.next = end;
+        self.unacknowledged += 1;
+        if !self.out_of_order.is_empty() {
+            self.close_gap();
+        }
+        if config.reads_at_once {
+            self.read = 1 + self.in_order();
+        }
+        if self.unacknowledged >= config.delayed_ack.segments || self.finished() {
+            self.ack_now = true;
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + config.delayed_ack.timeout;
+        }
+    }
+
+    /// A segment that fills a gap, all of it or a part, is acknowledged at once (RFC 5681 section
+    /// 4.2).
+    fn close_gap(&mut self) {
+        self.ack_now = true;
+        if let Some(range) = self.out_of_order.first()
+            && range.start <= self.next
+        {
+            self.next = self.next.max(range.end);
+        }
+        self.out_of_order.remove_below(self.next);
+        let next = self.next;
+        self.forget_recent(|number| number < next);
+    }
+
+    /// Data above a gap is acknowledged at once: a duplicate ACK (RFC 5681 section 4.2).
+    fn on_data_above_a_gap(&mut self, start: u64, end: u64) {
+        self.ack_now = true;
+        self.out_of_order.insert(start, end, 0);
+        if let Some(range) = self.out_of_order.at_or_above(start) {
+            self.forget_recent(|number| range.start <= number && number < range.end);
+            self.recent.copy_within(..MAX_SACK_BLOCKS - 1, 1);
+            self.recent[0] = start;
+            self.recent_count = (self.recent_count + 1).min(MAX_SACK_BLOCKS);
+        }
+    }
+
+    fn forget_recent(&mut self, forget: impl Fn(u64) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_count {
+            if !forget(self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+
+    /// The ranges to report: first the one that the latest segment went into, then those reported
+    /// before (RFC 2018 section 4).
+    pub(crate) fn sack_ranges(&self) -> impl Iterator<Item = Range> {
+        self.recent[..self.recent_count]
+            .iter()
+            .filter_map(|number| self.out_of_order.at_or_above(*number))
+    }
+
+    #[inline]
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.recent_count > 0
+    }
+
+    /// The application reads `bytes`, which must be there.
+    pub(crate) fn read(&mut self, config: &Config, bytes: u64) {
+        self.read += bytes;
+        // A window update is worth a segment of its own when it opens the window by two segments
+        // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
+        let opened = self.offered_edge(config) - self.right_edge;
+        if opened >= (2 * u64::from(config.mss)).min(config.receive_buffer / 2) {
+            self.ack_now = true;
+        }
+    }
+
+    /// The window to advertise in bytes, in steps of `1 << shift`.
+    #[inline]
+    pub(crate) fn window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
+        let edge = self.offered_edge(config).min(self.next + window_limit);
+        // Receiver's silly window avoidance (RFC 9293 section 3.8.6.2.2).
+        let step = (config.receive_buffer / 2).min(u64::from(config.mss));
+        let edge = if edge >= self.right_edge + step { edge } else { self.right_edge };
+        let window = (edge.saturating_sub(self.next) >> shift) << shift;
+        self.right_edge = self.right_edge.max(self.next + window);
+        window
+    }
+
+    fn offered_edge(&self, config: &Config) -> u64 {
+        (self.read + config.receive_buffer).max(self.right_edge)
+    }
+
+    /// An ACK is due at once.
+    pub(crate) fn request_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// An ACK has been sent, alone or with data.
+    #[inline]
+    pub(crate) fn ack_sent(&mut self) {
+        self.ack_now = false;
+        self.ack_at = Time::NEVER;
+        self.unacknowledged = 0;
+    }
+
+    #[inline]
+    pub(crate) fn ack_is_due(&self) -> bool {
+        self.ack_now
+    }
+
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.ack_at
+    }
+
+    /// The delayed ACK timer expired.
+    pub(crate) fn on_deadline(&mut self) {
+        self.ack_now = true;
+        self.ack_at = Time::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Span;
+
+    use super::*;
+    use crate::config::DelayedAck;
+    use crate::rtt::RtoConfig;
+
+    const MSS: u64 = 1000;
+
+    fn config() -> Config {
+        Config {
+            recovery: congestion::Recovery::Sack,
+            mss: MSS as u32,
+            receive_buffer: 20 * MSS,
+            send_buffer: u64::MAX,
+            reads_at_once: true,
+            window_scaling: false,
+            timestamps: false,
+            delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(200) },
+            duplicate_threshold: 3,
+            window_validation: true,
+            rto: RtoConfig {
+                initial: Span::from_secs(1),
+                min: Span::from_secs(1),
+                max: Span::from_secs(60),
+                granularity: Span::from_millis(1),
+                gain: 0.125,
+                deviation_gain: 0.25,
+                deviation_coefficient: 4.0,
+            },
+            persist_timeout: Span::from_secs(1),
+            retransmission_threshold: 15,
+            limited_transmit: true,
+            nagle: false,
+            idle_restart: true,
+        }
+    }
+
+    fn receiver(config: &Config) -> Receiver {
+        let mut receiver = Receiver::new(config, u64::from(u16::MAX));
+        receiver.syn_received();
+        receiver
+    }
+
+    /// Segment number `n`, counted from zero, arrives at time zero.
+    fn arrive(receiver: &mut Receiver, config: &Config, n: u64) {
+        receiver.on_data(Time::ZERO, config, 1 + n * MSS, MSS, false);
+    }
+
+    fn blocks(receiver: &Receiver) -> Vec<(u64, u64)> {
+        let segments = |range: Range| ((range.start - 1) / MSS, (range.end - 1) / MSS);
+        receiver.sack_ranges().map(segments).collect()
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_at_once_and_a_single_one_after_the_timeout() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        arrive(&mut receiver, &config, 0);
+        assert!(!receiver.ack_is_due());
+        assert_eq!(receiver.deadline(), Time::ZERO + Span::from_millis(200));
+        arrive(&mut receiver, &config, 1);
+        assert!(receiver.ack_is_due());
+    }
+
+    #[test]
+    fn data_above_a_gap_and_data_that_fills_it_are_acknowledged_at_once() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        arrive(&mut receiver, &config, 1);
+        assert!(receiver.ack_is_due());
+        receiver.ack_sent();
+        arrive(&mut receiver, &config, 0);
+        assert!(receiver.ack_is_due());
+        assert_eq!(receiver.delivered(), 2 * MSS);
+    }
+
+    #[test]
+    fn the_first_sack_block_is_the_one_that_grew_last() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        for n in [2, 5, 8, 3] {
+            arrive(&mut receiver, &config, n);
+        }
+        assert_eq!(blocks(&receiver), [(2, 4), (8, 9), (5, 6)]);
+        arrive(&mut receiver, &config, 4);
+        assert_eq!(blocks(&receiver), [(2, 6), (8, 9)]);
+        arrive(&mut receiver, &config, 0);
+        arrive(&mut receiver, &config, 1);
+        assert_eq!(blocks(&receiver), [(8, 9)]);
+    }
+
+    #[test]
+    fn data_beyond_the_window_is_dropped() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        arrive(&mut receiver, &config, 20);
+        assert!(receiver.ack_is_due() && !receiver.has_gaps());
+        arrive(&mut receiver, &config, 19);
+        assert!(receiver.has_gaps());
+    }
+
+    #[test]
+    fn a_duplicate_is_acknowledged_at_once_and_delivered_once() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        arrive(&mut receiver, &config, 0);
+        receiver.ack_sent();
+        arrive(&mut receiver, &config, 0);
+        assert!(receiver.ack_is_due());
+        assert_eq!(receiver.delivered(), MSS);
+    }
+
+    #[test]
+    fn the_window_closes_while_nobody_reads_and_opens_by_whole_segments() {
+        let config = Config { reads_at_once: false, ..config() };
+        let mut receiver = receiver(&config);
+        for n in 0..20 {
+            arrive(&mut receiver, &config, n);
+        }
+        let limit = u64::from(u16::MAX);
+        assert_eq!(receiver.window(&config, 0, limit), 0);
+        receiver.read(&config, MSS - 1);
+        assert_eq!(receiver.window(&config, 0, limit), 0, "a silly window");
+        receiver.read(&config, 1);
+        assert_eq!(receiver.window(&config, 0, limit), MSS);
+    }
+
+    #[test]
+    fn the_right_edge_of_the_window_never_moves_back() {
+        let config = Config { receive_buffer: 100 * MSS, ..config() };
+        let mut receiver = Receiver::new(&config, u64::MAX);
+        receiver.syn_received();
+        let before = receiver.right_edge;
+        receiver.window(&config, 7, 1 << 23);
+        assert!(receiver.right_edge >= before);
+    }
+
+    #[test]
+    fn a_fin_counts_when_everything_before_it_has_arrived() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        receiver.on_data(Time::ZERO, &config, 1 + MSS, 500, true);
+        assert!(!receiver.finished());
+        arrive(&mut receiver, &config, 0);
+        assert!(receiver.finished());
+        assert_eq!(receiver.delivered(), MSS + 500);
+        assert_eq!(receiver.next(), 1 + MSS + 500 + 1);
+    }
+}

@@ -1,0 +1,168 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use units::Span;
+
+/// Constants of the estimator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RtoConfig {
+    /// RTO before the first sample (RFC 6298 rule 2.1).
+    pub initial: Span,
+    /// Lower bound (rule 2.4).
+    pub min: Span,
+    /// Upper bound (rule 2.5).
+    pub max: Span,
+    /// Clock granularity G: the variance term is at least G, and the RTO a multiple of it because
+    /// the clock that fires it only ticks so often.
+    pub granularity: Span,
+    /// alpha of rule 2.3.
+    pub gain: f64,
+    /// beta of rule 2.3.
+    pub deviation_gain: f64,
+    /// K of rule 2.2.
+    pub deviation_coefficient: f64,
+}
+
+/// SRTT, RTTVAR and RTO.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    srtt: f64,
+    rttvar: f64,
+    rto: Span,
+    min: Span,
+    sampled: bool,
+}
+
+impl RttEstimator {
+    /// No sample yet.
+    pub fn new(config: &RtoConfig) -> Self {
+        Self { srtt: 0.0, rttvar: 0.0, rto: config.initial, min: Span::MAX, sampled: false }
+    }
+
+    /// A sample of a segment that was sent once (rules 2.2 and 2.3). Ends any back-off.
+    pub fn sample(&mut self, config: &RtoConfig, sample: Span) {
+        let r = sample.as_nanos() as f64;
+        if self.sampled {
+            let error = (self.srtt - r).abs();
+            self.rttvar += config.deviation_gain * (error - self.rttvar);
+            self.srtt += config.gain * (r - self.srtt);
+        } else {
+            self.srtt = r;
+            self.rttvar = r / 2.0;
+            self.sampled = true;
+        }
+        self.min = self.min.min(sample);
+        let granularity = config.granularity.as_nanos() as f64;
+        let margin = granularity.max(config.deviation_coefficient * self.rttvar);
+        let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
+        self.rto = rto.clamp(config.min, config.max);
+    }
+
+    /// The timer expired: the RTO doubles, up to its bound (rule 5.5).
+    pub fn back_off(&mut self, config: &RtoConfig) {
+        self.rto = self.rto.doubled(1).min(config.max);
+    }
+
+    /// The SYN had to be sent again: at least three seconds once data flows (rule 5.7).
+    pub fn restart_after_lost_syn(&mut self) {
+        if !self.sampled {
+            self.rto = self.rto.max(Span::from_secs(3));
+        }
+    }
+
+    /// The retransmission timeout.
+    #[inline]
+    pub fn rto(&self) -> Span {
+        self.rto
+    }
+
+    /// The smoothed RTT.
+    pub fn srtt(&self) -> Option<Span> {
+        self.sampled.then_some(Span::from_nanos(self.srtt as u64))
+    }
+
+    /// The smallest sample.
+    pub fn min(&self) -> Option<Span> {
+        self.sampled.then_some(self.min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) const CONFIG: RtoConfig = RtoConfig {
+        initial: Span::from_secs(1),
+        min: Span::from_millis(200),
+        max: Span::from_secs(60),
+        granularity: Span::from_millis(1),
+        gain: 0.125,
+        deviation_gain: 0.25,
+        deviation_coefficient: 4.0,
+    };
+
+    fn ms(millis: u64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_sample_sets_the_rto_to_three_times_itself() {
+        let mut rtt = RttEstimator::new(&CONFIG);
+        assert_eq!(rtt.rto(), ms(1000));
+        rtt.sample(&CONFIG, ms(500));
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(500)), ms(1500)));
+    }
+
+    #[test]
+    fn the_variance_is_updated_with_the_old_mean() {
+        let mut rtt = RttEstimator::new(&CONFIG);
+        rtt.sample(&CONFIG, ms(400));
+        rtt.sample(&CONFIG, ms(480));
+        // RTTVAR = 3/4 * 200 + 1/4 * |400 - 480| = 170; SRTT = 7/8 * 400 + 1/8 * 480 = 410.
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(410)), ms(410 + 4 * 170)));
+    }
+
+    #[test]
+    fn the_rto_stays_within_its_bounds() {
+        let mut rtt = RttEstimator::new(&CONFIG);
+        for _ in 0..100 {
+            rtt.sample(&CONFIG, ms(10));
+        }
+        assert_eq!(rtt.rto(), ms(200));
+        for _ in 0..20 {
+            rtt.back_off(&CONFIG);
+        }
+        assert_eq!(rtt.rto(), Span::from_secs(60));
+    }
+
+    #[test]
+    fn a_back_off_lasts_until_the_next_sample() {
+        let mut rtt = RttEstimator::new(&CONFIG);
+        rtt.sample(&CONFIG, ms(500));
+        rtt.back_off(&CONFIG);
+        rtt.back_off(&CONFIG);
+        assert_eq!(rtt.rto(), ms(6000));
+        rtt.sample(&CONFIG, ms(500));
+        assert!(rtt.rto() < ms(1500));
+    }
+
+    #[test]
+    fn a_coarse_clock_makes_the_rto_a_multiple_of_its_tick() {
+        let coarse = RtoConfig { granularity: ms(500), min: ms(1000), ..CONFIG };
+        let mut rtt = RttEstimator::new(&coarse);
+        rtt.sample(&coarse, ms(530));
+        assert_eq!(rtt.rto(), ms(2000));
+        for _ in 0..100 {
+            rtt.sample(&coarse, ms(530));
+        }
+        // SRTT + G = 1030 ms, rounded up to the next tick.
+        assert_eq!(rtt.rto(), ms(1500));
+    }
+
+    #[test]
+    fn a_lost_syn_leaves_at_least_three_seconds() {
+        let mut rtt = RttEstimator::new(&CONFIG);
+        rtt.back_off(&CONFIG);
+        rtt.restart_after_lost_syn();
+        assert_eq!(rtt.rto(), Span::from_secs(3));
+    }
+}

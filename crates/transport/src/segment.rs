@@ -1,0 +1,139 @@
+//! A TCP segment as it is on the wire, without its payload bytes. Plain data, 60 bytes.
+
+/// Most SACK blocks that fit a header without timestamps: 40 bytes of options hold 2 + 8 n
+/// (RFC 2018 section 3).
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
+pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
+
+const IP_AND_TCP_HEADER: u32 = 40;
+
+/// Control bits (RFC 9293 section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// Reset the connection.
+    pub const RST: Self = Self(0x04);
+    /// Push.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement field is valid.
+    pub const ACK: Self = Self(0x10);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A SACK block: received data from `start` up to and not including `end` (RFC 2018 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First sequence number.
+    pub start: u32,
+    /// Sequence number behind the last.
+    pub end: u32,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte, or of the SYN.
+    pub sequence: u32,
+    /// Next sequence number expected from the other end.
+    pub acknowledgement: u32,
+    /// TSval, if `has_timestamps`.
+    pub timestamp: u32,
+    /// TSecr, if `has_timestamps`.
+    pub echo: u32,
+    /// SACK blocks, the first `sack_blocks` of them.
+    pub sack: [Block; MAX_SACK_BLOCKS],
+    /// Window field, not scaled.
+    pub window: u16,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// MSS option; zero if absent.
+    pub mss: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Number of SACK blocks.
+    pub sack_blocks: u8,
+    /// Window scale option; `u8::MAX` if absent.
+    pub window_scale: u8,
+    /// Whether the timestamps option is present.
+    pub has_timestamps: bool,
+    /// Whether the SACK-permitted option is present.
+    pub sack_permitted: bool,
+}
+
+impl Segment {
+    /// The window scale field of a segment without the option.
+    pub const NO_SCALE: u8 = u8::MAX;
+
+    /// The SACK blocks.
+    pub fn blocks(&self) -> &[Block] {
+        &self.sack[..usize::from(self.sack_blocks)]
+    }
+
+    /// Bytes of TCP options with their padding.
+    pub fn option_bytes(&self) -> u32 {
+        let mss = if self.mss > 0 { 4 } else { 0 };
+        let scale = if self.window_scale == Self::NO_SCALE { 0 } else { 4 };
+        let timestamps = if self.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
+        // SACK-permitted takes the two bytes that pad the timestamps of a SYN.
+        let permitted = if self.sack_permitted && !self.has_timestamps { 4 } else { 0 };
+        let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
+        mss + scale + timestamps + permitted + sack
+    }
+
+    /// Length of the IPv4 packet in bytes.
+    pub fn ip_bytes(&self) -> u16 {
+        (IP_AND_TCP_HEADER + self.option_bytes() + u32::from(self.payload)) as u16
+    }
+
+    /// Most SACK blocks that fit beside the other options (RFC 2018 section 3).
+    pub fn sack_capacity(has_timestamps: bool) -> usize {
+        if has_timestamps { 3 } else { MAX_SACK_BLOCKS }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_stays_small() {
+        assert!(size_of::<Segment>() <= 64);
+    }
+
+    #[test]
+    fn a_full_segment_without_options_is_a_packet_of_1500_bytes() {
+        let segment =
+            Segment { payload: 1460, window_scale: Segment::NO_SCALE, ..Segment::default() };
+        assert_eq!(segment.ip_bytes(), 1500);
+    }
+
+    #[test]
+    fn options_never_exceed_forty_bytes() {
+        for has_timestamps in [false, true] {
+            let segment = Segment {
+                has_timestamps,
+                sack_blocks: Segment::sack_capacity(has_timestamps) as u8,
+                window_scale: Segment::NO_SCALE,
+                ..Segment::default()
+            };
+            assert!(segment.option_bytes() <= 40);
+        }
+    }
+}

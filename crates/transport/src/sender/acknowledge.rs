@@ -1,0 +1,150 @@
+//! An ACK arrives.
+
+use congestion::{Ack, Controller, SendState, Sizing};
+use units::{Span, Time};
+
+use crate::config::Config;
+use crate::ranges::Range;
+use crate::segment::MAX_SACK_BLOCKS;
+
+use super::{HeldBy, Phase, Sender};
+
+/// What a segment says to the sending half, in 64-bit sequence numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement {
+    /// Next byte that the other end expects.
+    pub(crate) number: u64,
+    /// Its window in bytes.
+    pub(crate) window: u64,
+    /// Sequence number of the segment itself, to tell new window updates from old ones.
+    pub(crate) sequence: u64,
+    /// The segment carries data, a SYN or a FIN, and so is no duplicate ACK.
+    pub(crate) carries_data: bool,
+    /// Round-trip time from the timestamps option, if in use.
+    pub(crate) round_trip: Option<Span>,
+    /// SACK blocks; unused ones are empty.
+    pub(crate) sack: [Option<Range>; MAX_SACK_BLOCKS],
+}
+
+impl Sender {
+    /// Takes in an acknowledgement. Returns whether it acknowledged something new.
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+    ) -> bool {
+        self.retransmission_quota = self.controller.retransmission_quota();
+        if self.probing && ack.number == self.una + 1 {
+            self.max = self.max.max(ack.number);
+        }
+        if ack.number < self.una || ack.number > self.max {
+            return false;
+        }
+        let window_moved = self.update_window(ack);
+        let news = Self::uses_sack(config) && self.take_sack_blocks(config, ack);
+        let new = ack.number > self.una;
+        if new {
+            self.on_new_data(now, config, ack);
+        } else if self.flight() > 0 && !ack.carries_data && (!window_moved || news) {
+            self.on_duplicate(now, config, news);
+        }
+        self.taken = self.advertised;
+        let state = self.send_state();
+        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
+        self.leave_persist_if_open();
+        new
+    }
+
+    pub(super) fn send_state(&self) -> SendState {
+        SendState {
+            flight: self.flight(),
+            to_recover: match self.phase {
+                Phase::Open => 0,
+                Phase::FastRecovery | Phase::Timeout => self.recover.saturating_sub(self.una),
+            },
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4: only a segment that is not older may update the window.
+    /// Returns whether the window's size changed.
+    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
+        let (sequence, number) = self.window_from;
+        if sequence < ack.sequence || (sequence == ack.sequence && number <= ack.number) {
+            let changed = self.advertised != ack.window;
+            self.window_from = (ack.sequence, ack.number);
+            self.set_window(ack.window);
+            changed
+        } else {
+            false
+        }
+    }
+
+    /// Returns whether the blocks held any news.
+    fn take_sack_blocks(&mut self, config: &Config, ack: &Acknowledgement) -> bool {
+        let floor = self.una.max(ack.number);
+        let mut news = 0;
+        for block in ack.sack.iter().flatten() {
+            news += self.scoreboard.sack(block.start.max(floor), block.end.min(self.max));
+        }
+        if news > 0 {
+            self.scoreboard.find_losses(config.duplicate_threshold, self.mss);
+        }
+        news > 0
+    }
+
+    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
+        let acked = ack.number - self.una;
+        self.una = ack.number;
+        self.scoreboard.acknowledge(ack.number);
+        self.take_rtt_sample(now, config, ack);
+        self.retries = 0;
+        self.duplicates = 0;
+        self.limited = 0;
+        let restart_timer = match self.phase {
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
+            Phase::Open | Phase::Timeout => {
+                self.grow(now, config, acked);
+                true
+            }
+        };
+        if self.phase == Phase::Timeout && self.una >= self.recover {
+            self.phase = Phase::Open;
+        }
+        if self.flight() == 0 {
+            self.stop_timer();
+        } else if restart_timer {
+            self.restart_timer(now);
+        }
+    }
+
+    /// Tells the controller about an ACK outside of fast recovery.
+    pub(super) fn grow(&mut self, now: Time, config: &Config, acked: u64) {
+        let limited = self.held_by == HeldBy::CongestionWindow;
+        let ack = Ack {
+            now,
+            acked,
+            flight: self.flight(),
+            advertised: self.advertised,
+            srtt: self.rtt.srtt(),
+            cwnd_limited: limited || !config.window_validation,
+        };
+        self.controller.on_ack(&ack);
+    }
+
+    /// One sample per ACK with timestamps (RFC 7323 section 4.1), otherwise one segment is timed
+    /// at a time and never one that was sent twice (Karn; RFC 6298 section 3).
+    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
+        let timed = match self.timed {
+            Some((end, sent)) if ack.number >= end => {
+                self.timed = None;
+                Some(now.since(sent))
+            }
+            _ => None,
+        };
+        if let Some(sample) = ack.round_trip.or(timed) {
+            self.rtt.sample(&config.rto, sample);
+            self.controller.on_rtt(now, sample);
+        }
+    }
+}

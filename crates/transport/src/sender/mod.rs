@@ -1,0 +1,255 @@
+//! The sending half of a connection: what is outstanding, what may be sent, what is lost.
+//!
+//! - `acknowledge`: an ACK arrives; windows, RTT samples, and what recovery makes of it
+//! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
+//! - `transmit`: what to send next
+//! - `timers`: retransmission and persist
+
+mod acknowledge;
+mod recovery;
+mod timers;
+mod transmit;
+
+use congestion::{AnyController, Controller, Recovery};
+use units::Time;
+
+use crate::config::Config;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+
+pub(crate) use acknowledge::Acknowledgement;
+pub(crate) use transmit::Chunk;
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery: a loss was found by duplicate ACKs or by SACK.
+    FastRecovery,
+    /// The retransmission timer expired; everything outstanding is sent again as ACKs allow.
+    Timeout,
+}
+
+/// What held the sender back when it last stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldBy {
+    CongestionWindow,
+    AdvertisedWindow,
+    Application,
+}
+
+/// What a sender did so far. Segments are data segments; a FIN alone is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: u64,
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
+}
+
+/// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    // What every ACK touches stands together.
+    una: u64,
+    max: u64,
+    /// End of the data that the application has written.
+    written: u64,
+    /// The window as the receiver advertised it, in bytes from `una`.
+    advertised: u64,
+    /// The window as the controller takes it; the same for all but TCP-ADaLR.
+    taken: u64,
+    mss: u64,
+    phase: Phase,
+    held_by: HeldBy,
+    timed: Option<(u64, Time)>,
+    deadline: Time,
+    /// The timer that is running is the persist timer.
+    persisting: bool,
+    /// The first unacknowledged segment is to be sent again now.
+    resend_head: bool,
+    fin_queued: bool,
+    duplicates: u32,
+    retransmission_quota: u32,
+    scoreboard: Scoreboard,
+    controller: AnyController,
+    rtt: RttEstimator,
+
+    /// Where recovery ends: behind everything that had been sent when the loss was found.
+    recover: u64,
+    /// Bytes sent by limited transmit since the last new ACK.
+    limited: u64,
+    first_partial_ack: bool,
+    /// A rescue retransmission was made in this recovery (RFC 6675 `NextSeg` rule 4).
+    rescued: bool,
+    retries: u32,
+    persist_backoff: u32,
+    /// A window probe of one byte is out; it lies behind `max`.
+    probing: bool,
+    max_advertised: u64,
+    /// Sequence and acknowledgement number of the last window update (SND.WL1, SND.WL2).
+    window_from: (u64, u64),
+    last_sent: Time,
+    aborted: bool,
+    counters: Counters,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config, controller: AnyController) -> Self {
+        Self {
+            una: 0,
+            max: 0,
+            written: 1,
+            advertised: 0,
+            taken: 0,
+            mss: u64::from(config.mss),
+            phase: Phase::Open,
+            held_by: HeldBy::Application,
+            timed: None,
+            deadline: Time::NEVER,
+            persisting: false,
+            resend_head: false,
+            fin_queued: false,
+            duplicates: 0,
+            retransmission_quota: u32::MAX,
+            scoreboard: Scoreboard::default(),
+            controller,
+            rtt: RttEstimator::new(&config.rto),
+            recover: 0,
+            limited: 0,
+            first_partial_ack: false,
+            rescued: false,
+            retries: 0,
+            persist_backoff: 0,
+            probing: false,
+            max_advertised: 0,
+            window_from: (0, 0),
+            last_sent: Time::ZERO,
+            aborted: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The SYN was sent at `now`, for the `retries`-th time again.
+    pub(crate) fn syn_sent(&mut self, now: Time, retry: bool) {
+        self.max = 1;
+        self.timed = if retry { None } else { Some((1, now)) };
+        self.deadline = now + self.rtt.rto();
+        self.last_sent = now;
+    }
+
+    /// Nobody answered the SYN in time (RFC 6298 rule 5.5).
+    pub(crate) fn on_syn_timeout(&mut self, config: &Config) {
+        self.retries += 1;
+        self.aborted = self.retries > config.retransmission_threshold;
+        self.rtt.back_off(&config.rto);
+        self.deadline = Time::NEVER;
+    }
+
+    /// The other end acknowledged the SYN and advertised its first window. `lost_syn`: it took
+    /// more than one SYN, so the initial window is one segment (RFC 5681 section 3.1).
+    pub(crate) fn syn_acknowledged(
+        &mut self,
+        now: Time,
+        config: &Config,
+        mss: u64,
+        window: u64,
+        lost_syn: bool,
+    ) {
+        self.una = 1;
+        self.mss = mss;
+        self.scoreboard.acknowledge(1);
+        self.deadline = Time::NEVER;
+        self.retries = 0;
+        if let Some((_, sent)) = self.timed.take() {
+            let sample = now.since(sent);
+            self.rtt.sample(&config.rto, sample);
+            self.controller.on_rtt(now, sample);
+        }
+        if lost_syn {
+            self.rtt.restart_after_lost_syn();
+            let window = self.controller.window_mut();
+            window.cwnd = window.cwnd.min(window.mss);
+        }
+        self.set_window(window);
+        self.taken = window;
+    }
+
+    /// The application wrote `bytes` more.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+
+    /// The application will write no more.
+    pub(crate) fn finish(&mut self) {
+        self.fin_queued = true;
+    }
+
+    /// Flight size in bytes: sent and not acknowledged (RFC 5681 section 2).
+    #[inline]
+    pub(crate) fn flight(&self) -> u64 {
+        self.max - self.una
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Whether the FIN was sent and acknowledged.
+    pub(crate) fn fin_acknowledged(&self) -> bool {
+        self.fin_queued && self.una > self.written
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn controller(&self) -> &AnyController {
+        &self.controller
+    }
+
+    pub(crate) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn aborted(&self) -> bool {
+        self.aborted
+    }
+
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.advertised = window;
+        self.max_advertised = self.max_advertised.max(window);
+    }
+
+    /// What the send buffer lets the application have handed over.
+    fn sendable_end(&self, config: &Config) -> u64 {
+        self.written.min(self.una.saturating_add(config.send_buffer))
+    }
+
+    fn uses_sack(config: &Config) -> bool {
+        config.recovery == Recovery::Sack
+    }
+}

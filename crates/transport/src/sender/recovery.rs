@@ -1,0 +1,116 @@
+//! From a loss to its repair.
+//!
+//! Reno leaves fast recovery with the first new ACK (RFC 5681 section 3.2), NewReno when all that
+//! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
+//! timeout ends all of them and sends everything again, as ACKs allow.
+
+use congestion::{Controller, Loss, PartialAck, Recovery, RecoveryStyle};
+use units::Time;
+
+use crate::config::Config;
+
+use super::{Phase, Sender};
+
+impl Sender {
+    /// An ACK that acknowledges nothing new. `news`: its SACK blocks held something new, which is
+    /// what makes a duplicate ACK for a SACK sender (RFC 6675 section 2).
+    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config, news: bool) {
+        if Self::uses_sack(config) && !news {
+            return;
+        }
+        match self.phase {
+            Phase::Open | Phase::Timeout => {
+                self.duplicates += 1;
+                if self.loss_is_certain(config) && self.may_enter_recovery(config) {
+                    self.enter_fast_recovery(now, config);
+                }
+            }
+            Phase::FastRecovery if !Self::uses_sack(config) => {
+                // Each duplicate ACK tells of a segment that has left the network (RFC 5681
+                // section 3.2 step 4).
+                self.controller.window_mut().cwnd += self.mss;
+            }
+            Phase::FastRecovery => {}
+        }
+    }
+
+    fn loss_is_certain(&self, config: &Config) -> bool {
+        self.duplicates >= config.duplicate_threshold
+            || (Self::uses_sack(config) && self.scoreboard.head_is_lost(self.una))
+    }
+
+    /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
+    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
+    fn may_enter_recovery(&self, config: &Config) -> bool {
+        if Self::uses_sack(config) {
+            self.phase == Phase::Open && self.una >= self.recover
+        } else {
+            self.una > self.recover
+        }
+    }
+
+    fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
+        let flight = self.flight() - self.limited;
+        self.controller.on_loss(&Loss { now, flight, repeated: false });
+        self.phase = Phase::FastRecovery;
+        self.recover = self.max;
+        self.resend_head = true;
+        self.rescued = false;
+        self.first_partial_ack = true;
+        self.counters.fast_recoveries += 1;
+        self.scoreboard.begin_recovery(self.una);
+        if !Self::uses_sack(config) {
+            // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
+            // step 3).
+            self.controller.window_mut().cwnd += u64::from(config.duplicate_threshold) * self.mss;
+        }
+    }
+
+    /// Returns whether the retransmission timer is to be restarted.
+    pub(super) fn on_new_data_in_fast_recovery(
+        &mut self,
+        now: Time,
+        config: &Config,
+        acked: u64,
+    ) -> bool {
+        if self.una >= self.recover || config.recovery == Recovery::Reno {
+            self.phase = Phase::Open;
+            self.controller.on_recovery_exit(now);
+            return true;
+        }
+        let style = if Self::uses_sack(config) {
+            RecoveryStyle::Pipe
+        } else {
+            self.resend_head = true;
+            RecoveryStyle::Inflation
+        };
+        self.controller.on_partial_ack(&PartialAck { acked, style });
+        // Without SACK only the first partial ACK restarts the timer, so that a window with many
+        // losses ends in a timeout and not in one RTT per loss ("Impatient", RFC 6582 section 4).
+        let first = std::mem::replace(&mut self.first_partial_ack, false);
+        first || style == RecoveryStyle::Pipe
+    }
+
+    /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
+    pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
+        self.counters.timeouts += 1;
+        self.retries += 1;
+        if self.retries > config.retransmission_threshold {
+            self.aborted = true;
+            self.stop_timer();
+            return;
+        }
+        self.retransmission_quota = self.controller.retransmission_quota();
+        let loss = Loss { now, flight: self.flight(), repeated: self.retries > 1 };
+        self.controller.on_timeout(&loss);
+        self.phase = Phase::Timeout;
+        self.recover = self.max;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.resend_head = false;
+        self.timed = None;
+        self.scoreboard.lose_everything(self.una, self.max);
+        self.rtt.back_off(&config.rto);
+        self.restart_timer(now);
+    }
+}

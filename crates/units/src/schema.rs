@@ -1,0 +1,40 @@
+//! JSON Schema of the quantities: strings with a `format` that names the quantity, a pattern for
+//! editors and an example.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::{Bytes, Rate, Span};
+
+/// A number, then one of `units`.
+fn quantity(format: &str, units: crate::parse::Units, example: &str) -> Schema {
+    let names: Vec<_> = units.iter().map(|(name, _)| *name).collect();
+    let pattern = format!(r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*({})\s*$", names.join("|"));
+    json_schema!({
+        "type": "string",
+        "format": format,
+        "pattern": pattern,
+        "examples": [example],
+    })
+}
+
+macro_rules! string_schema {
+    ($type:ident, $format:literal, $units:expr, $example:literal) => {
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                quantity($format, $units, $example)
+            }
+        }
+    };
+}
+
+string_schema!(Rate, "rate", crate::rate::UNITS, "2Mbit/s");
+string_schema!(Span, "time", crate::time::UNITS, "250ms");
+string_schema!(Bytes, "size", crate::size::UNITS, "64KiB");

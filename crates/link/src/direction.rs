@@ -101,14 +101,16 @@ impl Link {
     /// Offers a packet of `bytes`. `now` must not go back.
     #[inline]
     pub fn offer(&mut self, now: Time, bytes: u32) -> Fate {
-        let bytes = bytes + self.settings.framing;
+        let framed = bytes + self.settings.framing;
         self.forget_started(now);
-        if now < self.free_at && self.is_full_for(bytes) {
+        if now < self.free_at && self.is_full_for(framed) {
             self.counters.dropped_packets += 1;
             return Fate::Dropped;
         }
         self.counters.accepted_packets += 1;
-        let left = self.accept(now, bytes);
+        let left = self.accept(now, framed);
+        // Framing is synchronisation, coding and padding: it takes time, but the packet that can
+        // be damaged is the IP packet.
         if self.channel.damages(bytes) {
             self.counters.damaged_packets += 1;
             Fate::Damaged

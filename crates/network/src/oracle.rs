@@ -86,7 +86,7 @@ impl<B: Copy> SlowNetwork<B> {
             return;
         }
         counters.accepted_packets += 1;
-        let damaged = lane.channel.damages(bytes);
+        let damaged = lane.channel.damages(u32::from(packet.bytes));
         counters.damaged_packets += u64::from(damaged);
         if lane.sending.is_some() {
             counters.max_waiting_bytes =

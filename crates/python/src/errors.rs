@@ -3,20 +3,23 @@
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
-use crate::engine;
 use crate::recording::Recording;
 
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, ScenarioError);
 
-/// A scenario that cannot be right, with its file and line.
-pub fn scenario_error(error: &engine::LoadError) -> PyErr {
-    ScenarioError::new_err((error.message.clone(), error.file.clone(), error.line))
+/// Everything that is wrong with a scenario; file and line are those of the first error.
+pub fn scenario_error(errors: impl Into<scenario::ScenarioErrors>) -> PyErr {
+    let errors = errors.into();
+    let first = errors.0.first();
+    let file = first.and_then(|error| error.file.clone());
+    let line = first.and_then(|error| error.line);
+    ScenarioError::new_err((errors.to_string(), file.map(|f| f.display().to_string()), line))
 }
 
 /// An output folder that cannot be used.
-pub fn output_error(error: &engine::OutputError) -> PyErr {
+pub fn output_error(error: impl std::error::Error) -> PyErr {
     OutputError::new_err(error.to_string())
 }
 

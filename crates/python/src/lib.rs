@@ -3,7 +3,6 @@
 //! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
 
 mod controllers;
-mod engine;
 mod errors;
 mod output;
 mod recording;

@@ -1,29 +1,22 @@
-//! Recordings, handed to Python as the JSON object that `--json` prints.
+//! Recordings: totals as the JSON object that `--json` prints, tables for data frames.
 
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
+use recording::Table;
 
-use crate::engine;
-
-/// A dictionary of the named columns of a series.
-macro_rules! columns {
-    ($py:expr, $series:expr, { $($column:ident),+ }) => {{
-        let columns = PyDict::new($py);
-        $(columns.set_item(stringify!($column), &$series.$column)?;)+
-        Ok(columns)
-    }};
-}
+use crate::errors::output_error;
 
 /// What one run left behind.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Recording {
-    pub inner: engine::Recording,
+    pub inner: recording::Recording,
     object: PyOnceLock<Py<PyDict>>,
 }
 
 impl Recording {
-    pub fn new(inner: engine::Recording) -> Self {
+    pub fn new(inner: recording::Recording) -> Self {
         Self { inner, object: PyOnceLock::new() }
     }
 
@@ -42,14 +35,28 @@ impl Recording {
 
 #[pymethods]
 impl Recording {
-    /// The recording as one JSON object.
+    /// The totals as one JSON object.
     fn to_json(&self) -> String {
-        engine::to_json(&self.inner)
+        self.inner.to_json()
     }
 
-    /// The recording as a dictionary with the same names.
+    /// The totals as a dictionary with the same names.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.object(py)?.copy()
+    }
+
+    /// Hash of all that is reproducible.
+    fn digest(&self) -> String {
+        self.inner.digest()
+    }
+
+    /// A table as a Parquet file in memory.
+    fn parquet<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let known = Table::ALL.into_iter().find(|known| known.name() == table);
+        let known = known.ok_or_else(|| PyKeyError::new_err(table.to_owned()))?;
+        let mut file = Vec::new();
+        py.detach(|| known.write_parquet(&self.inner, &mut file)).map_err(output_error)?;
+        Ok(PyBytes::new(py, &file))
     }
 
     #[getter]
@@ -95,25 +102,6 @@ impl Recording {
     #[getter]
     fn jain_index(&self) -> Option<f64> {
         self.inner.jain_index
-    }
-
-    /// The series of the flows: column name -> values, one row for each flow and instant.
-    #[getter]
-    fn flow_series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let series = &self.inner.flow_series;
-        columns!(py, series, {
-            flow, t_s, cwnd_bytes, ssthresh_bytes, srtt_ms, rto_ms, flight_bytes, delivered_bytes,
-            sent_bytes, retransmitted
-        })
-    }
-
-    /// The series of the links: column name -> values, one row for each direction and instant.
-    #[getter]
-    fn link_series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let series = &self.inner.link_series;
-        columns!(py, series, {
-            link, t_s, queue_packets, queue_bytes, utilisation, dropped_packets, corrupted_packets
-        })
     }
 
     fn __repr__(&self) -> String {

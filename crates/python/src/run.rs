@@ -9,33 +9,49 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use simulator::{Capture, Observed, Options, Progress};
 
-use crate::engine::{self, Progress};
-use crate::errors::interrupted;
+use crate::errors::{interrupted, output_error};
+use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
 
 /// How often the waiting thread looks for Ctrl-C while others work.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a scenario in the simulator. `progress` is called now and then with the simulated seconds
-/// and the number of events. Ctrl-C raises `Interrupted`, which holds the partial recording.
+/// Runs a scenario in the simulator. `progress` is called now and then with the fraction that is
+/// done. The packets go to `capture`. Ctrl-C raises `Interrupted` with the partial recording.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = None, progress = None))]
+#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
+    capture: Option<&OutputFolder>,
 ) -> PyResult<Recording> {
-    let seed = seed.unwrap_or(scenario.inner.seed);
+    let scenario = &scenario.inner;
+    let seed = seed.unwrap_or(scenario.seed);
+    let sink = capture.map(OutputFolder::capture).transpose()?;
+    let capture = sink.map(|sink| Capture::new(sink, scenario));
+    let mut capture = capture.transpose().map_err(output_error)?;
     let mut raised = None;
     let finished = py.detach(|| {
-        timed(&scenario.inner, seed, |now| {
+        let mut heard = |now: &Progress| {
             raised = Python::attach(|py| heard(py, progress.as_ref(), now)).err();
             raised.is_none()
-        })
+        };
+        let mut options = Options { progress: Some(&mut heard), observer: None };
+        let captures = capture.is_some();
+        let mut observe = |packet: &Observed<'_>| {
+            capture.iter_mut().for_each(|capture| capture.observe(packet));
+        };
+        if captures {
+            options.observer = Some(&mut observe);
+        }
+        timed(scenario, seed, options)
     });
+    capture.map_or(Ok(()), Capture::finish).map_err(output_error)?;
     let recording = Recording::new(finished);
     match raised {
         None => Ok(recording),
@@ -76,10 +92,13 @@ pub fn run_many(
                 pool.install(|| {
                     let jobs = jobs.par_iter().enumerate().with_max_len(1);
                     jobs.for_each_with(send, |send, (number, (scenario, seed))| {
-                        let going = |_| !stop.load(Ordering::Relaxed);
-                        if going(Progress { simulated_s: 0.0, events: 0 }) {
+                        let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
+                        if !stop.load(Ordering::Relaxed) {
+                            let options =
+                                Options { progress: Some(&mut going), ..Options::default() };
+                            let recording = timed(scenario, *seed, options);
                             // The receiver is gone only when nobody wants the rest.
-                            let _ = send.send((number, timed(scenario, *seed, going)));
+                            let _ = send.send((number, recording));
                         }
                     });
                 });
@@ -98,7 +117,7 @@ pub fn run_many(
 
 /// Takes in recordings until no worker is left, or until Ctrl-C or the callback raises.
 fn collect(
-    receive: &mpsc::Receiver<(usize, engine::Recording)>,
+    receive: &mpsc::Receiver<(usize, recording::Recording)>,
     finished: &mut [Option<Recording>],
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
@@ -120,20 +139,22 @@ fn collect(
 }
 
 /// Passes signals and progress on to Python.
-fn heard(py: Python<'_>, callback: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+fn heard(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &Progress) -> PyResult<()> {
     py.check_signals()?;
-    callback.map_or(Ok(()), |callback| callback.call1(py, (now.simulated_s, now.events)).map(drop))
+    let Some(callback) = callback else { return Ok(()) };
+    let elapsed = progress.now.as_secs_f64() / progress.duration.as_secs_f64();
+    callback.call1(py, (progress.transferred.unwrap_or(elapsed),)).map(drop)
 }
 
 /// Runs and takes the wall time, which the engine itself must not read.
 #[expect(clippy::disallowed_methods, reason = "wall time of a run, told to its user")]
-fn timed(
-    scenario: &engine::Scenario,
+fn timed<'a>(
+    scenario: &'a scenario::Scenario,
     seed: u64,
-    observe: impl FnMut(Progress) -> bool,
-) -> engine::Recording {
+    options: Options<'a>,
+) -> recording::Recording {
     let start = Instant::now();
-    let mut recording = engine::run(scenario, seed, observe);
+    let mut recording = simulator::run(scenario, seed, options);
     recording.wall_s = start.elapsed().as_secs_f64();
     recording
 }

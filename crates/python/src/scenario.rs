@@ -4,30 +4,42 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use scenario::Override;
 
-use crate::engine;
-use crate::errors::scenario_error;
+use crate::errors::{output_error, scenario_error};
 
 /// A scenario in which nothing is left open.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Scenario {
-    pub inner: Arc<engine::Scenario>,
+    pub inner: Arc<scenario::Scenario>,
+    text: String,
+    sets: Vec<Override>,
+}
+
+impl Scenario {
+    /// The file's text, below a line that says what was laid over it.
+    pub fn text_as_run(&self, seed: u64) -> String {
+        let sets: String = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        format!("# Run with --seed {seed}{sets}\n{}", self.text)
+    }
 }
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file; `sets` are overrides such as `seed=7`.
+    /// Reads a scenario file; `sets` are overrides such as `flow.0.controller=reno`.
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
-    fn load(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
-        let loaded = py.detach(|| engine::load(&path, &sets));
-        let inner = loaded.map_err(|error| scenario_error(&error))?;
-        Ok(Self { inner: Arc::new(inner) })
+    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+        let sets: Result<Vec<Override>, _> = sets.iter().map(|set| set.parse()).collect();
+        let sets = sets.map_err(scenario_error)?;
+        let inner = scenario::Scenario::load(&path, &sets).map_err(scenario_error)?;
+        let text = std::fs::read_to_string(&path).map_err(output_error)?;
+        Ok(Self { inner: Arc::new(inner), text, sets })
     }
 
     /// Every value that will be used, defaults included, with warnings.
     fn explain(&self) -> String {
-        engine::explain(&self.inner)
+        format!("{:#?}\n", self.inner)
     }
 
     #[getter]
@@ -42,7 +54,7 @@ impl Scenario {
 
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.inner.duration_s
+        self.inner.duration.as_secs_f64()
     }
 
     fn __repr__(&self) -> String {
@@ -53,5 +65,5 @@ impl Scenario {
 /// The JSON Schema of the scenario language.
 #[pyfunction]
 pub fn schema() -> String {
-    engine::schema()
+    scenario::schema().to_string()
 }

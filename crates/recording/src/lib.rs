@@ -1,7 +1,28 @@
 //! What a run leaves behind: totals of flows and links, series over time, packets.
+//!
+//! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
+//!   [`Recording::digest`] what two equal runs have in common.
+//! - [`Table`] shows parts of it as Parquet and Arrow.
+//! - [`OutputFolder`] keeps it on disk, whole or not at all.
+//! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
 
+mod arrow;
+mod columns;
+mod digest;
+mod headers;
+mod json;
+mod output;
+mod parquet;
+mod pcapng;
 mod series;
+mod tables;
 mod totals;
 
+pub use arrow::{flow_series_batch, link_series_batch};
+pub use headers::{TcpPacket, flags};
+pub use output::{OutputError, OutputFolder};
+pub use parquet::ParquetError;
+pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
+pub use tables::Table;
 pub use totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index};

@@ -1,5 +1,9 @@
 //! Series over time, in long form: one row for each flow or link and instant. Columns are kept as
-//! vectors, so that they become Arrow arrays without being copied row by row.
+//! vectors, so that they become Arrow arrays without being copied.
+
+use std::borrow::Cow;
+
+use crate::columns::{Cell, Column};
 
 /// One row of [`FlowSeries`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,6 +68,14 @@ macro_rules! columns {
             /// Whether nothing was recorded.
             pub fn is_empty(&self) -> bool {
                 self.t_s.is_empty()
+            }
+            /// The columns, borrowed.
+            pub(crate) fn columns(&self) -> Vec<Column<'_>> {
+                vec![$(Cell::column(stringify!($field), Cow::Borrowed(&self.$field[..])),)+]
+            }
+            /// The columns themselves.
+            pub(crate) fn into_columns(self) -> Vec<Column<'static>> {
+                vec![$(Cell::column(stringify!($field), Cow::Owned(self.$field)),)+]
             }
         }
     };

@@ -76,9 +76,9 @@ fn list(tree: &Tree, items: &[Tree], schema: &Json, path: &Path, problems: &mut 
     let few = schema["minItems"].as_u64().is_some_and(|least| (items.len() as u64) < least);
     let many = schema["maxItems"].as_u64().is_some_and(|most| items.len() as u64 > most);
     if few || many {
-        let expected = match describe::expected(&[schema]) {
-            tables if tables == "a list of tables" => "at least one table".into(),
-            other => other,
+        let expected = match describe::is_tables(schema) {
+            true => format!("at least one [[{path}]]"),
+            false => describe::expected(&[schema]),
         };
         problems.push(Problem::new(path.clone(), expected, describe::found(tree)));
     }

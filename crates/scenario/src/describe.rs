@@ -33,21 +33,25 @@ pub(crate) fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// What `schemas` admit: `a time such as "250ms", or "off"`.
+/// What `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
 pub(crate) fn expected(schemas: &[&Json]) -> String {
-    let words: Vec<_> = schemas.iter().flat_map(|schema| words(schema)).collect();
-    let mut parts: Vec<String> = Vec::new();
-    for schema in schemas.iter().filter(|schema| self::words(schema).is_empty()) {
-        let part = expected_one(schema);
-        if !parts.contains(&part) {
-            parts.push(part);
+    let described = |wanted: fn(&str) -> bool| {
+        let mut parts: Vec<String> = Vec::new();
+        for schema in schemas.iter().filter(|s| words(s).is_empty() && wanted(type_of(s))) {
+            let part = expected_one(schema);
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
         }
-    }
+        parts
+    };
+    let words: Vec<_> = schemas.iter().flat_map(|schema| words(schema)).collect();
+    let mut parts = described(|kind| kind != "object");
     if !words.is_empty() {
-        let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
-        parts.push(list(&quoted, "or"));
+        parts.push(list(&quoted(&words), "or"));
     }
-    // Two alternatives that contain commas themselves are easier told apart after another one.
+    parts.extend(described(|kind| kind == "object"));
+    // Alternatives that contain commas themselves are easier told apart after another one.
     parts.join(", or ")
 }
 
@@ -77,11 +81,16 @@ fn string(schema: &Json) -> String {
     format!("{kind} such as {example:?}{}", bounds(schema))
 }
 
+/// Whether a schema is about a list of tables, `[[like this]]`.
+pub(crate) fn is_tables(schema: &Json) -> bool {
+    type_of(schema) == "array"
+        && alternatives(&schema["items"]).iter().any(|item| type_of(item) == "object")
+}
+
 fn array(schema: &Json) -> String {
-    let items = alternatives(&schema["items"]);
     match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
         (Some(2), Some(2)) => "a list of two names".into(),
-        _ if items.iter().any(|item| type_of(item) == "object") => "a list of tables".into(),
+        _ if is_tables(schema) => "a list of tables".into(),
         _ => "a list".into(),
     }
 }
@@ -106,7 +115,7 @@ pub(crate) fn found(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
         Value::Integer(integer) => integer.to_string(),
-        Value::Float(float) => float.to_string(),
+        Value::Float(float) => format!("{float:?}"),
         Value::String(text) => format!("{text:?}"),
         Value::Date(date) => format!("the date {date}"),
         Value::List(items) => match items.len() {
@@ -127,6 +136,11 @@ pub(crate) fn found(tree: &Tree) -> String {
 /// Names as they are written in a scenario.
 pub(crate) fn code(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+/// Texts as they are written in a scenario.
+pub(crate) fn quoted(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| format!("{text:?}")).collect()
 }
 
 /// `a`, `a or b`, `a, b or c`.

@@ -155,8 +155,11 @@ fn read(
     file_name: &str,
 ) -> Result<Loaded, ScenarioErrors> {
     let schema = schema::cached();
-    let mut problems = overrides::apply(&mut tree, schema, sets);
-    problems.extend(check::check(&tree, schema));
+    let problems = overrides::apply(&mut tree, schema, sets);
+    if !problems.is_empty() {
+        return Err(source.report(&tree, problems));
+    }
+    let problems = check::check(&tree, schema);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }

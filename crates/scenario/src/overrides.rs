@@ -125,6 +125,10 @@ impl Setting<'_> {
             *tree = self.fitting(&options);
             return Ok(());
         };
+        if !options.iter().any(|s| matches!(describe::type_of(s), "object" | "array")) {
+            let problem = Problem::new(path.key(step), format!("`{path}` alone"), "a step into it");
+            return Err(problem.because(format!("it is {}", describe::expected(&options))).into());
+        }
         open_name(tree, &options, self.origin);
         match &mut tree.value {
             Value::List(items) => {
@@ -145,9 +149,11 @@ impl Setting<'_> {
                 entries[place].origin = self.origin.clone();
                 self.write(&mut entries[place].tree, property, rest, &path.key(step))
             }
-            _ => Err(Problem::new(path.key(step), describe::expected(&options), "a path into it")
-                .because(format!("it is {}; set it as a whole", describe::found(tree)))
-                .into()),
+            _ => {
+                Err(Problem::new(path.key(step), format!("`{path}` as a whole"), "a step into it")
+                    .because(format!("it is {}", describe::found(tree)))
+                    .into())
+            }
         }
     }
 

@@ -38,8 +38,16 @@ pub(crate) fn resolve(document: &Document, tree: &Tree, file_name: &str) -> Reso
     };
     if problems.is_empty() {
         rules::check(&scenario, &entries, &mut problems);
+        problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }
     Resolved { scenario, entries, problems }
+}
+
+/// A rule can be broken by a value that nobody wrote; whoever looks for it should know.
+fn name_default(problem: &mut Problem, tree: &Tree) {
+    if tree.at(&problem.path).is_none() {
+        problem.found = format!("the default {}", problem.found);
+    }
 }
 
 /// Numbers of the nodes by their names.

@@ -128,3 +128,69 @@ fn costs_to(to: usize, nodes: usize, links: &[Link]) -> Vec<Option<Cost>> {
     }
     costs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The nodes on the way from `from` to `to` in a scenario with these links.
+    fn way(links: &[(&str, &str, &str)], from: &str, to: &str) -> Vec<String> {
+        let links: Vec<_> = links
+            .iter()
+            .map(|(a, b, delay)| {
+                serde_json::json!({ "between": [a, b], "rate": "1Mbit/s", "delay": delay })
+            })
+            .collect();
+        let json = serde_json::json!({
+            "link": links,
+            "flow": [{ "from": from, "to": to, "controller": "reno", "traffic": { "bulk": "1B" } }],
+        });
+        let scenario = Scenario::from_json(&json, &[]).unwrap();
+        let flow = &scenario.flows[0];
+        let path = routes(&scenario).path(flow.from, flow.to, &scenario.links);
+        path.iter().map(|hop| scenario.nodes[hop.to(&scenario.links)].name.clone()).collect()
+    }
+
+    #[test]
+    fn the_least_delay_wins_over_the_fewest_hops() {
+        let links = [("a", "b", "250ms"), ("a", "c", "10ms"), ("c", "b", "10ms")];
+        assert_eq!(way(&links, "a", "b"), ["c", "b"]);
+    }
+
+    #[test]
+    fn among_equal_delays_the_fewest_hops_win() {
+        let links = [("a", "c", "10ms"), ("c", "b", "10ms"), ("a", "b", "20ms")];
+        assert_eq!(way(&links, "a", "b"), ["b"]);
+    }
+
+    #[test]
+    fn among_equal_routes_the_first_link_in_the_file_wins() {
+        let links = [("d", "b", "1ms"), ("c", "b", "1ms"), ("a", "d", "1ms"), ("a", "c", "1ms")];
+        assert_eq!(way(&links, "a", "b"), ["d", "b"]);
+        let links = [("d", "b", "1ms"), ("c", "b", "1ms"), ("a", "c", "1ms"), ("a", "d", "1ms")];
+        assert_eq!(way(&links, "a", "b"), ["c", "b"]);
+    }
+
+    #[test]
+    fn links_without_delay_make_no_loops() {
+        let links = [("a", "c", "0s"), ("c", "d", "0s"), ("d", "a", "0s"), ("d", "b", "0s")];
+        assert_eq!(way(&links, "a", "b"), ["d", "b"]);
+    }
+
+    #[test]
+    fn each_direction_has_its_own_route() {
+        let json = serde_json::json!({
+            "link": [
+                { "between": ["a", "b"], "rate": "1Mbit/s", "delay": "250ms",
+                  "backward": { "delay": "1ms" } },
+                { "between": ["a", "c"], "rate": "1Mbit/s", "delay": "10ms" },
+                { "between": ["c", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+            ],
+            "flow": [{ "from": "a", "to": "b", "controller": "reno", "traffic": { "bulk": "1B" } }],
+        });
+        let scenario = Scenario::from_json(&json, &[]).unwrap();
+        let routes = routes(&scenario);
+        assert_eq!(routes.path(0, 1, &scenario.links).len(), 2);
+        assert_eq!(routes.path(1, 0, &scenario.links).len(), 1);
+    }
+}

@@ -65,7 +65,7 @@ pub(crate) fn quantity(format: &str, text: &str) -> Option<String> {
     let lower = unit.to_lowercase();
     let meant = habits.iter().find(|(habit, _)| habit.contains(&lower.as_str()))?.1;
     let corrected = format!("{number}{meant}");
-    valid(&corrected).then(|| format!("{corrected:?}"))
+    (valid(&corrected) && !valid(text)).then(|| format!("{corrected:?}"))
 }
 
 #[cfg(test)]
@@ -88,5 +88,6 @@ mod tests {
         assert_eq!(quantity("size", "64KB").as_deref(), Some("\"64kB\""));
         assert_eq!(quantity("rate", "-2mbps"), None);
         assert_eq!(quantity("rate", "2parsecs"), None);
+        assert_eq!(quantity("time", "0s"), None);
     }
 }

@@ -1,3 +1,4 @@
 //! The language as a whole.
 
 mod accepted;
+mod refused;

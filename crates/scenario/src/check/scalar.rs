@@ -104,7 +104,7 @@ pub(super) fn number(tree: &Tree, number: f64, schema: &Json, path: &Path) -> Op
     if inside {
         None
     } else if number > largest {
-        Some(problem().because("it is too large"))
+        Some(problem().because(format!("the largest is {largest}")))
     } else {
         Some(problem())
     }

@@ -6,12 +6,12 @@ use crate::describe;
 use crate::error::Problem;
 use crate::path::Path;
 use crate::suggest;
-use crate::tree::{Entry, Tree, Value};
+use crate::tree::{Entry, Origin, Tree, Value};
 
 /// Checks a table against the one of `schemas` that it is meant to be.
 pub(super) fn table(tree: &Tree, schemas: &[&Json], path: &Path, problems: &mut Vec<Problem>) {
     match meant(tree, schemas, path) {
-        Ok(schema) => fields(tree, schema, path, problems),
+        Ok(schema) => fields(tree, schema, schemas, path, problems),
         Err(problem) => problems.push(*problem),
     }
 }
@@ -43,8 +43,7 @@ fn by_word<'a>(
 ) -> Result<&'a Json, Box<Problem>> {
     let constant = |schema: &'a Json| schema["properties"][key]["const"].as_str().unwrap_or("");
     let words: Vec<_> = schemas.iter().map(|schema| constant(schema)).collect();
-    let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
-    let expected = describe::list(&quoted, "or");
+    let expected = describe::list(&describe::quoted(&words), "or");
     let Some(value) = tree.get(key) else {
         return Err(Problem::new(path.key(key), expected, "nothing").into());
     };
@@ -72,37 +71,62 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
     if !chosen.is_empty() {
         let both = entries.iter().map(|entry| entry.key.as_str()).filter(|k| names.contains(k));
         let both = describe::list(&describe::code(&both.collect::<Vec<_>>()), "and");
-        return Err(Problem::new(path.clone(), format!("only {expected}"), both).into());
+        // An override that adds a second alternative is to blame, not the file.
+        let problem = Problem::new(path.clone(), format!("only {expected}"), both);
+        let last = entries.iter().map(|entry| &entry.origin).max();
+        return Err(match last {
+            Some(set @ Origin::Set(_)) => problem.at(set.clone()).into(),
+            _ => problem.into(),
+        });
     }
     let near = entries.iter().find_map(|entry| suggest::nearest(&entry.key, names.iter().copied()));
     let near = near.map(|name| format!("`{name}`"));
     Err(Problem::new(path.clone(), expected, describe::found(tree)).suggest(near).into())
 }
 
-fn fields(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
+/// Checks the keys of a table that is meant to be `schema`, one of `schemas`.
+fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: &mut Vec<Problem>) {
     let Value::Table(entries) = &tree.value else { return };
     for entry in entries {
         match schema["properties"].get(&entry.key) {
             Some(property) => super::value(&entry.tree, property, &path.key(&entry.key), problems),
-            None => problems.push(unknown(entry, schema, path)),
+            None => problems.push(unknown(entry, schema, schemas, path)),
         }
     }
     for key in describe::required(schema).filter(|key| tree.get(key).is_none()) {
-        let alternatives = describe::alternatives(&schema["properties"][key]);
-        let expected = describe::expected(&alternatives);
+        let property = &schema["properties"][key];
+        let expected = match describe::is_tables(property) {
+            true => format!("at least one [[{}]]", path.key(key)),
+            false => describe::expected(&describe::alternatives(property)),
+        };
         problems.push(Problem::new(path.key(key), expected, "nothing"));
     }
 }
 
-fn unknown(entry: &Entry, schema: &Json, path: &Path) -> Problem {
+/// A list of names longer than this hides the one that was meant.
+const LONGEST_LIST: usize = 8;
+
+fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Problem {
     let keys: Vec<_> = describe::keys(schema).collect();
+    let near = nearest_key(&entry.key, schema);
     let expected = match keys.as_slice() {
-        [_] => format!("no key but {}", describe::code(&keys)[0]),
-        _ => format!("one of {}", describe::list(&describe::code(&keys), "and")),
+        [only] => format!("no key but `{only}`"),
+        keys if near.is_some() && keys.len() > LONGEST_LIST => format!("a key of `{path}`"),
+        keys => format!("one of {}", describe::list(&describe::code(keys), "and")),
     };
-    Problem::new(path.key(&entry.key), expected, "an unknown key")
-        .suggest(nearest_key(&entry.key, schema))
-        .at(entry.origin.clone())
+    let found = "an unknown key";
+    let problem = Problem::new(path.key(&entry.key), expected, found).at(entry.origin.clone());
+    match companion(&entry.key, schemas) {
+        Some(key) => Problem { found: "another".into(), ..problem }
+            .because(format!("`{}` goes with `{key}`", entry.key)),
+        None => problem.suggest(near),
+    }
+}
+
+/// The key that stands for the alternative in which `key` would be right.
+fn companion<'a>(key: &str, schemas: &[&'a Json]) -> Option<&'a str> {
+    let owner = schemas.iter().find(|schema| describe::keys(schema).any(|own| own == key))?;
+    describe::required(owner).next()
 }
 
 /// The key that was probably meant: one of this table, or the same one a level deeper.

@@ -111,7 +111,7 @@ fn default_count() -> u32 {
 
 /// A controller's name, or a table with its name and parameters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(untagged)]
 pub(crate) enum Controller {
     Name(String),
     Table {
@@ -123,7 +123,7 @@ pub(crate) enum Controller {
 
 /// The value of a controller's parameter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(untagged)]
 pub(crate) enum ParameterValue {
     Number(f64),
     Word(String),

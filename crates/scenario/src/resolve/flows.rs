@@ -43,12 +43,19 @@ pub(super) fn flows(
     (flows, entries)
 }
 
+/// More names than this are no help.
+const LONGEST_LIST: usize = 12;
+
 fn node(name: &str, nodes: &Numbers, path: Path, problems: &mut Vec<Problem>) -> Option<usize> {
     let number = nodes.get(name).copied();
     if number.is_none() {
         let names: Vec<_> = nodes.keys().map(String::as_str).collect();
-        let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
-        let expected = format!("one of the nodes {}", describe::list(&quoted, "and"));
+        let expected = match names.len() {
+            0..=LONGEST_LIST => {
+                format!("one of the nodes {}", describe::list(&describe::quoted(&names), "and"))
+            }
+            many => format!("one of the {many} nodes"),
+        };
         let near = suggest::nearest(name, names).map(|near| format!("{near:?}"));
         problems.push(Problem::new(path, expected, format!("{name:?}")).suggest(near));
     }

@@ -57,3 +57,139 @@ fn the_scenario_of_the_design_is_what_it_says() {
     let download = Traffic::Download { size: Bytes(50_000_000), request: Bytes(0) };
     assert_eq!(flow.traffic, download);
 }
+
+#[test]
+fn an_override_replaces_a_value_of_the_file() {
+    let scenario = geo(&[
+        "link.1.forward.rate=1Mbit/s",
+        "link[0].backward.rate=3Mbit/s",
+        "flow.*.transport.mss=1400",
+        "flow.0.controller=reno",
+        "link.1.channel={ per = 0.01 }",
+        "record.events=true",
+        "seed=7",
+    ]);
+    assert_eq!(scenario.links[1].forward.rate, Rate::from_bits_per_second(1_000_000));
+    assert_eq!(scenario.links[1].forward.queue, QueueLimit::Packets(64));
+    assert_eq!(scenario.links[0].backward.rate, Rate::from_bits_per_second(3_000_000));
+    assert_eq!(scenario.links[0].forward.rate, Rate::from_bits_per_second(10_000_000));
+    assert_eq!(scenario.links[1].backward.channel, Channel::PacketErrors { per: 0.01 });
+    assert_eq!(scenario.flows[0].transport.mss, 1400);
+    assert_eq!(scenario.flows[0].controller.entry().name, "reno");
+    assert_eq!((scenario.seed, scenario.record.events), (7, true));
+}
+
+#[test]
+fn an_override_may_set_a_parameter_of_a_controller_that_is_only_named() {
+    let scenario = geo(&["flow.0.controller.rwnd=off"]);
+    assert_eq!(scenario.flows[0].controller.entry().name, "adalr");
+    assert_eq!(scenario.flows[0].controller.values().word("rwnd"), "off");
+}
+
+#[test]
+fn a_later_override_wins() {
+    assert_eq!(geo(&["seed=2", "seed=3"]).seed, 3);
+}
+
+#[test]
+fn a_node_may_be_called_by_a_number() {
+    let text = GEO.replace("\"server\"", "\"1\"");
+    let sets = ["flow.0.from=1".parse().unwrap()];
+    let scenario = Scenario::parse(&text, "geo.toml", &sets).unwrap();
+    assert_eq!(scenario.nodes[scenario.flows[0].from].name, "1");
+}
+
+#[test]
+fn a_direction_replaces_what_holds_for_both() {
+    let scenario = geo(&["link.1.backward={ rate = \"1Mbit/s\", channel = \"perfect\" }"]);
+    assert_eq!(scenario.links[1].backward.channel, Channel::Perfect);
+    assert_eq!(scenario.links[1].backward.delay, Span::from_millis(250));
+}
+
+#[test]
+fn copies_of_a_flow_have_names_and_sequence_numbers_of_their_own() {
+    let scenario = geo(&["flow.0.count=3", "flow.0.name=down"]);
+    let names: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["down.0", "down.1", "down.2"]);
+    let sequence = |i: usize| scenario.flows[i].transport.initial_sequence;
+    assert!(sequence(0) != sequence(1) && sequence(1) != sequence(2));
+}
+
+#[test]
+fn delayed_ack_is_a_time_a_table_or_off() {
+    let delayed_ack = |value: &str| {
+        let set = format!("flow.0.transport.delayed_ack={value}");
+        let delayed = geo(&[&set]).flows[0].transport.delayed_ack;
+        (delayed.segments, delayed.timeout)
+    };
+    assert_eq!(delayed_ack("500ms"), (2, Span::from_millis(500)));
+    assert_eq!(delayed_ack("{ segments = 4 }"), (4, Span::from_millis(200)));
+    assert_eq!(delayed_ack("off").0, 1);
+}
+
+#[test]
+fn every_kind_of_traffic_is_read() {
+    let traffic = |value: &str| geo(&[&format!("flow.0.traffic={value}")]).flows[0].traffic;
+    assert_eq!(traffic("{ bulk = \"unlimited\" }"), Traffic::Bulk { size: None });
+    assert_eq!(traffic("{ bulk = \"1MB\" }"), Traffic::Bulk { size: Some(Bytes(1_000_000)) });
+    let with_request = Traffic::Download { size: Bytes(1), request: Bytes(350) };
+    assert_eq!(traffic("{ download = \"1B\", request = \"350B\" }"), with_request);
+    let Traffic::Web(web) = traffic("{ web = { pages = 3, keep_alive = \"5s\" } }") else {
+        panic!("no web");
+    };
+    assert_eq!((web.pages, web.connections, web.embedded_objects), (Some(3), 2, 15));
+    assert_eq!(web.keep_alive, Some(Span::from_secs(5)));
+}
+
+#[test]
+fn the_recovery_is_the_one_that_the_controller_was_written_for() {
+    let recovery = |controller: &str| {
+        let text = GEO.replace("recovery = \"sack\", ", "").replace("\"adalr\"", controller);
+        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.recovery
+    };
+    for entry in congestion::entries() {
+        assert_eq!(recovery(&format!("{:?}", entry.name)), entry.recovery, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_scenario_without_a_name_is_called_like_its_file() {
+    let text = GEO.replace("name = \"geo-download\"", "");
+    assert_eq!(Scenario::parse(&text, "papers/lossy geo.toml", &[]).unwrap().name, "lossygeo");
+}
+
+#[test]
+fn a_program_writes_the_same_scenario_as_a_file() {
+    let json = serde_json::json!({
+        "name": "two",
+        "link": [{ "between": ["a", "b"], "rate": "2Mbit/s", "delay": "10ms" }],
+        "flow": [{ "from": "a", "to": "b", "controller": "reno", "traffic": { "bulk": "1MB" } }],
+        "record": null,
+    });
+    let scenario = Scenario::from_json(&json, &["seed=9".parse().unwrap()]).unwrap();
+    assert_eq!((scenario.name.as_str(), scenario.seed), ("two", 9));
+}
+
+/// The schema tells editors and readers the defaults; these are the ones that run.
+#[test]
+fn the_defaults_of_the_schema_are_those_that_run() {
+    let schema = crate::schema();
+    let link = &schema["properties"]["link"]["items"]["properties"];
+    let flow = &schema["properties"]["flow"]["items"]["properties"];
+    let mut json = serde_json::json!({
+        "link": [{ "between": ["a", "b"], "rate": "2Mbit/s", "delay": "10ms" }],
+        "flow": [{ "from": "a", "to": "b", "controller": "adalr", "traffic": { "web": {} } }],
+    });
+    let bare = Scenario::from_json(&json, &[]).unwrap();
+    for key in ["queue", "framing", "channel"] {
+        json["link"][0][key] = link[key]["default"].clone();
+    }
+    for key in ["count", "start", "transport"] {
+        json["flow"][0][key] = flow[key]["default"].clone();
+    }
+    for key in ["duration", "seed", "record"] {
+        json[key] = schema["properties"][key]["default"].clone();
+    }
+    let spelt_out = Scenario::from_json(&json, &[]).unwrap();
+    assert_eq!(format!("{bare:?}"), format!("{spelt_out:?}"));
+}

@@ -1,0 +1,328 @@
+//! IPv4 and TCP headers of a packet that is written to a capture.
+//!
+//! The simulator carries no payload, only its length, so the payload here is zeros. That is enough
+//! for every analyser (they look at sequence numbers and options) and leaves the checksum real:
+//! zeros add nothing to a ones' complement sum, so it is right without the payload being touched.
+//!
+//! IPv4: RFC 791 §3.1. TCP: RFC 9293 §3.1. Window scale and timestamps: RFC 7323. SACK: RFC 2018.
+
+/// Bits of [`TcpPacket::flags`], RFC 9293 §3.1.
+pub mod flags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 1;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 2;
+    /// Reset the connection.
+    pub const RST: u8 = 4;
+    /// Hand the data to the application.
+    pub const PSH: u8 = 8;
+    /// The acknowledgement field is valid.
+    pub const ACK: u8 = 16;
+    /// The urgent pointer is valid.
+    pub const URG: u8 = 32;
+    /// ECN echo, RFC 3168 §6.1.
+    pub const ECE: u8 = 64;
+    /// Congestion window reduced, RFC 3168 §6.1.
+    pub const CWR: u8 = 128;
+}
+
+const IP_HEADER: usize = 20;
+const TCP_HEADER: usize = 20;
+/// The data offset has four bits and counts words: 60 bytes of header, 40 of options.
+const MAX_OPTIONS: usize = 40;
+/// Hosts discover the path MTU (RFC 1191) and so forbid routers to fragment.
+const DONT_FRAGMENT: u16 = 0x4000;
+const PROTOCOL_TCP: u8 = 6;
+
+/// A TCP segment in an IPv4 packet. Its payload is zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpPacket<'a> {
+    /// Source address.
+    pub source: [u8; 4],
+    /// Destination address.
+    pub destination: [u8; 4],
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+    /// IP identification.
+    pub identification: u16,
+    /// Hops that are left.
+    pub ttl: u8,
+    /// DSCP in the upper six bits, ECN in the lower two.
+    pub dscp_ecn: u8,
+    /// Sequence number of the first byte (of the SYN or FIN, if there is none).
+    pub sequence: u32,
+    /// Next sequence number expected from the other side.
+    pub acknowledgement: u32,
+    /// Sum of the [`flags`].
+    pub flags: u8,
+    /// Window as it stands in the header, already scaled down.
+    pub window: u16,
+    /// Option of a SYN: largest segment that its sender can receive.
+    pub mss: Option<u16>,
+    /// Option of a SYN: shift of all later windows.
+    pub window_scale: Option<u8>,
+    /// Option of a SYN: SACK may be sent.
+    pub sack_permitted: bool,
+    /// Timestamp value and echo reply.
+    pub timestamps: Option<(u32, u32)>,
+    /// Left and right edges of the SACK blocks, the newest first. Those that do not fit in 40 bytes
+    /// of options are left out: four fit, three beside timestamps (RFC 2018 §3).
+    pub sack: &'a [(u32, u32)],
+    /// Bytes of payload.
+    pub payload_len: u32,
+}
+
+impl TcpPacket<'_> {
+    /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
+    /// as in pcapng). Returns the length of the whole packet.
+    ///
+    /// The IP length of a packet above 65,535 bytes is zero, as Linux writes it for segments that
+    /// the network card will cut; Wireshark then goes by the length of the captured frame.
+    pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) -> u32 {
+        let (options, options_len) = self.options();
+        let tcp_header = TCP_HEADER + options_len;
+        let headers = IP_HEADER + tcp_header;
+        let total = (headers as u32).saturating_add(self.payload_len);
+
+        out.clear();
+        self.write_ip(u16::try_from(total).unwrap_or(0), out);
+        self.write_tcp(&options[..options_len], out);
+        let checksum = self.tcp_checksum(total - IP_HEADER as u32, &out[IP_HEADER..]);
+        out[IP_HEADER + 16..IP_HEADER + 18].copy_from_slice(&checksum.to_be_bytes());
+
+        let snaplen = if snaplen == 0 { usize::MAX } else { snaplen };
+        out.resize((total as usize).min(snaplen), 0);
+        total
+    }
+
+    fn write_ip(&self, total_length: u16, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[0x45, self.dscp_ecn]); // version 4, five words
+        out.extend_from_slice(&total_length.to_be_bytes());
+        out.extend_from_slice(&self.identification.to_be_bytes());
+        out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
+        out.extend_from_slice(&[self.ttl, PROTOCOL_TCP, 0, 0]);
+        out.extend_from_slice(&self.source);
+        out.extend_from_slice(&self.destination);
+        let checksum = fold(sum_of_words(out));
+        out[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    fn write_tcp(&self, options: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.source_port.to_be_bytes());
+        out.extend_from_slice(&self.destination_port.to_be_bytes());
+        out.extend_from_slice(&self.sequence.to_be_bytes());
+        out.extend_from_slice(&self.acknowledgement.to_be_bytes());
+        let words = ((TCP_HEADER + options.len()) / 4) as u8;
+        out.extend_from_slice(&[words << 4, self.flags]);
+        out.extend_from_slice(&self.window.to_be_bytes());
+        out.extend_from_slice(&[0; 4]); // checksum, filled in by the caller; urgent pointer
+        out.extend_from_slice(options);
+    }
+
+    /// Sum over pseudo header and header (RFC 9293 §3.1). The zeros of the payload, and the zero
+    /// that pads an odd one, add nothing.
+    fn tcp_checksum(&self, tcp_length: u32, header: &[u8]) -> u16 {
+        fold(
+            sum_of_words(&self.source)
+                + sum_of_words(&self.destination)
+                + u64::from(PROTOCOL_TCP)
+                + u64::from(tcp_length)
+                + sum_of_words(header),
+        )
+    }
+
+    /// Options in the order and with the padding of Linux (`tcp_options_write`): the 32-bit fields
+    /// come to lie on word boundaries, SACK-permitted takes the place of the padding before the
+    /// timestamps, and the whole is always a multiple of four.
+    fn options(&self) -> ([u8; MAX_OPTIONS], usize) {
+        const NOP: u8 = 1;
+        let mut options = Options { bytes: [0; MAX_OPTIONS], len: 0 };
+        if let Some(mss) = self.mss {
+            let [high, low] = mss.to_be_bytes();
+            options.put(&[2, 4, high, low]);
+        }
+        match (self.sack_permitted, self.timestamps.is_some()) {
+            (true, true) => options.put(&[4, 2]),
+            (true, false) => options.put(&[NOP, NOP, 4, 2]),
+            (false, true) => options.put(&[NOP, NOP]),
+            (false, false) => {}
+        }
+        if let Some((value, echo)) = self.timestamps {
+            options.put(&[8, 10]);
+            options.put(&value.to_be_bytes());
+            options.put(&echo.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            options.put(&[NOP, 3, 3, shift]);
+        }
+        let blocks = self.sack.len().min((MAX_OPTIONS - options.len).saturating_sub(4) / 8);
+        if blocks > 0 {
+            options.put(&[NOP, NOP, 5, 2 + 8 * blocks as u8]);
+            for (left, right) in &self.sack[..blocks] {
+                options.put(&left.to_be_bytes());
+                options.put(&right.to_be_bytes());
+            }
+        }
+        (options.bytes, options.len)
+    }
+}
+
+/// Options on the stack: a capture writes millions of packets.
+struct Options {
+    bytes: [u8; MAX_OPTIONS],
+    len: usize,
+}
+
+impl Options {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+}
+
+/// Sum of the 16-bit words of an even number of bytes, carries not yet added (RFC 1071 §2).
+fn sum_of_words(bytes: &[u8]) -> u64 {
+    debug_assert!(bytes.len().is_multiple_of(2));
+    bytes.chunks_exact(2).map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum()
+}
+
+/// Adds the carries back and takes the complement (RFC 1071 §1).
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn syn() -> TcpPacket<'static> {
+        TcpPacket {
+            source: [10, 0, 0, 1],
+            destination: [10, 0, 0, 2],
+            source_port: 40_000,
+            destination_port: 80,
+            ttl: 64,
+            flags: flags::SYN,
+            window: 65_535,
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some((1, 0)),
+            ..TcpPacket::default()
+        }
+    }
+
+    /// The checksum of RFC 1071 as its text reads: sum with end-around carry at every step, over
+    /// every byte. A right packet gives 0xffff with its checksum in place.
+    fn ones_complement_sum(bytes: &[u8]) -> u16 {
+        let mut sum = 0_u16;
+        for (i, byte) in bytes.iter().enumerate() {
+            let word = if i % 2 == 0 { u16::from(*byte) << 8 } else { u16::from(*byte) };
+            let (next, carry) = sum.overflowing_add(word);
+            sum = next + u16::from(carry);
+        }
+        sum
+    }
+
+    fn pseudo_header_and_segment(packet: &[u8]) -> Vec<u8> {
+        let mut bytes = packet[12..20].to_vec();
+        bytes.extend_from_slice(&[0, 6]);
+        bytes.extend_from_slice(&((packet.len() - 20) as u16).to_be_bytes());
+        bytes.extend_from_slice(&packet[20..]);
+        bytes
+    }
+
+    #[test]
+    fn a_syn_looks_like_that_of_linux() {
+        let mut out = Vec::new();
+        assert_eq!(syn().write(0, &mut out), 60);
+        assert_eq!(out.len(), 60);
+        let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+        assert_eq!(out[40..], options);
+    }
+
+    #[test]
+    fn three_sack_blocks_fit_beside_timestamps_and_four_without() {
+        let blocks = [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)];
+        let mut packet = TcpPacket { sack: &blocks, flags: flags::ACK, ..TcpPacket::default() };
+        let mut out = Vec::new();
+        assert_eq!(packet.write(0, &mut out), 40 + 4 + 4 * 8);
+        assert_eq!(out[40..44], [1, 1, 5, 2 + 4 * 8]);
+        packet.timestamps = Some((1, 2));
+        assert_eq!(packet.write(0, &mut out), 40 + 12 + 4 + 3 * 8);
+        assert_eq!(out[52..56], [1, 1, 5, 2 + 3 * 8]);
+    }
+
+    #[test]
+    fn the_capture_length_cuts_the_packet_but_not_its_length_or_checksum() {
+        let packet = TcpPacket { payload_len: 1448, ..syn() };
+        let (mut whole, mut cut) = (Vec::new(), Vec::new());
+        assert_eq!(packet.write(0, &mut whole), 1508);
+        assert_eq!(packet.write(96, &mut cut), 1508);
+        assert_eq!(cut.len(), 96);
+        assert_eq!(cut, whole[..96]);
+        assert_eq!(packet.write(30, &mut cut), 1508);
+        assert_eq!(cut, whole[..30]);
+    }
+
+    #[test]
+    fn a_packet_that_no_ip_length_can_name_has_length_zero_as_on_linux() {
+        let mut out = Vec::new();
+        let packet = TcpPacket { payload_len: 70_000, ..TcpPacket::default() };
+        assert_eq!(packet.write(64, &mut out), 70_040);
+        assert_eq!(out[2..4], [0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn lengths_agree_and_both_checksums_verify(
+            addresses in any::<([u8; 4], [u8; 4])>(),
+            ports in any::<(u16, u16)>(),
+            ip in any::<(u16, u8, u8)>(),
+            numbers in any::<(u32, u32, u8, u16)>(),
+            options in any::<(Option<u16>, Option<u8>, bool, Option<(u32, u32)>)>(),
+            sack in prop::collection::vec(any::<(u32, u32)>(), 0..6),
+            payload_len in 0_u32..65_000,
+            snaplen in 0_usize..2000,
+        ) {
+            let packet = TcpPacket {
+                source: addresses.0,
+                destination: addresses.1,
+                source_port: ports.0,
+                destination_port: ports.1,
+                identification: ip.0,
+                ttl: ip.1,
+                dscp_ecn: ip.2,
+                sequence: numbers.0,
+                acknowledgement: numbers.1,
+                flags: numbers.2,
+                window: numbers.3,
+                mss: options.0,
+                window_scale: options.1,
+                sack_permitted: options.2,
+                timestamps: options.3,
+                sack: &sack,
+                payload_len,
+            };
+            let mut whole = Vec::new();
+            let total = packet.write(0, &mut whole);
+            let tcp_header = usize::from(whole[32] >> 4) * 4;
+            prop_assert_eq!(whole.len(), total as usize);
+            prop_assert_eq!(whole.len(), 20 + tcp_header + payload_len as usize);
+            prop_assert_eq!(usize::from(u16::from_be_bytes([whole[2], whole[3]])), whole.len());
+            prop_assert_eq!(ones_complement_sum(&whole[..20]), 0xffff);
+            prop_assert_eq!(ones_complement_sum(&pseudo_header_and_segment(&whole)), 0xffff);
+
+            let mut cut = Vec::new();
+            prop_assert_eq!(packet.write(snaplen, &mut cut), total);
+            let expected = if snaplen == 0 { whole.len() } else { snaplen.min(whole.len()) };
+            prop_assert_eq!(&cut[..], &whole[..expected]);
+        }
+    }
+}

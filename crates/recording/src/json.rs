@@ -1,0 +1,119 @@
+//! The recording as the one JSON object that scripts read. Keys stand in the order of the struct's
+//! fields; a number that is not finite is null, because JSON has none.
+
+use serde::Serialize;
+
+use crate::totals::{FlowRecord, LinkRecord, Recording};
+
+impl Recording {
+    /// The totals on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect(CANNOT_FAIL)
+    }
+
+    /// The totals, indented for people and with a line break at the end.
+    pub fn to_json_pretty(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect(CANNOT_FAIL);
+        text.push('\n');
+        text
+    }
+
+    /// The totals on one line without what differs between two runs of the same scenario and seed:
+    /// the wall time, and the version, which is no property of the run.
+    pub fn reproducible_json(&self) -> String {
+        serde_json::to_string(&Reproducible::of(self)).expect(CANNOT_FAIL)
+    }
+}
+
+const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes all of them";
+
+/// What the scenario and the seed decide. Written out rather than filtered from the whole object:
+/// the order of a filtered object would hang on whether some crate of the build asks `serde_json`
+/// to preserve it.
+#[derive(Serialize)]
+struct Reproducible<'a> {
+    scenario: &'a str,
+    bed: &'a str,
+    seed: u64,
+    simulated_s: f64,
+    events: u64,
+    packet_hops: u64,
+    partial: bool,
+    flows: &'a [FlowRecord],
+    links: &'a [LinkRecord],
+    jain_index: Option<f64>,
+}
+
+impl<'a> Reproducible<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        // Without `..`, so that a new field has to be considered here.
+        let Recording {
+            scenario,
+            bed,
+            seed,
+            version: _,
+            wall_s: _,
+            simulated_s,
+            events,
+            packet_hops,
+            partial,
+            flows,
+            links,
+            jain_index,
+            flow_series: _,
+            link_series: _,
+        } = recording;
+        Self {
+            scenario,
+            bed,
+            seed: *seed,
+            simulated_s: *simulated_s,
+            events: *events,
+            packet_hops: *packet_hops,
+            partial: *partial,
+            flows,
+            links,
+            jain_index: *jain_index,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tables::tests::sample;
+    use serde_json::Value;
+
+    #[test]
+    fn the_object_begins_with_the_keys_that_scripts_depend_on() {
+        let start = r#"{"scenario":"geo-download","bed":"simulator","seed":18446744073709551614,"#;
+        assert!(sample().to_json().starts_with(start), "{}", sample().to_json());
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_null() {
+        let mut recording = sample();
+        recording.flows[0].goodput_bps = f64::NAN;
+        recording.flows[0].srtt_ms = Some(f64::INFINITY);
+        let value: Value = serde_json::from_str(&recording.to_json()).unwrap();
+        assert_eq!(value["flows"][0]["goodput_bps"], Value::Null);
+        assert_eq!(value["flows"][0]["srtt_ms"], Value::Null);
+    }
+
+    #[test]
+    fn one_line_and_many_lines_say_the_same() {
+        let recording = sample();
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert!(!recording.to_json().contains('\n'));
+        assert!(recording.to_json_pretty().ends_with("}\n"));
+        assert_eq!(parse(&recording.to_json()), parse(&recording.to_json_pretty()));
+    }
+
+    #[test]
+    fn the_reproducible_part_is_all_but_wall_time_and_version() {
+        let recording = sample();
+        let mut whole: Value = serde_json::from_str(&recording.to_json()).unwrap();
+        let object = whole.as_object_mut().unwrap();
+        assert!(object.remove("wall_s").is_some() && object.remove("version").is_some());
+        assert_eq!(serde_json::from_str::<Value>(&recording.reproducible_json()).unwrap(), whole);
+    }
+}

@@ -1,0 +1,232 @@
+//! The folder that keeps a recording. It is checked before the run, because a run may take hours
+//! and its result must not be lost to a folder that cannot be written.
+//!
+//! A file appears under its name only when it is whole: it is written beside it and renamed.
+//! `recording.json` comes last, so that a folder that has it has everything. This holds when the
+//! process is killed and when the disk is full; not when the power fails, for nothing is synced.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::parquet::ParquetError;
+use crate::tables::Table;
+use crate::totals::Recording;
+
+const RECORDING: &str = "recording.json";
+const SCENARIO: &str = "scenario.toml";
+const CAPTURE: &str = "capture.pcapng";
+/// Begins the name of every file that is not whole yet.
+const UNFINISHED: &str = ".bentpipe-";
+
+/// Why an output folder cannot be used. Each says which path.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// There is something that is not a folder.
+    #[error("{} is not a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder holds files that Bentpipe did not write.
+    #[error(
+        "{} holds other files ({found}, for one) and no recording; choose another folder",
+        path.display()
+    )]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// One of the files.
+        found: String,
+    },
+    /// The folder cannot be made, read or written.
+    #[error("cannot write to the folder {}: {source}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A table could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the writer says.
+        source: ParquetError,
+    },
+}
+
+/// A folder that was found fit for a recording. If nothing is saved, it leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFolder {
+    path: PathBuf,
+    /// The folder did not exist before.
+    made: bool,
+    /// Names of the files that were begun, in the order in which they are to appear.
+    begun: Vec<String>,
+}
+
+impl OutputFolder {
+    /// Makes the folder if need be, and finds out whether it can be written. A folder with
+    /// contents is taken only if it holds a recording, which [`OutputFolder::save`] then replaces;
+    /// any other is refused and left as it is, unless `force` is given. Even then only files with
+    /// the names of a recording's own are touched.
+    pub fn create(path: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
+        let path = path.into();
+        let made = !path.exists();
+        if !made && !path.is_dir() {
+            return Err(OutputError::NotAFolder { path });
+        }
+        match prepare(&path, force) {
+            Ok(None) => Ok(Self { path, made, begun: Vec::new() }),
+            Ok(Some(found)) => Err(OutputError::Foreign { path, found }),
+            Err(source) => Err(OutputError::Unwritable { path, source }),
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins `capture.pcapng`, which grows during the run and appears with
+    /// [`OutputFolder::save`]. Finish the capture before that.
+    pub fn capture(&mut self) -> Result<BufWriter<File>, OutputError> {
+        self.begin(CAPTURE)
+    }
+
+    /// Writes the recording and the scenario that it came from: `recording.json`,
+    /// `scenario.toml`, and a Parquet file for each table that has rows. Files of an earlier
+    /// recording that this one does not have are removed. If anything fails, the earlier recording
+    /// is still there.
+    pub fn save(mut self, recording: &Recording, scenario_text: &str) -> Result<(), OutputError> {
+        for table in Table::ALL.into_iter().filter(|table| !table.is_empty(recording)) {
+            let name = table.file_name();
+            let file = self.begin(&name)?;
+            table
+                .write_parquet(recording, file)
+                .map_err(|source| OutputError::Parquet { path: self.path.join(name), source })?;
+        }
+        self.write(SCENARIO, scenario_text)?;
+        self.write(RECORDING, &recording.to_json_pretty())?;
+        self.publish()
+    }
+
+    fn write(&mut self, name: &str, text: &str) -> Result<(), OutputError> {
+        let mut file = self.begin(name)?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.flush())
+            .map_err(|source| OutputError::Write { path: self.path.join(name), source })
+    }
+
+    /// Opens the file that is to become `name`.
+    fn begin(&mut self, name: &str) -> Result<BufWriter<File>, OutputError> {
+        let file = File::create(self.unfinished(name))
+            .map_err(|source| OutputError::Write { path: self.path.join(name), source })?;
+        if !self.begun.iter().any(|begun| begun == name) {
+            self.begun.push(name.to_owned());
+        }
+        Ok(BufWriter::new(file))
+    }
+
+    /// Gives all files their names, in the order in which they were begun. What could fail for
+    /// want of space has been done by now.
+    fn publish(&mut self) -> Result<(), OutputError> {
+        for name in own_files() {
+            if !self.begun.contains(&name) {
+                let path = self.path.join(name);
+                match fs::remove_file(&path) {
+                    Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                        return Err(OutputError::Write { path, source });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        while !self.begun.is_empty() {
+            let path = self.path.join(&self.begun[0]);
+            fs::rename(self.unfinished(&self.begun[0]), &path)
+                .map_err(|source| OutputError::Write { path, source })?;
+            self.begun.remove(0);
+            self.made = false;
+        }
+        Ok(())
+    }
+
+    fn unfinished(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{UNFINISHED}{name}"))
+    }
+}
+
+/// What was begun and not saved is no recording. Errors have nowhere to go here, and the worst
+/// they leave is a file whose name says that it is unfinished.
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        for name in &self.begun {
+            let _ = fs::remove_file(self.unfinished(name));
+        }
+        if self.made {
+            let _ = fs::remove_dir(&self.path); // only succeeds if it is empty
+        }
+    }
+}
+
+/// Every name that a recording may have in its folder.
+fn own_files() -> impl Iterator<Item = String> {
+    let tables = Table::ALL.into_iter().map(Table::file_name);
+    tables.chain([CAPTURE, SCENARIO, RECORDING].map(str::to_owned))
+}
+
+/// Makes the folder and tries to write in it. `Some` is the name of a foreign file.
+fn prepare(path: &Path, force: bool) -> io::Result<Option<String>> {
+    fs::create_dir_all(path)?;
+    if !force && let Some(found) = foreign_file(path)? {
+        return Ok(Some(found));
+    }
+    // Only trying tells: permission bits say nothing of quotas, read-only mounts and superusers.
+    let probe = path.join(format!("{UNFINISHED}probe"));
+    fs::write(&probe, "can this folder be written?")?;
+    fs::remove_file(&probe)?;
+    Ok(None)
+}
+
+/// The first file by name that makes the folder foreign. None does in a folder with a recording,
+/// for people keep notes and plots beside it; nor do the remains of a run that was killed.
+fn foreign_file(path: &Path) -> io::Result<Option<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| !name.starts_with(UNFINISHED));
+    names.sort();
+    let own = names.iter().any(|name| name == RECORDING) && is_recording(&path.join(RECORDING));
+    Ok(names.into_iter().next().filter(|_| !own))
+}
+
+/// Whether the file is ours and not some other program's `recording.json`.
+fn is_recording(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    #[allow(dead_code)] // that the keys are there is all we want to know
+    struct Keys {
+        scenario: String,
+        bed: String,
+        seed: u64,
+        flows: Vec<serde::de::IgnoredAny>,
+    }
+    fs::read(path).is_ok_and(|text| serde_json::from_slice::<Keys>(&text).is_ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use super::*;
+use crate::tables::tests::sample;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Names of the files, in order.
+fn files(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_recording_is_kept_with_its_scenario_and_a_file_for_each_table() {
+    let parent = folder();
+    let path = parent.path().join("deep/out");
+    OutputFolder::create(&path, false).unwrap().save(&sample(), "name = \"geo\"\n").unwrap();
+    let expected = [
+        "flow_series.parquet",
+        "flows.parquet",
+        "link_series.parquet",
+        "links.parquet",
+        "objects.parquet",
+        "pages.parquet",
+        "recording.json",
+        "scenario.toml",
+    ];
+    assert_eq!(files(&path), expected);
+    assert_eq!(fs::read_to_string(path.join("scenario.toml")).unwrap(), "name = \"geo\"\n");
+    assert_eq!(fs::read_to_string(path.join("recording.json")).unwrap(), sample().to_json_pretty());
+}
+
+#[test]
+fn an_earlier_recording_is_replaced_and_none_of_its_files_stays_behind() {
+    let path = folder();
+    let mut first = OutputFolder::create(path.path(), false).unwrap();
+    first.capture().unwrap().write_all(b"packets").unwrap();
+    first.save(&sample(), "").unwrap();
+    fs::write(path.path().join("notes.txt"), "mine").unwrap();
+
+    let second = Recording { scenario: "second".into(), ..Recording::default() };
+    OutputFolder::create(path.path(), false).unwrap().save(&second, "").unwrap();
+    assert_eq!(files(path.path()), ["notes.txt", "recording.json", "scenario.toml"]);
+}
+
+#[test]
+fn a_capture_appears_only_when_the_recording_is_saved() {
+    let path = folder();
+    let mut output = OutputFolder::create(path.path(), false).unwrap();
+    let mut capture = output.capture().unwrap();
+    capture.write_all(b"packets").unwrap();
+    capture.flush().unwrap();
+    assert_eq!(files(path.path()), [".bentpipe-capture.pcapng"]);
+    output.save(&Recording::default(), "").unwrap();
+    assert_eq!(fs::read(path.path().join("capture.pcapng")).unwrap(), b"packets");
+}
+
+#[test]
+fn a_folder_with_other_files_is_refused_and_left_as_it_is() {
+    let path = folder();
+    fs::write(path.path().join("thesis.tex"), "years of work").unwrap();
+    fs::write(path.path().join("recording.json"), r#"{"tape": 7}"#).unwrap();
+    let error = OutputFolder::create(path.path(), false).unwrap_err();
+    assert!(matches!(&error, OutputError::Foreign { found, .. } if found == "recording.json"));
+    assert!(error.to_string().contains(&path.path().display().to_string()), "{error}");
+    assert_eq!(files(path.path()), ["recording.json", "thesis.tex"]);
+    assert_eq!(fs::read_to_string(path.path().join("recording.json")).unwrap(), r#"{"tape": 7}"#);
+}
+
+#[test]
+fn force_takes_a_folder_with_other_files_and_keeps_them() {
+    let path = folder();
+    fs::write(path.path().join("thesis.tex"), "years of work").unwrap();
+    OutputFolder::create(path.path(), true).unwrap().save(&Recording::default(), "").unwrap();
+    assert_eq!(files(path.path()), ["recording.json", "scenario.toml", "thesis.tex"]);
+}
+
+#[test]
+fn the_remains_of_a_killed_run_do_not_make_a_folder_foreign() {
+    let path = folder();
+    fs::write(path.path().join(".bentpipe-capture.pcapng"), "half").unwrap();
+    OutputFolder::create(path.path(), false).unwrap();
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_found_before_the_run() {
+    let parent = folder();
+    let path = parent.path().join("file");
+    fs::write(&path, "").unwrap();
+    let error = OutputFolder::create(&path, false).unwrap_err();
+    assert!(matches!(error, OutputError::NotAFolder { .. }), "{error}");
+    let error = OutputFolder::create(path.join("below"), false).unwrap_err();
+    assert!(matches!(error, OutputError::Unwritable { .. }), "{error}");
+}
+
+/// `/proc` takes no files, not even from the superuser as which the tests may run.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_takes_no_files_is_found_before_the_run() {
+    let error = OutputFolder::create("/proc/self", true).unwrap_err();
+    assert!(matches!(error, OutputError::Unwritable { .. }), "{error}");
+    assert!(error.to_string().starts_with("cannot write to the folder /proc/self: "), "{error}");
+}
+
+#[test]
+fn a_run_that_saves_nothing_leaves_nothing() {
+    let parent = folder();
+    let path = parent.path().join("out");
+    let mut output = OutputFolder::create(&path, false).unwrap();
+    drop(output.capture().unwrap());
+    drop(output);
+    assert!(files(parent.path()).is_empty());
+}
+
+#[test]
+fn when_saving_fails_the_earlier_recording_is_still_whole() {
+    let path = folder();
+    OutputFolder::create(path.path(), false).unwrap().save(&sample(), "first").unwrap();
+    let before = files(path.path());
+    // A folder stands where the last file is to be prepared.
+    let output = OutputFolder::create(path.path(), false).unwrap();
+    fs::create_dir(path.path().join(".bentpipe-recording.json")).unwrap();
+    let error = output.save(&Recording::default(), "second").unwrap_err();
+    assert!(matches!(&error, OutputError::Write { path, .. } if path.ends_with("recording.json")));
+    fs::remove_dir(path.path().join(".bentpipe-recording.json")).unwrap();
+    assert_eq!(files(path.path()), before);
+    assert_eq!(fs::read_to_string(path.path().join("scenario.toml")).unwrap(), "first");
+}
+
+#[test]
+fn a_partial_recording_says_so() {
+    let path = folder();
+    let recording = Recording { partial: true, ..sample() };
+    OutputFolder::create(path.path(), false).unwrap().save(&recording, "").unwrap();
+    let text = fs::read_to_string(path.path().join("recording.json")).unwrap();
+    assert!(text.contains("\"partial\": true"));
+}

@@ -1,0 +1,254 @@
+//! The tables of a recording. Names of columns are the names of the fields, with one exception
+//! that nesting asks for: rows of pages and objects begin with the numbers of what they belong to.
+
+use crate::columns::{Column, Values};
+use crate::totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording};
+
+/// A part of a recording that has rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// One row for each flow. Its pages are in [`Table::Pages`].
+    Flows,
+    /// One row for each direction of a link.
+    Links,
+    /// One row for each web page; `flow` is the row of its flow in [`Table::Flows`].
+    Pages,
+    /// One row for each object of a page; `page` counts the pages of its flow.
+    Objects,
+    /// What the senders did over time; `flow` is the row of the flow in [`Table::Flows`].
+    FlowSeries,
+    /// What the links did over time; `link` is the row of the link in [`Table::Links`].
+    LinkSeries,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 6] =
+        [Self::Flows, Self::Links, Self::Pages, Self::Objects, Self::FlowSeries, Self::LinkSeries];
+
+    /// Name of the table, and of its file before `.parquet`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Links => "links",
+            Self::Pages => "pages",
+            Self::Objects => "objects",
+            Self::FlowSeries => "flow_series",
+            Self::LinkSeries => "link_series",
+        }
+    }
+
+    /// Whether the recording has no row of this table.
+    pub fn is_empty(self, recording: &Recording) -> bool {
+        let mut pages = recording.flows.iter().flat_map(|flow| &flow.pages);
+        match self {
+            Self::Flows => recording.flows.is_empty(),
+            Self::Links => recording.links.is_empty(),
+            Self::Pages => pages.next().is_none(),
+            Self::Objects => pages.all(|page| page.objects.is_empty()),
+            Self::FlowSeries => recording.flow_series.is_empty(),
+            Self::LinkSeries => recording.link_series.is_empty(),
+        }
+    }
+
+    /// The columns of this table.
+    pub(crate) fn columns(self, recording: &Recording) -> Vec<Column<'_>> {
+        match self {
+            Self::Flows => flows(&recording.flows),
+            Self::Links => links(&recording.links),
+            Self::Pages => pages(&recording.flows),
+            Self::Objects => objects(&recording.flows),
+            Self::FlowSeries => recording.flow_series.columns(),
+            Self::LinkSeries => recording.link_series.columns(),
+        }
+    }
+}
+
+/// Columns of a slice of records: `table!(rows => name: Kind of |row| value, ...)`.
+macro_rules! table {
+    ($rows:expr => $($name:ident: $kind:ident of |$row:pat_param| $value:expr),+ $(,)?) => {
+        vec![$(Column {
+            name: stringify!($name),
+            values: Values::$kind($rows.iter().map(|$row| $value).collect()),
+        },)+]
+    };
+}
+
+/// Seconds or milliseconds that may never have come.
+fn or_nan(value: Option<f64>) -> f64 {
+    value.unwrap_or(f64::NAN)
+}
+
+fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
+    table!(flows =>
+        flow: Text of |f| f.flow.as_str(),
+        controller: Text of |f| f.controller.as_str(),
+        status: Text of |f| f.status.as_str(),
+        recovery: Text of |f| f.recovery.as_str(),
+        completed: Bool of |f| f.completed,
+        aborted: Bool of |f| f.aborted,
+        bytes: U64 of |f| f.bytes,
+        start_s: F64 of |f| f.start_s,
+        completion_s: F64 of |f| or_nan(f.completion_s),
+        goodput_bps: F64 of |f| f.goodput_bps,
+        throughput_bps: F64 of |f| f.throughput_bps,
+        segments_sent: U64 of |f| f.segments_sent,
+        segments_retransmitted: U64 of |f| f.segments_retransmitted,
+        timeouts: U64 of |f| f.timeouts,
+        fast_recoveries: U64 of |f| f.fast_recoveries,
+        srtt_ms: F64 of |f| or_nan(f.srtt_ms),
+        min_rtt_ms: F64 of |f| or_nan(f.min_rtt_ms),
+        cwnd_bytes: U64 of |f| f.cwnd_bytes,
+        page_response_s: F64 of |f| or_nan(f.page_response_s),
+    )
+}
+
+fn links(links: &[LinkRecord]) -> Vec<Column<'_>> {
+    table!(links =>
+        link: Text of |l| l.link.as_str(),
+        direction: Text of |l| l.direction.as_str(),
+        utilisation: F64 of |l| l.utilisation,
+        delivered_packets: U64 of |l| l.delivered_packets,
+        delivered_bytes: U64 of |l| l.delivered_bytes,
+        dropped_packets: U64 of |l| l.dropped_packets,
+        corrupted_packets: U64 of |l| l.corrupted_packets,
+        max_queue_bytes: U64 of |l| l.max_queue_bytes,
+    )
+}
+
+/// Every page with the numbers of its flow and of itself within the flow.
+fn numbered_pages(flows: &[FlowRecord]) -> impl Iterator<Item = (u32, u32, &PageRecord)> {
+    (0..).zip(flows).flat_map(|(flow, record)| {
+        (0..).zip(&record.pages).map(move |(page, record)| (flow, page, record))
+    })
+}
+
+fn pages(flows: &[FlowRecord]) -> Vec<Column<'static>> {
+    let rows: Vec<(u32, u32, &PageRecord)> = numbered_pages(flows).collect();
+    table!(rows =>
+        flow: U32 of |row| row.0,
+        page: U32 of |row| row.1,
+        start_s: F64 of |row| row.2.start_s,
+        response_s: F64 of |row| or_nan(row.2.response_s),
+    )
+}
+
+fn objects(flows: &[FlowRecord]) -> Vec<Column<'static>> {
+    let rows: Vec<(u32, u32, u32, &ObjectRecord)> = numbered_pages(flows)
+        .flat_map(|(flow, page, record)| {
+            (0..).zip(&record.objects).map(move |(object, record)| (flow, page, object, record))
+        })
+        .collect();
+    table!(rows =>
+        flow: U32 of |row| row.0,
+        page: U32 of |row| row.1,
+        object: U32 of |row| row.2,
+        bytes: U64 of |row| row.3.bytes,
+        start_s: F64 of |row| row.3.start_s,
+        response_s: F64 of |row| or_nan(row.3.response_s),
+    )
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::series::{FlowSample, LinkSample};
+    use std::collections::BTreeSet;
+
+    /// A small recording that has something of everything.
+    pub(crate) fn sample() -> Recording {
+        let object = |bytes, response_s| ObjectRecord { bytes, start_s: 1.0, response_s };
+        let page = |start_s, response_s, objects| PageRecord { start_s, response_s, objects };
+        let web = FlowRecord {
+            flow: "web".into(),
+            controller: "adalr".into(),
+            completion_s: Some(2.5),
+            goodput_bps: 1e6,
+            pages: vec![
+                page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
+                page(2.0, None, vec![object(3000, None)]),
+            ],
+            ..FlowRecord::default()
+        };
+        let bulk = FlowRecord { flow: "bulk".into(), bytes: 1 << 60, ..FlowRecord::default() };
+        let link = LinkRecord { link: "a-b".into(), delivered_packets: 7, ..LinkRecord::default() };
+        let mut recording = Recording {
+            scenario: "geo-download".into(),
+            bed: "simulator".into(),
+            seed: u64::MAX - 1,
+            version: "0.1.0".into(),
+            wall_s: 0.25,
+            jain_index: Some(0.5),
+            flows: vec![bulk, web],
+            links: vec![link],
+            ..Recording::default()
+        };
+        recording.flow_series.push(FlowSample {
+            flow: 0,
+            t_s: 0.5,
+            cwnd_bytes: 4380,
+            ssthresh_bytes: u64::MAX,
+            srtt_ms: f64::NAN,
+            rto_ms: 1000.0,
+            ..FlowSample::default()
+        });
+        recording.flow_series.push(FlowSample {
+            flow: 1,
+            t_s: 1.0,
+            ssthresh_bytes: 65_535,
+            srtt_ms: 560.5,
+            ..FlowSample::default()
+        });
+        recording.link_series.push(LinkSample {
+            t_s: 1.0,
+            queue_packets: 3,
+            ..LinkSample::default()
+        });
+        recording
+    }
+
+    fn names(columns: &[Column<'_>]) -> BTreeSet<String> {
+        columns.iter().map(|column| column.name.to_owned()).collect()
+    }
+
+    fn json_names(record: impl serde::Serialize, nested: &str) -> BTreeSet<String> {
+        let value = serde_json::to_value(record).unwrap();
+        value.as_object().unwrap().keys().filter(|key| *key != nested).cloned().collect()
+    }
+
+    #[test]
+    fn no_field_of_the_totals_is_missing_in_its_table() {
+        let recording = sample();
+        let (flow, link) = (&recording.flows[1], &recording.links[0]);
+        assert_eq!(names(&flows(&recording.flows)), json_names(flow, "pages"));
+        assert_eq!(names(&links(&recording.links)), json_names(link, ""));
+
+        let keys = |keys: &[&str]| keys.iter().map(|k| (*k).to_owned()).collect::<BTreeSet<_>>();
+        let mut page = json_names(&flow.pages[0], "objects");
+        page.extend(keys(&["flow", "page"]));
+        assert_eq!(names(&pages(&recording.flows)), page);
+        let mut object = json_names(&flow.pages[0].objects[0], "");
+        object.extend(keys(&["flow", "page", "object"]));
+        assert_eq!(names(&objects(&recording.flows)), object);
+    }
+
+    #[test]
+    fn objects_know_their_page_and_their_flow() {
+        let recording = sample();
+        let columns = Table::Objects.columns(&recording);
+        let numbers: Vec<&[u32]> = columns
+            .iter()
+            .filter_map(|column| match &column.values {
+                Values::U32(values) => Some(&values[..]),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers, [&[1, 1, 1][..], &[0, 0, 1], &[0, 1, 0]]);
+    }
+
+    #[test]
+    fn an_empty_recording_has_only_empty_tables() {
+        assert!(Table::ALL.iter().all(|table| table.is_empty(&Recording::default())));
+        assert!(Table::ALL.iter().all(|table| !table.is_empty(&sample())));
+    }
+}

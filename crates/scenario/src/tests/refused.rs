@@ -1,0 +1,321 @@
+//! What is refused, and in which words. The snapshots are what a user reads.
+
+use std::fmt::Write;
+
+use crate::{Scenario, ScenarioErrors};
+
+/// A scenario without fault, in which each test breaks something.
+const SOUND: &str = r#"duration = "100s"
+
+[[node]]
+name = "gateway"
+forwarding = { rate = "1Mbit/s", memory = "3000B" }
+
+[[link]]
+between = ["server", "gateway"]
+rate = "10Mbit/s"
+delay = "10ms"
+
+[[link]]
+between = ["gateway", "client"]
+delay = "250ms"
+forward = { rate = "2Mbit/s", queue = { packets = 64 } }
+backward = { rate = "256kbit/s" }
+channel = { ber = 1e-7 }
+
+[[flow]]
+from = "server"
+to = "client"
+controller = { name = "adalr", rwnd = "off" }
+transport = { receive_buffer = "64KiB", delayed_ack = "200ms" }
+traffic = { download = "50MB" }
+"#;
+
+/// The errors of the sound scenario with each `(old, new)` put in.
+fn errors(edits: &[(&str, &str)]) -> ScenarioErrors {
+    let mut text = SOUND.to_owned();
+    for (old, new) in edits {
+        assert!(text.contains(old), "{old:?} is not in the scenario");
+        text = text.replace(old, new);
+    }
+    match Scenario::parse(&text, "geo.toml", &[]) {
+        Ok(_) => panic!("this was accepted:\n{text}"),
+        Err(errors) => errors,
+    }
+}
+
+/// Each fault makes exactly one error, at its path. Returns the messages.
+fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
+    let mut all = String::new();
+    for (what, old, new, path) in cases {
+        let found = errors(&[(old, new)]);
+        let paths: Vec<_> = found.0.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, [*path], "{what}:\n{found}");
+        writeln!(all, "# {what}\n{found}\n").unwrap();
+    }
+    all
+}
+
+#[test]
+fn the_scenario_that_the_tests_break_is_sound() {
+    Scenario::parse(SOUND, "geo.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
+}
+
+#[test]
+fn names_that_nobody_knows() {
+    let found = faults(&[
+        ("unknown key at the top", "duration =", "durration =", "durration"),
+        ("unknown table", "[[node]]", "[[nodes]]", "nodes"),
+        ("unknown key of a link", "rate = \"10M", "rat = \"10M", "link[0].rat"),
+        ("unknown key of a direction", "queue =", "que =", "link[1].forward.que"),
+        ("unknown kind of queue", "packets", "packet", "link[1].forward.queue"),
+        ("unknown kind of channel", "ber", "snr", "link[1].channel"),
+        (
+            "key of the wrong channel",
+            "ber = 1e-7",
+            "per = 0.1, correction_threshold = 0.1",
+            "link[1].channel.correction_threshold",
+        ),
+        ("key of another table", "from =", "mss = 1400\nfrom =", "flow[0].mss"),
+        ("key that is nowhere", "from =", "colour = 1\nfrom =", "flow[0].colour"),
+        ("unknown TCP setting", "delayed_ack", "delay_ack", "flow[0].transport.delay_ack"),
+        ("unknown controller", "adalr", "adlar", "flow[0].controller.name"),
+        (
+            "controller that does not exist",
+            "{ name = \"adalr\", rwnd = \"off\" }",
+            "\"cubik\"",
+            "flow[0].controller",
+        ),
+        ("unknown parameter", "rwnd", "rwind", "flow[0].controller.rwind"),
+        ("unknown word of a parameter", "\"off\"", "\"of\"", "flow[0].controller.rwnd"),
+        ("controller without name", "name = \"adalr\",", "", "flow[0].controller.name"),
+        (
+            "unknown recovery",
+            "delayed_ack",
+            "recovery = \"sak\", delayed_ack",
+            "flow[0].transport.recovery",
+        ),
+        ("unknown sender", "from = \"server\"", "from = \"sever\"", "flow[0].from"),
+        ("unknown receiver", "to = \"client\"", "to = \"moon\"", "flow[0].to"),
+        ("unknown traffic", "download", "upload", "flow[0].traffic"),
+        ("unknown key in record", "[[node]]", "[record]\nevent = true\n[[node]]", "record.event"),
+    ]);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn values_that_cannot_be() {
+    let found = faults(&[
+        ("ambiguous unit", "10Mbit/s", "10mbps", "link[0].rate"),
+        ("unit of another quantity", "\"10ms\"", "\"10MB\"", "link[0].delay"),
+        ("no unit", "\"10ms\"", "\"10\"", "link[0].delay"),
+        ("no text", "\"10ms\"", "10", "link[0].delay"),
+        ("negative rate", "10Mbit/s", "-10Mbit/s", "link[0].rate"),
+        ("rate of zero", "10Mbit/s", "0Mbit/s", "link[0].rate"),
+        ("no rate", "rate = \"10Mbit/s\"\n", "", "link[0].rate"),
+        (
+            "no rate in one direction",
+            "backward = { rate = \"256kbit/s\" }",
+            "",
+            "link[1].backward.rate",
+        ),
+        ("no delay", "delay = \"250ms\"\n", "", "link[1].delay"),
+        ("queue of zero packets", "packets = 64", "packets = 0", "link[1].forward.queue.packets"),
+        ("queue of zero bytes", "packets = 64", "bytes = \"0B\"", "link[1].forward.queue.bytes"),
+        (
+            "queue in packets and bytes",
+            "packets = 64",
+            "packets = 64, bytes = \"1kB\"",
+            "link[1].forward.queue",
+        ),
+        ("queue as a number", "{ packets = 64 }", "64", "link[1].forward.queue"),
+        ("BER above one", "1e-7", "1.5", "link[1].channel.ber"),
+        ("BER below zero", "1e-7", "-1e-7", "link[1].channel.ber"),
+        ("BER that is no number", "1e-7", "nan", "link[1].channel.ber"),
+        ("PER above one", "ber = 1e-7", "per = 2", "link[1].channel.per"),
+        (
+            "correction of every bit",
+            "1e-7",
+            "1e-7, correction_threshold = 1.0",
+            "link[1].channel.correction_threshold",
+        ),
+        ("negative seed", "duration =", "seed = -1\nduration =", "seed"),
+        ("duration of zero", "100s", "0s", "duration"),
+        ("no flow at all", "from =", "count = 0\nfrom =", "flow[0].count"),
+        ("fraction of a flow", "from =", "count = 1.5\nfrom =", "flow[0].count"),
+        (
+            "two kinds of traffic",
+            "download =",
+            "bulk = \"unlimited\", download =",
+            "flow[0].traffic",
+        ),
+        ("empty download", "50MB", "0B", "flow[0].traffic.download"),
+        ("memory of zero", "3000B", "0B", "node[0].forwarding.memory"),
+        ("router without memory", ", memory = \"3000B\"", "", "node[0].forwarding.memory"),
+        ("date", "\"100s\"", "2026-01-01", "duration"),
+        ("name for a file", "duration =", "name = \"a/b\"\nduration =", "name"),
+    ]);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn graphs_that_cannot_carry_the_flows() {
+    let found = faults(&[
+        (
+            "link to itself",
+            "[\"gateway\", \"client\"]",
+            "[\"client\", \"client\"]",
+            "link[1].between",
+        ),
+        (
+            "same link twice",
+            "[[flow]]",
+            "[[link]]\nbetween = [\"client\", \"gateway\"]\nrate = \"1Mbit/s\"\ndelay = \"0s\"\n[[flow]]",
+            "link[2].between",
+        ),
+        (
+            "three nodes",
+            "\"gateway\", \"client\"]",
+            "\"gateway\", \"client\", \"moon\"]",
+            "link[1].between",
+        ),
+        ("node without a link", "name = \"gateway\"", "name = \"gatway\"", "node[0].name"),
+        (
+            "node twice",
+            "[[link]]\nbetween = [\"s",
+            "[[node]]\nname = \"gateway\"\n[[link]]\nbetween = [\"s",
+            "node[1].name",
+        ),
+        ("flow to its own node", "to = \"client\"", "to = \"server\"", "flow[0].to"),
+        (
+            "unreachable node",
+            "[[flow]]\nfrom = \"server\"\nto = \"client\"",
+            "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\ndelay = \"0s\"\n\
+             [[flow]]\nfrom = \"server\"\nto = \"b\"",
+            "flow[0].to",
+        ),
+        ("memory below a packet", "3000B", "1499B", "node[0].forwarding.memory"),
+        ("single brackets", "[[flow]]", "[flow]", "flow"),
+    ]);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn transports_that_cannot_work() {
+    let setting = |new: &'static str| ("delayed_ack = \"200ms\"", new);
+    let cases = [
+        ("window without scaling", setting("window_scaling = false"), "receive_buffer"),
+        ("initial RTO of zero", setting("rto.initial = \"0s\""), "rto.initial"),
+        ("RTO bounds", setting("rto = { min = \"2s\", max = \"1s\" }"), "rto.min"),
+        ("gain above one", setting("rto.gain = 1.5"), "rto.gain"),
+        ("gain of zero", setting("rto.deviation_gain = 0"), "rto.deviation_gain"),
+        ("MSS too small", setting("mss = 63"), "mss"),
+        ("MSS too large", setting("mss = 65496"), "mss"),
+        ("never retransmit", setting("retransmission_threshold = 0"), "retransmission_threshold"),
+        ("ACK of zero segments", setting("delayed_ack.segments = 0"), "delayed_ack.segments"),
+        ("send buffer below a segment", setting("send_buffer = \"1000B\""), "send_buffer"),
+        ("word for a switch", setting("nagle = \"on\""), "nagle"),
+        ("sequence number", setting("initial_sequence = 4294967296"), "initial_sequence"),
+    ];
+    let paths: Vec<_> =
+        cases.iter().map(|(_, _, path)| format!("flow[0].transport.{path}")).collect();
+    let mut all: Vec<_> = cases
+        .iter()
+        .zip(&paths)
+        .map(|((what, (old, new), _), path)| (*what, *old, *new, path.as_str()))
+        .collect();
+    let buffer = "flow[0].transport.receive_buffer";
+    all.push(("window beyond scaling", "64KiB", "2GiB", buffer));
+    all.push(("buffer below a segment", "64KiB", "1000B", buffer));
+    let found = faults(&all);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_default_that_breaks_a_rule_is_called_a_default() {
+    let found = errors(&[("receive_buffer = \"64KiB\"", "window_scaling = false")]).to_string();
+    assert!(found.contains("found the default \"4MiB\""), "{found}");
+}
+
+#[test]
+fn texts_that_are_no_scenario() {
+    let empty = |text: &str| Scenario::parse(text, "geo.toml", &[]).unwrap_err().to_string();
+    let cases = [
+        ("nothing", empty("")),
+        ("empty lists", empty("link = []\nflow = []")),
+        ("unclosed text", empty("name = \"geo\nseed = 1\n")),
+        ("key twice", empty("seed = 1\nseed = 2\n")),
+        ("no file", Scenario::load("nowhere/geo.toml", &[]).unwrap_err().to_string()),
+    ];
+    let all = cases.map(|(what, error)| format!("# {what}\n{error}\n"));
+    let found = all.join("\n");
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn two_flows_of_one_name_are_refused() {
+    let twin = "[[flow]]\nname = \"a\"\nfrom = \"server\"\nto = \"client\"\n\
+                controller = \"reno\"\ntraffic = { bulk = \"1MB\" }\n";
+    let text = SOUND.replace("[[flow]]\n", &format!("{twin}[[flow]]\nname = \"a\"\n"));
+    let errors = Scenario::parse(&text, "geo.toml", &[]).unwrap_err();
+    assert_eq!(errors.0[0].path, "flow[1].name");
+    assert!(errors.to_string().contains("\"a\" as in flow[0]"), "{errors}");
+}
+
+#[test]
+fn all_errors_are_told_at_once_in_the_order_of_the_file() {
+    let found = errors(&[("10Mbit/s", "fast"), ("64 }", "0 }"), ("adalr", "adlar")]);
+    let lines: Vec<_> = found.0.iter().map(|error| error.line).collect();
+    assert_eq!(lines, [Some(9), Some(15), Some(22)]);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_program_gets_the_same_errors_without_lines() {
+    let json = serde_json::json!({
+        "link": [{ "between": ["a", "b"], "rate": "2mbps", "delay": "10ms" }],
+        "flow": [{ "from": "a", "to": "b", "controller": "reno", "traffic": { "bulk": "1MB" } }],
+    });
+    let errors = Scenario::from_json(&json, &[]).unwrap_err();
+    assert!(errors.to_string().starts_with("link[0].rate: expected a data rate"), "{errors}");
+    assert_eq!((errors.0[0].line, &errors.0[0].file), (None, &None));
+}
+
+/// The error of the sound scenario with this override.
+fn set(text: &str) -> String {
+    let sets = match text.parse::<crate::Override>() {
+        Ok(set) => vec![set],
+        Err(error) => return error.to_string(),
+    };
+    match Scenario::parse(SOUND, "geo.toml", &sets) {
+        Ok(_) => panic!("--set {text} was accepted"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn overrides_that_change_nothing_or_break_something() {
+    let cases = [
+        "link.1.forwrd.rate=1Mbit/s",
+        "lnk.1.rate=1Mbit/s",
+        "link.7.rate=1Mbit/s",
+        "link.last.rate=1Mbit/s",
+        "link.rate=1Mbit/s",
+        "link.1.rate=1Mbit/s",
+        "link.0.rate=1mbps",
+        "link.0.rate=0bit/s",
+        "flow.0.controller=cubik",
+        "flow.*.transport.mss=10",
+        "flow.0.transport.delayed_ack.segments=1",
+        "flow.0.traffic.bulk=unlimited",
+        "flow.0.to=moon",
+        "seed.x=1",
+        "link.0.rate.x=1",
+        "name.x=1",
+        "seed",
+        "=1",
+        "",
+    ];
+    let found: String = cases.map(|case| format!("{}\n\n", set(case))).concat();
+    insta::assert_snapshot!(found);
+}

@@ -1,13 +1,15 @@
 //! Virtual time: builds a network and its hosts from a scenario, runs them, fills a recording.
 //!
 //! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, what applications do
-//! in `application`, what is written down in `report`.
+//! in `application`, what is written down in `report`, and packets in `capture`.
 
 mod application;
 mod build;
+mod capture;
 mod hosts;
 mod report;
 mod simulation;
 
+pub use capture::Capture;
 pub use hosts::Body;
 pub use simulation::{Observed, Options, Progress, run, run_with_oracle};

@@ -1,0 +1,29 @@
+//! The exceptions of `bentpipe.errors`, made from the errors of the engine.
+
+use pyo3::import_exception;
+use pyo3::prelude::*;
+
+use crate::recording::Recording;
+
+import_exception!(bentpipe.errors, Interrupted);
+import_exception!(bentpipe.errors, OutputError);
+import_exception!(bentpipe.errors, ScenarioError);
+
+/// Everything that is wrong with a scenario; file and line are those of the first error.
+pub fn scenario_error(errors: impl Into<scenario::ScenarioErrors>) -> PyErr {
+    let errors = errors.into();
+    let first = errors.0.first();
+    let file = first.and_then(|error| error.file.clone());
+    let line = first.and_then(|error| error.line);
+    ScenarioError::new_err((errors.to_string(), file.map(|f| f.display().to_string()), line))
+}
+
+/// An output folder that cannot be used.
+pub fn output_error(error: impl std::error::Error) -> PyErr {
+    OutputError::new_err(error.to_string())
+}
+
+/// Ctrl-C, with what was completed until then: one entry for each job.
+pub fn interrupted(recordings: Vec<Option<Recording>>) -> PyErr {
+    Interrupted::new_err((recordings,))
+}

@@ -1,0 +1,33 @@
+//! The extension module `bentpipe._native`. Each file is one group of Python names and does no
+//! more than translate: arguments in, engine called with the interpreter released, result or
+//! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
+
+mod controllers;
+mod errors;
+mod output;
+mod recording;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// Version of the engine, which is the version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// How the engine was compiled: `release`, or `debug` which is an order of magnitude slower.
+#[pyfunction]
+fn build_profile() -> &'static str {
+    if cfg!(debug_assertions) { "debug" } else { "release" }
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        build_profile, controllers::controllers, output::OutputFolder, recording::Recording,
+        run::run, run::run_many, scenario::Scenario, scenario::schema, version,
+    };
+}

@@ -1,0 +1,160 @@
+//! Runs, one or many, with the interpreter released, Ctrl-C heard and progress told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use simulator::{Capture, Observed, Options, Progress};
+
+use crate::errors::{interrupted, output_error};
+use crate::output::OutputFolder;
+use crate::recording::Recording;
+use crate::scenario::Scenario;
+
+/// How often the waiting thread looks for Ctrl-C while others work.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs a scenario in the simulator. `progress` is called now and then with the fraction that is
+/// done. The packets go to `capture`. Ctrl-C raises `Interrupted` with the partial recording.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None))]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    capture: Option<&OutputFolder>,
+) -> PyResult<Recording> {
+    let scenario = &scenario.inner;
+    let seed = seed.unwrap_or(scenario.seed);
+    let sink = capture.map(OutputFolder::capture).transpose()?;
+    let capture = sink.map(|sink| Capture::new(sink, scenario));
+    let mut capture = capture.transpose().map_err(output_error)?;
+    let mut raised = None;
+    let finished = py.detach(|| {
+        let mut heard = |now: &Progress| {
+            raised = Python::attach(|py| heard(py, progress.as_ref(), now)).err();
+            raised.is_none()
+        };
+        let mut options = Options { progress: Some(&mut heard), observer: None };
+        let captures = capture.is_some();
+        let mut observe = |packet: &Observed<'_>| {
+            capture.iter_mut().for_each(|capture| capture.observe(packet));
+        };
+        if captures {
+            options.observer = Some(&mut observe);
+        }
+        timed(scenario, seed, options)
+    });
+    capture.map_or(Ok(()), Capture::finish).map_err(output_error)?;
+    let recording = Recording::new(finished);
+    match raised {
+        None => Ok(recording),
+        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            Err(interrupted(vec![Some(recording)]))
+        }
+        Some(error) => Err(error),
+    }
+}
+
+/// Runs jobs of scenario and seed on `workers` threads (all cores by default). The recordings come
+/// in the order of the jobs and do not depend on the number of workers. `progress` is called with
+/// the number of finished jobs. Ctrl-C raises `Interrupted` with the recordings of finished jobs.
+#[pyfunction]
+#[pyo3(signature = (jobs, *, workers = None, progress = None))]
+pub fn run_many(
+    py: Python<'_>,
+    jobs: Vec<(Py<Scenario>, Option<u64>)>,
+    workers: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Recording>> {
+    let jobs: Vec<_> = jobs
+        .iter()
+        .map(|(scenario, seed)| {
+            let scenario = &scenario.get().inner;
+            (Arc::clone(scenario), seed.unwrap_or(scenario.seed))
+        })
+        .collect();
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(workers.unwrap_or(0));
+    let pool = threads.build().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let stop = AtomicBool::new(false);
+    let mut finished: Vec<Option<Recording>> = jobs.iter().map(|_| None).collect();
+    let waited = py.detach(|| {
+        thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            let (jobs, stop, pool) = (&jobs, &stop, &pool);
+            scope.spawn(move || {
+                pool.install(|| {
+                    let jobs = jobs.par_iter().enumerate().with_max_len(1);
+                    jobs.for_each_with(send, |send, (number, (scenario, seed))| {
+                        let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
+                        if !stop.load(Ordering::Relaxed) {
+                            let options =
+                                Options { progress: Some(&mut going), ..Options::default() };
+                            let recording = timed(scenario, *seed, options);
+                            // The receiver is gone only when nobody wants the rest.
+                            let _ = send.send((number, recording));
+                        }
+                    });
+                });
+            });
+            let outcome = collect(&receive, &mut finished, progress.as_ref());
+            stop.store(true, Ordering::Relaxed);
+            outcome
+        })
+    });
+    match waited {
+        Ok(()) => Ok(finished.into_iter().flatten().collect()),
+        Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(interrupted(finished)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes in recordings until no worker is left, or until Ctrl-C or the callback raises.
+fn collect(
+    receive: &mpsc::Receiver<(usize, recording::Recording)>,
+    finished: &mut [Option<Recording>],
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<()> {
+    let mut done = 0;
+    loop {
+        match receive.recv_timeout(SIGNAL_INTERVAL) {
+            Ok((number, recording)) => {
+                finished[number] = Some(Recording::new(recording));
+                done += 1;
+                Python::attach(|py| {
+                    py.check_signals()?;
+                    progress.map_or(Ok(()), |callback| callback.call1(py, (done,)).map(drop))
+                })?;
+            }
+            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// Passes signals and progress on to Python.
+fn heard(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &Progress) -> PyResult<()> {
+    py.check_signals()?;
+    let Some(callback) = callback else { return Ok(()) };
+    let elapsed = progress.now.as_secs_f64() / progress.duration.as_secs_f64();
+    callback.call1(py, (progress.transferred.unwrap_or(elapsed),)).map(drop)
+}
+
+/// Runs and takes the wall time, which the engine itself must not read.
+#[expect(clippy::disallowed_methods, reason = "wall time of a run, told to its user")]
+fn timed<'a>(
+    scenario: &'a scenario::Scenario,
+    seed: u64,
+    options: Options<'a>,
+) -> recording::Recording {
+    let start = Instant::now();
+    let mut recording = simulator::run(scenario, seed, options);
+    recording.wall_s = start.elapsed().as_secs_f64();
+    recording
+}

@@ -1,0 +1,69 @@
+//! Scenarios: load, explain, schema.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use scenario::Override;
+
+use crate::errors::{output_error, scenario_error};
+
+/// A scenario in which nothing is left open.
+#[pyclass(frozen, module = "bentpipe")]
+pub struct Scenario {
+    pub inner: Arc<scenario::Scenario>,
+    text: String,
+    sets: Vec<Override>,
+}
+
+impl Scenario {
+    /// The file's text, below a line that says what was laid over it.
+    pub fn text_as_run(&self, seed: u64) -> String {
+        let sets: String = self.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        format!("# Run with --seed {seed}{sets}\n{}", self.text)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario file; `sets` are overrides such as `flow.0.controller=reno`.
+    #[staticmethod]
+    #[pyo3(signature = (path, sets = Vec::new()))]
+    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+        let sets: Result<Vec<Override>, _> = sets.iter().map(|set| set.parse()).collect();
+        let sets = sets.map_err(scenario_error)?;
+        let inner = scenario::Scenario::load(&path, &sets).map_err(scenario_error)?;
+        let text = std::fs::read_to_string(&path).map_err(output_error)?;
+        Ok(Self { inner: Arc::new(inner), text, sets })
+    }
+
+    /// Every value that will be used, defaults included, with warnings.
+    fn explain(&self) -> String {
+        format!("{:#?}\n", self.inner)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.inner.duration.as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Scenario {:?}>", self.inner.name)
+    }
+}
+
+/// The JSON Schema of the scenario language.
+#[pyfunction]
+pub fn schema() -> String {
+    scenario::schema().to_string()
+}

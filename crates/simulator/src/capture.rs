@@ -1,0 +1,103 @@
+//! Packets for Wireshark: what a capture at the host that sends the data would show.
+//!
+//! Each packet is captured at one host only. Captured at both, every packet would be in the file
+//! twice, and every analyser would take the second for a retransmission.
+
+use std::io::Write;
+
+use recording::{CaptureError, CaptureWriter, TcpPacket};
+use scenario::Scenario;
+use transport::Segment;
+
+use crate::simulation::Observed;
+
+/// Bytes kept of each packet: all headers and options, and no more zeros than need be.
+const SNAPLEN: u32 = 128;
+/// TTL that Linux gives packets.
+const TTL: u8 = 64;
+/// Port of the end that sends the data; of those that iperf uses, so that no analyser tries to
+/// read a protocol out of the zeros.
+const DATA_PORT: u16 = 5001;
+/// First of the ports that the other ends take (RFC 6335 section 6).
+const FIRST_DYNAMIC_PORT: u32 = 49_152;
+const DYNAMIC_PORTS: u32 = 16_384;
+
+/// Writes the packets of a run as pcapng; hand [`Capture::observe`] to a run as its observer.
+#[derive(Debug)]
+pub struct Capture<W: Write> {
+    writer: CaptureWriter<W>,
+    packet: Vec<u8>,
+    failed: Option<CaptureError>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a capture with one interface for each node of `scenario`.
+    ///
+    /// # Errors
+    /// When the sink does not take the bytes.
+    pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
+        let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.clone()).collect();
+        let writer = CaptureWriter::new(sink, &names, SNAPLEN)?;
+        Ok(Self { writer, packet: Vec::new(), failed: None })
+    }
+
+    /// Writes the packet if it is at the host that sends the data. After the first failure nothing
+    /// more is written; [`Capture::finish`] tells it.
+    pub fn observe(&mut self, observed: &Observed<'_>) {
+        let data_host = if observed.by_data_sender { observed.from } else { observed.to };
+        if observed.node != data_host || self.failed.is_some() {
+            return;
+        }
+        let sack = observed.segment.sack.map(|block| (block.start, block.end));
+        let length = packet(observed, &sack).write(SNAPLEN as usize, &mut self.packet);
+        let interface = u32::from(observed.node);
+        let time = observed.at.as_nanos();
+        self.failed = self.writer.packet(interface, time, &self.packet, length).err();
+    }
+
+    /// Hands the last bytes to the sink.
+    ///
+    /// # Errors
+    /// The first thing that went wrong since the capture began.
+    pub fn finish(self) -> Result<(), CaptureError> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.writer.finish().map(drop),
+        }
+    }
+}
+
+/// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
+/// unused room behind them.
+fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> {
+    let segment = observed.segment;
+    let other_port = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;
+    let (source_port, destination_port) = match observed.by_data_sender {
+        true => (DATA_PORT, other_port),
+        false => (other_port, DATA_PORT),
+    };
+    TcpPacket {
+        source: address(observed.from),
+        destination: address(observed.to),
+        source_port,
+        destination_port,
+        ttl: TTL,
+        sequence: segment.sequence,
+        acknowledgement: segment.acknowledgement,
+        flags: segment.flags.0,
+        window: segment.window,
+        mss: (segment.mss > 0).then_some(segment.mss),
+        window_scale: (segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale),
+        sack_permitted: segment.sack_permitted,
+        timestamps: segment.has_timestamps.then_some((segment.timestamp, segment.echo)),
+        sack: &sack[..segment.blocks().len()],
+        payload_len: u32::from(segment.payload),
+        ..TcpPacket::default()
+    }
+}
+
+/// The IPv4 address of a node: 10.0.0.1 for the first.
+fn address(node: u16) -> [u8; 4] {
+    let [_, a, b, c] = (u32::from(node) + 1).to_be_bytes();
+    [10, a, b, c]
+}

@@ -1,0 +1,41 @@
+"""Bentpipe: a laboratory for TCP over satellite links.
+
+    import bentpipe
+
+    scenario = bentpipe.Scenario.load("examples/geo-download.toml")
+    recording = bentpipe.run(scenario, seed=1)
+    print(recording.flows[0]["completion_s"])
+
+Importing this loads the engine and nothing heavy; plots and statistics load what they need.
+"""
+
+from bentpipe._native import (
+    OutputFolder,
+    Recording,
+    Scenario,
+    build_profile,
+    controllers,
+    run,
+    run_many,
+    schema,
+    version,
+)
+from bentpipe.errors import BentpipeError, Interrupted, OutputError, ScenarioError
+
+__version__ = version()
+
+__all__ = [
+    "BentpipeError",
+    "Interrupted",
+    "OutputError",
+    "OutputFolder",
+    "Recording",
+    "Scenario",
+    "ScenarioError",
+    "build_profile",
+    "controllers",
+    "run",
+    "run_many",
+    "schema",
+    "version",
+]

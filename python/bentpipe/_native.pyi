@@ -1,0 +1,164 @@
+"""The compiled engine. What its classes and functions mean is said here; they do no more."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypedDict, final, type_check_only
+
+__all__ = [
+    "OutputFolder",
+    "Recording",
+    "Scenario",
+    "build_profile",
+    "controllers",
+    "run",
+    "run_many",
+    "schema",
+    "version",
+]
+
+@type_check_only
+class Parameter(TypedDict):
+    """One parameter of a controller, with what it may be and what it means."""
+
+    name: str
+    default: str
+    allowed: str
+    meaning: str
+
+@type_check_only
+class Controller(TypedDict):
+    """What is known of a controller. `status` is `published` or `reconstructed`."""
+
+    name: str
+    summary: str
+    source: str
+    status: str
+    recovery: str
+    parameters: list[Parameter]
+
+@final
+class Scenario:
+    """A scenario in which nothing is left open."""
+
+    @staticmethod
+    def load(path: str | PathLike[str], sets: Sequence[str] = ...) -> Scenario:
+        """Read a scenario file; `sets` are overrides as `"seed=7"`.
+
+        Raises `ScenarioError` with file and line when the scenario cannot be right.
+        """
+
+    def explain(self) -> str:
+        """Every value that will be used, defaults included, with warnings."""
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+
+    @property
+    def seed(self) -> int:
+        """Seed that a run takes when it is given none."""
+
+    @property
+    def duration_s(self) -> float:
+        """Upper bound of the simulated time in seconds."""
+
+@final
+class Recording:
+    """What one run left behind."""
+
+    def to_json(self) -> str:
+        """One JSON object: what `bentpipe run --json` prints."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary."""
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """Totals of each flow, with the names of the JSON object."""
+
+    @property
+    def links(self) -> list[dict[str, Any]]:
+        """Totals of each direction of each link."""
+
+    @property
+    def scenario(self) -> str:
+        """Name of the scenario."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+
+    @property
+    def wall_s(self) -> float:
+        """Wall time of the run in seconds."""
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated time in seconds."""
+
+    @property
+    def events(self) -> int:
+        """Number of events: packet arrivals and timers."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted before its end."""
+
+    @property
+    def jain_index(self) -> float | None:
+        """Jain's fairness index over the goodput of all flows."""
+
+    @property
+    def flow_series(self) -> dict[str, list[float]]:
+        """Column name -> values, one row for each flow and instant; empty unless asked for."""
+
+    @property
+    def link_series(self) -> dict[str, list[float]]:
+        """Column name -> values, one row for each link direction and instant."""
+
+@final
+class OutputFolder:
+    """A folder for recordings, made and known to be writable before the run that fills it.
+
+    Raises `OutputError` when it cannot be written, or holds a recording already and not `force`.
+    """
+
+    def __new__(cls, path: str | PathLike[str], *, force: bool = False) -> OutputFolder: ...
+    def save(self, recording: Recording, scenario: Scenario) -> None:
+        """Write a recording and the scenario that it came from; `OutputError` when it fails."""
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    progress: Callable[[float, int], object] | None = None,
+) -> Recording:
+    """Run a scenario in the simulator.
+
+    `progress` is called now and then with the simulated seconds and the number of events so far.
+    Ctrl-C raises `Interrupted` with the partial recording.
+    """
+
+def run_many(
+    jobs: Sequence[tuple[Scenario, int | None]],
+    *,
+    workers: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Recording]:
+    """Run jobs of scenario and seed on `workers` threads, by default one for each core.
+
+    The recordings come in the order of the jobs and do not depend on `workers`. `progress` is
+    called with the number of finished jobs. Ctrl-C raises `Interrupted`.
+    """
+
+def controllers() -> list[Controller]:
+    """All congestion controllers, in the order of the registry."""
+
+def schema() -> str:
+    """The JSON Schema of the scenario language."""
+
+def version() -> str:
+    """Version of the engine and of the package."""
+
+def build_profile() -> str:
+    """How the engine was compiled: `release`, or `debug` which is ten times slower."""

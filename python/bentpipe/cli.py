@@ -1,0 +1,161 @@
+"""The command line. It imports little: what a command needs is imported when it runs.
+
+Exit status: 0 done, 2 bad input, 130 interrupted by Ctrl-C (what was completed is kept).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+import bentpipe
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+FILE = click.Path(path_type=Path)
+sets_option = click.option(
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value of the scenario."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def refuse(message: str) -> NoReturn:
+    """Answer bad input: message on stderr, exit status 2."""
+    click.echo(f"bentpipe: {message}", err=True)
+    sys.exit(BAD_INPUT)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(bentpipe.__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """A laboratory for TCP over satellite links."""
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--bed",
+    type=click.Choice(["simulator", "kernel"]),
+    default="simulator",
+    show_default=True,
+    help="What the scenario runs in.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams.")
+@sets_option
+@click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
+@click.option("--force", is_flag=True, help="Let --out replace an earlier recording.")
+@json_option
+def run(
+    file: Path,
+    bed: str,
+    seed: int | None,
+    sets: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE and print totals of flows and links."""
+    from bentpipe.console import progress_of_run
+
+    if bed == "kernel":
+        refuse("the kernel bed is not in this version; use --bed simulator")
+    scenario = bentpipe.Scenario.load(file, sets)
+    folder = bentpipe.OutputFolder(out, force=force) if out else None
+    try:
+        with progress_of_run(scenario) as progress:
+            recording = bentpipe.run(scenario, seed=seed, progress=progress)
+    except bentpipe.Interrupted as interrupted:
+        (stopped,) = interrupted.recordings
+        if stopped is None:
+            raise
+        recording = stopped
+    if folder:
+        folder.save(recording, scenario)
+    if as_json:
+        click.echo(recording.to_json())
+    else:
+        from bentpipe.console import print_recording
+
+        print_recording(recording)
+    if recording.partial:
+        sys.exit(INTERRUPTED)
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@sets_option
+def explain(file: Path, sets: tuple[str, ...]) -> None:
+    """Print what FILE will run: every default, derived values, warnings."""
+    click.echo(bentpipe.Scenario.load(file, sets).explain(), nl=False)
+
+
+@cli.command()
+@click.argument("name", required=False)
+@json_option
+def controllers(name: str | None, as_json: bool) -> None:
+    """List the congestion controllers, or all that is known of one."""
+    from bentpipe.console import nearest, print_controller, print_controllers
+
+    known = {entry["name"]: entry for entry in bentpipe.controllers()}
+    if name is not None and name not in known:
+        refuse(f"there is no controller {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"controllers": [known[name]] if name else list(known.values())}))
+    elif name:
+        print_controller(known[name])
+    else:
+        print_controllers(known.values())
+
+
+@cli.group()
+def papers() -> None:
+    """Published experiments, run again: published and measured values side by side."""
+
+
+@papers.command("list")
+@json_option
+def list_papers(as_json: bool) -> None:
+    """List the papers that can be run."""
+    from bentpipe.papers.command import print_list
+
+    print_list(as_json)
+
+
+@papers.command("run")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Write tables and plots to this folder.")
+@json_option
+def run_papers(
+    names: tuple[str, ...], workers: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Run the papers NAME... (all by default) and judge each published value."""
+    from bentpipe.papers.command import run_and_print
+
+    complete = run_and_print(names, workers, out, as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
+
+
+def main() -> None:
+    """Run the command line, with errors as one line and an exit status."""
+    try:
+        cli(prog_name="bentpipe", standalone_mode=False)
+    except bentpipe.BentpipeError as error:
+        refuse(str(error))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("bentpipe: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

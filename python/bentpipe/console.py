@@ -1,0 +1,167 @@
+"""What people see: tables on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.table import Table
+
+    from bentpipe._native import Controller, Recording, Scenario
+
+PROGRESS_AFTER_S = 1.0
+PROGRESS_EVERY_S = 0.1
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` with the nearest valid name, or all of them when none is near."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
+
+
+def table(*columns: str) -> Table:
+    """An empty table; columns after the first are right-aligned unless they start with `<`."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        left = number == 0 or column.startswith("<")
+        made.add_column(column.lstrip("<"), justify="left" if left else "right", overflow="fold")
+    return made
+
+
+def show(*renderables: Any) -> None:
+    """Print to stdout, as wide as the terminal, or as wide as needed when it is none."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(*renderables)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number with thousands separated, or a dash."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def print_recording(recording: Recording) -> None:
+    """Tables of flows and links."""
+    flows = table(
+        "flow", "<controller", "MB", "time s", "goodput kbit/s", "segments", "resent", "timeouts",
+        "srtt ms",
+    )  # fmt: skip
+    for flow in recording.flows:
+        flows.add_row(
+            flow["flow"],
+            flow["controller"],
+            number(flow["bytes"] / 1e6),
+            number(flow["completion_s"]),
+            number(flow["goodput_bps"] / 1e3, 1),
+            number(flow["segments_sent"], 0),
+            number(flow["segments_retransmitted"], 0),
+            number(flow["timeouts"], 0),
+            number(flow["srtt_ms"], 1),
+        )
+    links = table(
+        "link", "<direction", "utilisation %", "delivered", "dropped", "damaged", "max queue B"
+    )
+    for link in recording.links:
+        links.add_row(
+            link["link"],
+            link["direction"],
+            number(link["utilisation"] * 100, 1),
+            number(link["delivered_packets"], 0),
+            number(link["dropped_packets"], 0),
+            number(link["corrupted_packets"], 0),
+            number(link["max_queue_bytes"], 0),
+        )
+    jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
+    show(flows, links)
+    show(
+        f"{recording.simulated_s:,.1f} s simulated in {recording.wall_s:.3f} s, "
+        f"{recording.events:,} events, seed {recording.seed}{jain}"
+    )
+    if recording.partial:
+        show("interrupted: this recording is partial")
+
+
+def print_controllers(entries: Iterable[Controller]) -> None:
+    """Table of controllers."""
+    listed = table("controller", "<status", "<recovery", "<what it is", "<source")
+    for entry in entries:
+        listed.add_row(
+            entry["name"], entry["status"], entry["recovery"], entry["summary"], entry["source"]
+        )
+    show(listed)
+
+
+def print_controller(entry: Controller) -> None:
+    """All that is known of one controller."""
+    show(f"{entry['name']}: {entry['summary']}")
+    show(f"source: {entry['source']}\nstatus: {entry['status']}, recovery: {entry['recovery']}")
+    if entry["parameters"]:
+        listed = table("parameter", "<default", "<allowed", "<meaning")
+        for row in entry["parameters"]:
+            listed.add_row(row["name"], row["default"], row["allowed"], row["meaning"])
+        show(listed)
+
+
+@contextmanager
+def progress_of_run(scenario: Scenario) -> Iterator[Callable[[float, int], None] | None]:
+    """A callback for `run` that shows progress on a terminal when the run takes long."""
+    with late_progress(scenario.name, scenario.duration_s) as update:
+        yield update and (lambda simulated_s, _events: update(simulated_s))
+
+
+@contextmanager
+def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] | None]:
+    """A callback with the work done, out of `total`; None when stderr is not a terminal.
+
+    Nothing is drawn (nor imported) for what ends within `PROGRESS_AFTER_S`.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    start = drawn = time.monotonic()
+    bar: Any = None
+
+    def update(done: float) -> None:
+        nonlocal bar, drawn
+        now = time.monotonic()
+        if now - start < PROGRESS_AFTER_S or now - drawn < PROGRESS_EVERY_S:
+            return
+        drawn = now
+        if bar is None:
+            bar = progress_bar(title, total)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=done, refresh=True)
+
+    try:
+        yield update
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def progress_bar(title: str, total: float) -> Any:
+    """A bar on stderr that is removed when it is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+    )
+    bar.add_task(title, total=total)
+    return bar

@@ -1,0 +1,48 @@
+"""What can go wrong, as exceptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe._native import Recording
+
+
+class BentpipeError(Exception):
+    """Every error that is the caller's to mend."""
+
+
+class ScenarioError(BentpipeError, ValueError):
+    """A scenario that cannot be right.
+
+    `message` says what was found and expected; `file` and `line` (counted from 1) say where, as
+    far as it has a place.
+    """
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message, file, line)
+        self.message = message
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        return f"{place}: {self.message}" if place else self.message
+
+
+class OutputError(BentpipeError, OSError):
+    """An output folder that cannot be used."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, with what was completed until then.
+
+    `recordings` has one entry for each job: its recording or None. The recording of a single run
+    that was stopped on its way is there and has `partial` set.
+    """
+
+    def __init__(self, recordings: Sequence[Recording | None]) -> None:
+        super().__init__("interrupted")
+        self.recordings = recordings

@@ -1,0 +1,1 @@
+"""The paper packs: one folder for each paper."""

@@ -1,0 +1,53 @@
+"""Means over seeds with their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with the half width of its 95 % confidence interval, None for a single value."""
+
+    value: float
+    ci95: float | None = None
+
+
+def mean(values: Sequence[float]) -> Mean:
+    """Mean and Student's 95 % interval of independent `values`; `ValueError` for none.
+
+    Values that are all the same (a scenario without randomness) have an interval of zero.
+    """
+    if not values:
+        raise ValueError("the mean of no values")
+    if len(values) == 1:
+        return Mean(values[0])
+    centre = statistics.fmean(values)
+    deviation = statistics.stdev(values, centre)
+    if deviation == 0.0:
+        return Mean(centre, 0.0)
+    return Mean(centre, student(len(values) - 1) * deviation / math.sqrt(len(values)))
+
+
+def student(freedom: int) -> float:
+    """The factor of a two-sided 95 % interval with `freedom` degrees of freedom."""
+    # scipy.special and not scipy.stats: the same function, a third of the time to import.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.975))
+
+
+def gains(new: Sequence[float], old: Sequence[float]) -> list[float]:
+    """By how many percent each of `new` is above its partner of the same seed in `old`."""
+    return [(n / o - 1) * 100 for n, o in zip(new, old, strict=True)]
+
+
+def savings(new: Sequence[float], old: Sequence[float]) -> list[float]:
+    """By how many percent each of `new` is below its partner of the same seed in `old`."""
+    return [-gain for gain in gains(new, old)]

@@ -135,6 +135,13 @@ impl Receiver {
         self.out_of_order.remove_below(self.next);
         let next = self.next;
         self.forget_recent(|number| number < next);
+        if self.recent_count == 0
+            && let Some(range) = self.out_of_order.first()
+        {
+            // What was reported last is gone, but not all that waits.
+            self.recent[0] = range.start;
+            self.recent_count = 1;
+        }
     }
 
     /// Data above a gap is acknowledged at once: a duplicate ACK (RFC 5681 section 4.2).

@@ -41,7 +41,7 @@ impl Sender {
             return;
         }
         let window_moved = self.update_window(ack);
-        let news = Self::uses_sack(config) && self.take_sack_blocks(config, ack.number, blocks);
+        let news = self.uses_sack() && self.take_sack_blocks(config, ack.number, blocks);
         if ack.number > self.una {
             self.on_new_data(now, config, ack);
         } else if self.flight() > 0 && !ack.carries_data && (!window_moved || news) {
@@ -104,7 +104,7 @@ impl Sender {
         self.duplicates = 0;
         self.limited = 0;
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {
                 self.grow(now, config, acked);
                 true

@@ -33,7 +33,7 @@ impl Sender {
             }
         }
         if self.phase != Phase::Open
-            && let Some(range) = self.next_retransmission(config)
+            && let Some(range) = self.next_retransmission()
         {
             return Some(self.send_again(now, range));
         }
@@ -41,7 +41,7 @@ impl Sender {
         if chunk.is_some() {
             return chunk;
         }
-        if self.phase == Phase::FastRecovery && Self::uses_sack(config) {
+        if self.phase == Phase::FastRecovery && self.uses_sack() {
             return self.next_guess(now);
         }
         self.persist_if_stuck(now, config);
@@ -72,8 +72,8 @@ impl Sender {
     }
 
     /// Lost data that was not sent again yet, as the pipe allows.
-    fn next_retransmission(&mut self, config: &Config) -> Option<Range> {
-        if self.phase == Phase::FastRecovery && !Self::uses_sack(config) {
+    fn next_retransmission(&mut self) -> Option<Range> {
+        if self.phase == Phase::FastRecovery && !self.uses_sack() {
             return None;
         }
         let range = self.scoreboard.next_lost(self.una, self.mss)?;
@@ -159,11 +159,11 @@ impl Sender {
     /// Bytes of new data that the congestion window lets into the network.
     fn congestion_room(&self, config: &Config) -> u64 {
         let cwnd = self.controller.window().cwnd;
-        if self.phase == Phase::FastRecovery && !Self::uses_sack(config) {
+        if self.phase == Phase::FastRecovery && !self.uses_sack() {
             return cwnd.saturating_sub(self.flight());
         }
         let mut room = cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max));
-        if self.phase == Phase::Open && !Self::uses_sack(config) && config.limited_transmit {
+        if self.phase == Phase::Open && !self.uses_sack() && config.limited_transmit {
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.
             let duplicates = self.duplicates.min(config.duplicate_threshold - 1);

@@ -1,0 +1,12 @@
+//! What the RFCs ask of a TCP, one test per rule.
+//!
+//! `script` is one connection whose other end is played by the test; `wire` is two connections
+//! with a scripted network between them.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod close;
+mod options;
+mod script;
+mod setup;
+mod wire;

@@ -232,6 +232,7 @@ impl Connection {
             if self.sender.aborted() {
                 self.state = State::Closed;
                 self.send_syn = false;
+                self.receiver.ack_sent();
             }
         }
     }
@@ -251,6 +252,10 @@ impl Connection {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if self.send_syn {
             return self.next_syn(now);
+        }
+        if self.receiver.ack_is_due() && self.receiver.has_gaps() {
+            // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+            return Some(self.bare_segment(now));
         }
         if self.is_established()
             && let Some(chunk) = self.sender.next_chunk(now, &self.config)
@@ -317,6 +322,7 @@ impl Connection {
         let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = u64::from(self.config.mss.min(peer_mss) - options);
+        self.receiver.agree_on_mss(mss);
         let lost_syn = self.syns > 1;
         if !self.sack {
             self.sender.do_without_sack();

@@ -12,12 +12,8 @@ use crate::config::Config;
 use super::{Phase, Sender};
 
 impl Sender {
-    /// An ACK that acknowledges nothing new. `news`: its SACK blocks held something new, which is
-    /// what makes a duplicate ACK for a SACK sender (RFC 6675 section 2).
-    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config, news: bool) {
-        if self.uses_sack() && !news {
-            return;
-        }
+    /// A duplicate ACK.
+    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config) {
         match self.phase {
             Phase::Open | Phase::Timeout => {
                 self.duplicates += 1;
@@ -40,12 +36,13 @@ impl Sender {
     }
 
     /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
-    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
+    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1). Reno knows this only
+    /// after a timeout, and so takes each loss of a window for a new one.
     fn may_enter_recovery(&self) -> bool {
-        if self.uses_sack() {
-            self.phase == Phase::Open && self.una >= self.recover
-        } else {
-            self.una > self.recover
+        match self.recovery {
+            Recovery::Reno => self.phase == Phase::Open,
+            Recovery::NewReno => self.una > self.recover,
+            Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
         }
     }
 

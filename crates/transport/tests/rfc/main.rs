@@ -6,7 +6,11 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod close;
+mod fast_retransmit;
 mod options;
+mod sack;
 mod script;
 mod setup;
+mod timeout;
+mod window;
 mod wire;

@@ -156,12 +156,6 @@ impl Wire {
     }
 
     #[must_use]
-    pub fn with_delay(mut self, delay: Span) -> Self {
-        self.delay = delay;
-        self
-    }
-
-    #[must_use]
     pub fn scripted(mut self, script: impl FnMut(&Sent) -> Fate + 'static) -> Self {
         self.script = Box::new(script);
         self

@@ -14,6 +14,7 @@ mod network;
 pub mod oracle;
 mod schedule;
 mod topology;
+mod tournament;
 
 pub use fabric::{Delivery, Fabric, NodeId, Packet};
 pub use lane::LaneReport;

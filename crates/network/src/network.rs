@@ -7,8 +7,8 @@ use units::Time;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
-use crate::schedule::Schedule;
 use crate::topology::{LaneSpec, Topology};
+use crate::tournament::Tournament;
 
 /// Packets on their way through one lane, in the order in which they arrive.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ struct Pipe<B> {
 pub struct Network<B> {
     topology: Topology,
     pipes: Vec<Pipe<B>>,
-    /// One entry for each lane that carries anything: the arrival of its first packet.
-    schedule: Schedule,
+    /// For each lane, the arrival of its first packet.
+    arrivals: Tournament,
     hops: u64,
 }
 
@@ -36,8 +36,9 @@ impl<B: Copy> Network<B> {
             delivered_packets: 0,
             delivered_bytes: 0,
         };
-        let pipes = topology.lanes.iter().map(pipe).collect();
-        Self { topology, pipes, schedule: Schedule::new(), hops: 0 }
+        let pipes: Vec<_> = topology.lanes.iter().map(pipe).collect();
+        let arrivals = Tournament::new(pipes.len());
+        Self { topology, pipes, arrivals, hops: 0 }
     }
 
     #[inline]
@@ -48,7 +49,7 @@ impl<B: Copy> Network<B> {
             let packets = &mut self.pipes[lane].packets;
             packets.push_back((at, packet));
             if packets.len() == 1 {
-                self.schedule.push(at, lane as u64);
+                self.arrivals.set(lane, at);
             }
         }
     }
@@ -63,23 +64,19 @@ impl<B: Copy> Fabric<B> for Network<B> {
 
     #[inline]
     fn next_event(&self) -> Time {
-        self.schedule.next_time()
+        self.arrivals.earliest().0
     }
 
     #[inline]
     fn advance(&mut self) -> Option<Delivery<B>> {
-        let (at, lane) = self.schedule.peek()?;
+        let (at, lane) = self.arrivals.earliest();
         let lane = lane as usize;
         let pipe = &mut self.pipes[lane];
         let (_, packet) = pipe.packets.pop_front()?;
         pipe.delivered_packets += 1;
         pipe.delivered_bytes += u64::from(packet.bytes);
-        match pipe.packets.front() {
-            Some(&(next, _)) => self.schedule.postpone_top(next),
-            None => {
-                self.schedule.pop();
-            }
-        }
+        let next = pipe.packets.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.arrivals.set(lane, next);
         match self.topology.next_lane(lane, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);

@@ -95,9 +95,20 @@ fn array(schema: &Json) -> String {
     }
 }
 
+/// A value without quotes, and a whole number without decimals.
+pub(crate) fn plain(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        Json::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(String::new, |number| number.to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
 /// ` from 1 to 5`, ` above 0 and at most 1`, or nothing.
 pub(crate) fn bounds(schema: &Json) -> String {
-    let text = |key: &str| schema.get(key).map(|v| v.as_str().map_or(v.to_string(), str::to_owned));
+    let text = |key: &str| schema.get(key).map(plain);
     let low = text("minimum").or(text("x-minimum"));
     let high = text("maximum").or(text("x-maximum"));
     match (low, text("exclusiveMinimum"), high, text("exclusiveMaximum")) {

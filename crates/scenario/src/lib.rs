@@ -8,10 +8,12 @@ mod check;
 mod describe;
 mod document;
 mod error;
+mod explain;
 mod load;
 pub mod model;
 mod overrides;
 mod path;
+mod reference;
 mod resolve;
 mod routes;
 mod schema;
@@ -19,9 +21,14 @@ mod suggest;
 mod tree;
 
 pub use error::{ScenarioError, ScenarioErrors};
+pub use explain::{
+    ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
+    NodeExplanation, Setting, explain,
+};
 pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::Override;
+pub use reference::reference;
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
 

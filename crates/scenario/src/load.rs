@@ -30,6 +30,8 @@ pub struct Written {
     paths: BTreeSet<String>,
     /// For each flow, the number of its `[[flow]]`.
     pub(crate) entries: Vec<usize>,
+    /// The whole document with every default that the language has a word for.
+    pub(crate) document: Json,
 }
 
 impl Written {
@@ -43,8 +45,9 @@ impl Written {
         self.entries[number]
     }
 
-    fn of(tree: &Tree, entries: Vec<usize>) -> Self {
-        let mut written = Self { paths: BTreeSet::new(), entries };
+    fn of(tree: &Tree, entries: Vec<usize>, document: &Document) -> Self {
+        let document = serde_json::to_value(document).unwrap_or_default();
+        let mut written = Self { paths: BTreeSet::new(), entries, document };
         written.add(tree, &Path::default());
         written
     }
@@ -172,7 +175,7 @@ fn read(
     let resolved = resolve::resolve(&document, &tree, &default_name(file_name));
     match resolved.problems {
         problems if problems.is_empty() => {
-            let written = Written::of(&tree, resolved.entries);
+            let written = Written::of(&tree, resolved.entries, &document);
             Ok(Loaded { scenario: resolved.scenario, written })
         }
         problems => Err(source.report(&tree, problems)),

@@ -4,6 +4,8 @@ mod flows;
 mod graph;
 mod rules;
 
+pub(crate) use rules::{HEADERS, UNSCALED_WINDOW};
+
 use std::collections::BTreeMap;
 
 use crate::document::Document;

@@ -26,18 +26,31 @@ pub(crate) fn cached() -> &'static Value {
 fn generate() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
-        .with_transform(NoNull);
-    settings.into_generator().into_root_schema_for::<Document>().to_value()
+        .with_transform(Tidy);
+    let mut schema = settings.into_generator().into_root_schema_for::<Document>().to_value();
+    // What one direction leaves out is what the link says, not what the language says.
+    for side in ["forward", "backward"] {
+        let link = &mut schema["properties"]["link"]["items"]["properties"];
+        let properties = link[side]["properties"].as_object_mut();
+        for property in properties.into_iter().flatten().filter_map(|(_, p)| p.as_object_mut()) {
+            property.remove("default");
+        }
+    }
+    schema
 }
 
-/// TOML has no null: a value that may be absent is just not required.
+/// TOML has no null: a value that may be absent is just not required. And a doc comment is one
+/// paragraph, wherever its lines were broken.
 #[derive(Clone, Debug)]
-struct NoNull;
+struct Tidy;
 
-impl Transform for NoNull {
+impl Transform for Tidy {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
+        if let Some(Value::String(text)) = object.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
         if object.get("default").is_some_and(Value::is_null) {
             object.remove("default");
         }

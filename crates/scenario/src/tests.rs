@@ -1,4 +1,6 @@
 //! The language as a whole.
 
 mod accepted;
+mod explained;
 mod refused;
+mod robust;

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Segment};
+use crate::segment::{Block, Flags, Segment};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
 
@@ -341,29 +341,20 @@ impl Connection {
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
-        let mut sack = [None; MAX_SACK_BLOCKS];
-        for (range, block) in sack.iter_mut().zip(segment.blocks()) {
-            *range = self.unwrap_block(block, una);
-        }
         let ack = Acknowledgement {
             number,
             window: u64::from(segment.window) << self.peer_shift,
             sequence,
             carries_data: segment.payload > 0 || fin,
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
-            sack,
         };
-        self.sender.on_acknowledgement(now, &self.config, &ack);
+        let out = self.out;
+        let blocks = segment.blocks().iter().filter_map(|block| unwrap_block(out, block, una));
+        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
         if number > self.sender.max() {
             // An acknowledgement of what was never sent (RFC 9293 section 3.10.7.4).
             self.receiver.request_ack();
         }
-    }
-
-    fn unwrap_block(&self, block: &Block, near: u64) -> Option<Range> {
-        let start = self.out.unwrap(block.start, near)?;
-        let end = self.out.unwrap(block.end, near)?;
-        (start < end).then_some(Range { start, end })
     }
 
     fn advance_close(&mut self, now: Time) {
@@ -467,6 +458,12 @@ impl Connection {
             segment.sack_blocks += 1;
         }
     }
+}
+
+fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
+    let start = space.unwrap(block.start, near)?;
+    let end = space.unwrap(block.end, near)?;
+    (start < end).then_some(Range { start, end })
 }
 
 fn timestamp(now: Time) -> u32 {

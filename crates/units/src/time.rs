@@ -30,7 +30,7 @@ impl Time {
 
     /// Seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The span from `earlier` to `self`; zero if `earlier` is later.
@@ -95,12 +95,12 @@ impl Span {
 
     /// Seconds.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// Milliseconds.
     pub fn as_millis_f64(self) -> f64 {
-        self.0 as f64 * 1e-6
+        self.0 as f64 / 1e6
     }
 
     /// The difference, or zero if `other` is longer.

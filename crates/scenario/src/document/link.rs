@@ -33,8 +33,8 @@ pub(crate) struct Direction {
     /// The default of 100 packets is the one of ns-3's device queues.
     #[schemars(extend("default" = Queue::default()))]
     pub queue: Option<Queue>,
-    /// Bytes that the link adds to each IP packet. The default adds none: rates are then those
-    /// that IP sees.
+    /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default
+    /// adds none: rates are then those that IP sees.
     #[schemars(extend("default" = Bytes(0)))]
     pub framing: Option<Bytes>,
     /// What the channel does to packets; damaged packets are discarded at the far end.
@@ -75,7 +75,8 @@ pub(crate) enum Channel {
         per: f64,
     },
     BitErrors {
-        /// Bit error rate: each bit is wrong independently, PER = 1 - (1 - BER)^N for N bits.
+        /// Bit error rate: each bit is wrong independently, PER = 1 - (1 - BER)^N for an IP
+        /// packet of N bits.
         #[schemars(range(min = 0, max = 1))]
         ber: f64,
         /// The largest proportion of wrong bits in a packet that the receiver corrects.

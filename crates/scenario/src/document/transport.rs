@@ -18,7 +18,7 @@ pub(crate) struct Transport {
     #[schemars(range(min = 64, max = 65_495))]
     pub mss: u32,
     /// Receive buffer: the largest window that is advertised; above 65535B it needs
-    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it carries 50 Mbit/s over
+    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it carries 60 Mbit/s over
     /// a GEO link.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub receive_buffer: Bytes,

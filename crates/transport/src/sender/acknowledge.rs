@@ -5,7 +5,6 @@ use units::{Span, Time};
 
 use crate::config::Config;
 use crate::ranges::Range;
-use crate::segment::MAX_SACK_BLOCKS;
 
 use super::{HeldBy, Phase, Sender};
 
@@ -22,29 +21,28 @@ pub(crate) struct Acknowledgement {
     pub(crate) carries_data: bool,
     /// Round-trip time from the timestamps option, if in use.
     pub(crate) round_trip: Option<Span>,
-    /// SACK blocks; unused ones are empty.
-    pub(crate) sack: [Option<Range>; MAX_SACK_BLOCKS],
 }
 
 impl Sender {
-    /// Takes in an acknowledgement. Returns whether it acknowledged something new.
+    /// Takes in an acknowledgement with its SACK blocks.
+    #[inline]
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
-    ) -> bool {
+        blocks: impl Iterator<Item = Range>,
+    ) {
         self.retransmission_quota = self.controller.retransmission_quota();
         if self.probing && ack.number == self.una + 1 {
             self.max = self.max.max(ack.number);
         }
         if ack.number < self.una || ack.number > self.max {
-            return false;
+            return;
         }
         let window_moved = self.update_window(ack);
-        let news = Self::uses_sack(config) && self.take_sack_blocks(config, ack);
-        let new = ack.number > self.una;
-        if new {
+        let news = Self::uses_sack(config) && self.take_sack_blocks(config, ack.number, blocks);
+        if ack.number > self.una {
             self.on_new_data(now, config, ack);
         } else if self.flight() > 0 && !ack.carries_data && (!window_moved || news) {
             self.on_duplicate(now, config, news);
@@ -53,7 +51,6 @@ impl Sender {
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
         self.leave_persist_if_open();
-        new
     }
 
     pub(super) fn send_state(&self) -> SendState {
@@ -81,11 +78,16 @@ impl Sender {
     }
 
     /// Returns whether the blocks held any news.
-    fn take_sack_blocks(&mut self, config: &Config, ack: &Acknowledgement) -> bool {
-        let floor = self.una.max(ack.number);
+    #[inline]
+    fn take_sack_blocks(
+        &mut self,
+        config: &Config,
+        acknowledged: u64,
+        blocks: impl Iterator<Item = Range>,
+    ) -> bool {
         let mut news = 0;
-        for block in ack.sack.iter().flatten() {
-            news += self.scoreboard.sack(block.start.max(floor), block.end.min(self.max));
+        for block in blocks {
+            news += self.scoreboard.sack(block.start.max(acknowledged), block.end.min(self.max));
         }
         if news > 0 {
             self.scoreboard.find_losses(config.duplicate_threshold, self.mss);

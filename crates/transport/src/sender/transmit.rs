@@ -130,12 +130,12 @@ impl Sender {
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        self.restart_if_idle(now, config);
         let available = self.sendable_end(config).saturating_sub(self.max);
         if available == 0 {
             self.held_by = HeldBy::Application;
             return self.next_fin(now);
         }
+        self.restart_if_idle(now, config);
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let by_receiver = (self.una + self.taken).saturating_sub(self.max);

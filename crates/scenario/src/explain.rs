@@ -1,0 +1,181 @@
+//! What a scenario will do, before it runs: every value with its origin, routes, the figures that
+//! decide about throughput, and warnings.
+
+mod figures;
+mod settings;
+mod text;
+mod warnings;
+
+use serde::Serialize;
+
+use crate::load::Written;
+use crate::model::{Flow, Link, Node, Scenario};
+use crate::routes::{Hop, Routes, routes};
+
+use figures::Load;
+
+pub use figures::Figures;
+pub use settings::Setting;
+
+/// A scenario explained. It serialises, and its `Display` is for a terminal.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Duration, seed and what is recorded.
+    pub settings: Vec<Setting>,
+    /// All nodes.
+    pub nodes: Vec<NodeExplanation>,
+    /// Each direction of each link.
+    pub links: Vec<DirectionExplanation>,
+    /// Each `[[flow]]`.
+    pub flows: Vec<FlowExplanation>,
+    /// What will run, but probably not as meant.
+    pub warnings: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeExplanation {
+    /// Its name.
+    pub name: String,
+    /// What limits its forwarding.
+    pub forwarding: Option<String>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectionExplanation {
+    /// The node that sends.
+    pub from: String,
+    /// The node that receives.
+    pub to: String,
+    /// Rate, delay, queue, framing and channel.
+    pub settings: Vec<Setting>,
+}
+
+/// A `[[flow]]`; with `count` it stands for several flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowExplanation {
+    /// Name, without the number of a copy.
+    pub name: String,
+    /// How many flows there are.
+    pub count: usize,
+    /// What the application does, in one sentence.
+    pub summary: String,
+    /// Names of the nodes that the data passes.
+    pub route: Vec<String>,
+    /// Names of the nodes that the ACKs pass.
+    pub return_route: Vec<String>,
+    /// What can be said before it runs.
+    pub figures: Figures,
+    /// The controller.
+    pub controller: ControllerExplanation,
+    /// Everything that can be set.
+    pub settings: Vec<Setting>,
+}
+
+/// A controller as the registry knows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ControllerExplanation {
+    /// Its name.
+    pub name: &'static str,
+    /// `published` or `reconstructed`.
+    pub status: &'static str,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
+}
+
+/// Explains a scenario; `written` tells what in it is a default.
+pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
+    let routes = routes(scenario);
+    let load = Load::of(scenario, &routes);
+    let flows: Vec<_> = first_of_each_entry(scenario, written)
+        .map(|(entry, count, flow)| {
+            let figures = Figures::of(scenario, &routes, &load, flow);
+            (explain_flow(scenario, written, &routes, (entry, count, flow), &figures), flow)
+        })
+        .collect();
+    let warnings = warnings::warnings(scenario, &flows);
+    Explanation {
+        scenario: scenario.name.clone(),
+        settings: settings::of_scenario(written),
+        nodes: nodes(scenario),
+        links: links(scenario, written),
+        flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
+        warnings,
+    }
+}
+
+/// The first flow of each `[[flow]]`, with the number of the entry and its `count`.
+fn first_of_each_entry<'a>(
+    scenario: &'a Scenario,
+    written: &'a Written,
+) -> impl Iterator<Item = (usize, usize, &'a Flow)> {
+    written.entries.chunk_by(|a, b| a == b).scan(0, |first, copies| {
+        let flow = &scenario.flows[*first];
+        *first += copies.len();
+        Some((copies[0], copies.len(), flow))
+    })
+}
+
+fn nodes(scenario: &Scenario) -> Vec<NodeExplanation> {
+    let explain = |node: &Node| NodeExplanation {
+        name: node.name.clone(),
+        forwarding: node
+            .forwarding
+            .as_ref()
+            .map(|limit| format!("forwards {}, memory {}", limit.rate, limit.memory)),
+    };
+    scenario.nodes.iter().map(explain).collect()
+}
+
+fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
+    let directions = |(i, link): (usize, &Link)| {
+        let [first, second] = link.ends.map(|end| scenario.nodes[end].name.clone());
+        let both = [("forward", &link.forward), ("backward", &link.backward)];
+        let [forward, backward] =
+            both.map(|(side, direction)| settings::of_direction(direction, i, side, written));
+        [
+            DirectionExplanation { from: first.clone(), to: second.clone(), settings: forward },
+            DirectionExplanation { from: second, to: first, settings: backward },
+        ]
+    };
+    scenario.links.iter().enumerate().flat_map(directions).collect()
+}
+
+fn explain_flow(
+    scenario: &Scenario,
+    written: &Written,
+    routes: &Routes,
+    (entry, count, flow): (usize, usize, &Flow),
+    figures: &Figures,
+) -> FlowExplanation {
+    let known = flow.controller.entry();
+    let name = match count {
+        1 => flow.name.as_str(),
+        _ => flow.name.rsplit_once('.').map_or(flow.name.as_str(), |(name, _)| name),
+    };
+    let names = |from: usize, to: usize| {
+        let hops = routes.path(from, to, &scenario.links);
+        let nodes = hops.iter().map(|hop: &Hop| hop.to(&scenario.links));
+        std::iter::once(from).chain(nodes).map(|n| scenario.nodes[n].name.clone()).collect()
+    };
+    FlowExplanation {
+        name: name.to_owned(),
+        count,
+        summary: settings::summary(scenario, flow),
+        route: names(flow.from, flow.to),
+        return_route: names(flow.to, flow.from),
+        figures: figures.clone(),
+        controller: ControllerExplanation {
+            name: known.name,
+            status: known.status.name(),
+            source: known.source,
+            summary: known.summary,
+        },
+        settings: settings::of_flow(flow, entry, written),
+    }
+}

@@ -1,0 +1,245 @@
+//! The figures that decide about a flow's throughput, from the scenario alone.
+
+use serde::Serialize;
+
+use crate::model::{Channel, Direction, Flow, QueueLimit, Scenario, Traffic};
+use crate::resolve::HEADERS;
+use crate::routes::{Hop, Routes};
+
+/// What can be said about a flow before it runs. Times are without any queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Bytes of a full segment's IP packet.
+    pub packet_bytes: u64,
+    /// Propagation delay there and back, in milliseconds.
+    pub propagation_rtt_ms: f64,
+    /// The same with the serialisation of a full packet and its ACK.
+    pub base_rtt_ms: f64,
+    /// The slowest place on the way of the data.
+    pub bottleneck: String,
+    /// Flows whose data passes there.
+    pub bottleneck_flows: usize,
+    /// Its rate in bit/s of IP packets.
+    pub bottleneck_bps: f64,
+    /// What its queue holds, in bytes of IP packets; `None` is unlimited.
+    pub bottleneck_queue_bytes: Option<f64>,
+    /// Time that a full packet takes there, in milliseconds.
+    pub segment_time_ms: f64,
+    /// The slowest place on the way of the ACKs.
+    pub return_bottleneck: String,
+    /// Its rate in bit/s of IP packets.
+    pub return_bottleneck_bps: f64,
+    /// Bandwidth-delay product (BDP) in bytes of IP packets: bottleneck rate x base RTT.
+    pub bdp_bytes: f64,
+    /// The same in full segments.
+    pub bdp_segments: f64,
+    /// The largest window: the smaller one of receive and send buffer.
+    pub window_bytes: u64,
+    /// Full segments that fit into it.
+    pub window_segments: u64,
+    /// Connections that share the bottleneck for one flow.
+    pub connections: u32,
+    /// Payload rate that the bottleneck carries, in bit/s.
+    pub capacity_bps: f64,
+    /// Payload rate that the window allows, of all connections: window / base RTT.
+    pub window_limit_bps: f64,
+    /// Payload rate at which the ACKs fill the return way.
+    pub ack_limit_bps: f64,
+    /// Probability that a full packet is damaged on its way.
+    pub per: f64,
+    /// Probability that an ACK is damaged on its way.
+    pub ack_per: f64,
+}
+
+impl Figures {
+    /// The figures of `flow`.
+    pub(super) fn of(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Self {
+        let transport = &flow.transport;
+        let packet = u64::from(transport.mss) + HEADERS;
+        let per_ack = f64::from(transport.delayed_ack.segments);
+        let graph = Graph { scenario, load };
+        let hops = [(flow.from, flow.to), (flow.to, flow.from)]
+            .map(|(from, to)| routes.path(from, to, &scenario.links));
+        // What a router forwards the other way for each packet, if both ways lead through it.
+        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], HEADERS as f64 / per_ack));
+        let back = Way::new(graph, &hops[1], HEADERS as f64, (&hops[0], packet as f64 * per_ack));
+        let propagation = there.propagation + back.propagation;
+        let rtt = propagation + there.serialisation + back.serialisation;
+        let buffers =
+            transport.receive_buffer.min(transport.send_buffer.unwrap_or(transport.receive_buffer));
+        let window_segments = buffers.get() / u64::from(transport.mss);
+        let connections = match &flow.traffic {
+            Traffic::Web(web) => web.connections,
+            _ => 1,
+        };
+        let payload = f64::from(transport.mss) * 8.0;
+        let window = (window_segments as f64) * payload * f64::from(connections);
+        Self {
+            packet_bytes: packet,
+            propagation_rtt_ms: propagation * 1e3,
+            base_rtt_ms: rtt * 1e3,
+            bottleneck_bps: packet as f64 * 8.0 / there.slowest.time,
+            bottleneck_flows: there.slowest.flows,
+            bottleneck_queue_bytes: there.slowest.queue,
+            segment_time_ms: there.slowest.time * 1e3,
+            bottleneck: there.slowest.name,
+            return_bottleneck_bps: HEADERS as f64 * 8.0 / back.slowest.time,
+            return_bottleneck: back.slowest.name,
+            bdp_bytes: packet as f64 * rtt / there.slowest.time,
+            bdp_segments: rtt / there.slowest.time,
+            window_bytes: buffers.get(),
+            window_segments,
+            connections,
+            capacity_bps: payload / there.slowest.time,
+            window_limit_bps: window / rtt,
+            ack_limit_bps: payload * per_ack / back.slowest.time,
+            per: there.per,
+            ack_per: back.per,
+        }
+    }
+
+    /// The payload rate that nothing here rules out.
+    pub(super) fn goodput_bound(&self) -> f64 {
+        self.capacity_bps.min(self.window_limit_bps).min(self.ack_limit_bps)
+    }
+}
+
+/// How many flows send their data through each direction of each link.
+pub(super) struct Load(Vec<[usize; 2]>);
+
+impl Load {
+    pub fn of(scenario: &Scenario, routes: &Routes) -> Self {
+        let mut load = vec![[0; 2]; scenario.links.len()];
+        for flow in &scenario.flows {
+            for hop in routes.path(flow.from, flow.to, &scenario.links) {
+                load[hop.link as usize][usize::from(hop.forward)] += 1;
+            }
+        }
+        Self(load)
+    }
+
+    fn on(&self, hop: Hop) -> usize {
+        self.0[hop.link as usize][usize::from(hop.forward)]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Graph<'a> {
+    scenario: &'a Scenario,
+    load: &'a Load,
+}
+
+/// The way of one kind of packet through the graph.
+struct Way {
+    /// Seconds.
+    propagation: f64,
+    /// Seconds.
+    serialisation: f64,
+    per: f64,
+    slowest: Place,
+}
+
+/// A link or a router that takes its time for each packet.
+struct Place {
+    name: String,
+    /// Seconds for a packet.
+    time: f64,
+    /// Flows that send their data through it.
+    flows: usize,
+    /// What waits before it, in bytes of such packets.
+    queue: Option<f64>,
+}
+
+impl Place {
+    /// Seconds for a packet of each flow: what makes a place the bottleneck.
+    fn round(&self) -> f64 {
+        self.time * self.flows.max(1) as f64
+    }
+}
+
+impl Way {
+    /// The way of packets of `packet` bytes along `hops`. For each of them, a router that is also
+    /// on the `other` way forwards so many bytes there.
+    fn new(graph: Graph<'_>, hops: &[Hop], packet: f64, other: (&[Hop], f64)) -> Self {
+        let links = &graph.scenario.links;
+        let mut places = Vec::new();
+        let mut arrives = 1.0;
+        let mut propagation = 0.0;
+        for (i, hop) in hops.iter().enumerate() {
+            let direction = hop.direction(links);
+            propagation += direction.delay.as_secs_f64();
+            arrives *= 1.0 - packet_error_rate(direction, packet);
+            // The first node sends; only the nodes between forward.
+            if i > 0 {
+                let node = hop.from(links);
+                let both = other.0.iter().skip(1).any(|hop| hop.from(links) == node);
+                let forwarded = packet + if both { other.1 } else { 0.0 };
+                places.extend(router(graph, *hop, forwarded));
+            }
+            places.push(link(graph, *hop, packet));
+        }
+        let serialisation = places.iter().map(|place| place.time).sum();
+        let nowhere = Place { name: String::new(), time: 0.0, flows: 0, queue: None };
+        let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
+        Self { propagation, serialisation, per: 1.0 - arrives, slowest: slowest.unwrap_or(nowhere) }
+    }
+}
+
+fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
+    let Scenario { links, nodes, .. } = graph.scenario;
+    let direction = hop.direction(links);
+    let framed = packet + direction.framing.get() as f64;
+    Place {
+        name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
+        time: framed * 8.0 / direction.rate.bits_per_second() as f64,
+        flows: graph.load.on(hop),
+        queue: match direction.queue {
+            QueueLimit::Packets(packets) => Some(f64::from(packets) * packet),
+            QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
+            QueueLimit::Unlimited => None,
+        },
+    }
+}
+
+/// A router's own limit, before it sends on `hop`.
+fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
+    let node = &graph.scenario.nodes[hop.from(&graph.scenario.links)];
+    let limit = node.forwarding.as_ref()?;
+    Some(Place {
+        name: format!("forwarding at {}", node.name),
+        time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
+        flows: graph.load.on(hop),
+        queue: Some(limit.memory.get() as f64),
+    })
+}
+
+/// The probability that a packet is damaged, as the links reckon it: without its
+/// framing.
+fn packet_error_rate(direction: &Direction, packet: f64) -> f64 {
+    let bits = packet * 8.0;
+    match direction.channel {
+        Channel::Perfect => 0.0,
+        Channel::PacketErrors { per } => per,
+        Channel::BitErrors { ber, correction_threshold } => {
+            let corrected = (correction_threshold * bits).floor();
+            1.0 - at_most(corrected as u64, bits, ber)
+        }
+    }
+}
+
+/// P(X <= k) for X binomial with `n` trials of probability `p`.
+fn at_most(k: u64, n: f64, p: f64) -> f64 {
+    if p >= 1.0 {
+        return 0.0;
+    }
+    if p <= 0.0 {
+        return 1.0;
+    }
+    let mut log_term = n * (-p).ln_1p();
+    let mut sum = log_term.exp();
+    for i in 1..=k.min(n as u64) {
+        log_term += ((n - i as f64 + 1.0) / i as f64).ln() + p.ln() - (-p).ln_1p();
+        sum += log_term.exp();
+    }
+    sum.min(1.0)
+}

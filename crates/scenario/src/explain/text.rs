@@ -1,0 +1,270 @@
+//! An explanation for a terminal.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{
+    DirectionExplanation, Explanation, Figures, FlowExplanation, NodeExplanation, Setting,
+};
+
+/// Lines are broken here where that is possible.
+const WIDTH: usize = 100;
+
+/// A rate in three digits.
+pub(super) fn rate(bits_per_second: f64) -> String {
+    scaled(bits_per_second, &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")])
+}
+
+/// A size in three digits.
+pub(super) fn bytes(bytes: f64) -> String {
+    if bytes < 100_000.0 && bytes.fract() == 0.0 {
+        return format!("{bytes}B");
+    }
+    scaled(bytes, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let last = units[units.len() - 1];
+    let (factor, unit) = units.iter().find(|(factor, _)| value >= *factor).unwrap_or(&last);
+    let value = value / factor;
+    let digits = match value {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{}{unit}", short(value, digits))
+}
+
+/// At most so many decimals.
+fn short(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn milliseconds(ms: f64) -> String {
+    format!("{}ms", short(ms, if ms >= 100.0 { 1 } else { 3 }))
+}
+
+/// A value, with a mark if nobody wrote it.
+fn marked(setting: &Setting) -> String {
+    let mark = if setting.default { " (default)" } else { "" };
+    format!("{}{mark}", setting.value)
+}
+
+/// Writes rows with aligned columns, indented by two.
+fn table(f: &mut Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (cell, width) in row.iter().zip(&widths) {
+            line += &format!(" {cell:width$} ");
+        }
+        writeln!(f, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.scenario)?;
+        let rows: Vec<_> = self.settings.iter().map(|s| vec![s.name.clone(), marked(s)]).collect();
+        table(f, &rows)?;
+
+        writeln!(f, "\nNodes")?;
+        nodes(f, &self.nodes)?;
+
+        writeln!(f, "\nLinks")?;
+        links(f, &self.links)?;
+
+        for flow in &self.flows {
+            writeln!(f)?;
+            write!(f, "{flow}")?;
+        }
+        for (names, flow) in groups(&self.flows) {
+            writeln!(f, "\nTCP settings of {}", names.join(", "))?;
+            two_columns(f, &transport(flow).map(row).collect::<Vec<_>>())?;
+        }
+        if !self.warnings.is_empty() {
+            writeln!(f, "\nWarnings")?;
+            for warning in &self.warnings {
+                writeln!(f, "  {warning}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nodes that only pass packets on need no line of their own.
+fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
+    let plain = nodes.iter().filter(|node| node.forwarding.is_none());
+    let plain: Vec<_> = plain.map(|node| node.name.as_str()).collect();
+    let mut line = String::from(" ");
+    for (i, name) in plain.iter().enumerate() {
+        if line.len() + name.len() > WIDTH {
+            writeln!(f, "{line}")?;
+            line = String::from(" ");
+        }
+        line += &format!(" {name}{}", if i + 1 < plain.len() { "," } else { "" });
+    }
+    if !plain.is_empty() {
+        writeln!(f, "{line}")?;
+    }
+    let limited = nodes.iter().filter_map(|node| {
+        node.forwarding.as_ref().map(|limit| vec![node.name.clone(), limit.clone()])
+    });
+    table(f, &limited.collect::<Vec<_>>())
+}
+
+/// One line for a link that is the same in both directions.
+fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Result {
+    let names = directions.first().map(|link| &link.settings).into_iter().flatten();
+    let head = std::iter::once(String::new()).chain(names.map(|s| s.name.clone())).collect();
+    let mut rows: Vec<Vec<String>> = vec![head];
+    for link in directions.chunks(2) {
+        match link {
+            [forward, backward] if forward.settings == backward.settings => {
+                rows.push(link_row(forward, "<->"));
+            }
+            link => rows.extend(link.iter().map(|direction| link_row(direction, "->"))),
+        }
+    }
+    table(f, &rows)
+}
+
+fn link_row(link: &DirectionExplanation, arrow: &str) -> Vec<String> {
+    let way = format!("{} {arrow} {}", link.from, link.to);
+    std::iter::once(way).chain(link.settings.iter().map(marked)).collect()
+}
+
+/// Two rows beside each other, read down the left half first.
+fn two_columns(f: &mut Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    let half = rows.len().div_ceil(2);
+    let beside = |i: usize| {
+        let right = rows.get(half + i).into_iter().flatten();
+        rows[i].iter().chain(right).cloned().collect()
+    };
+    table(f, &(0..half).map(beside).collect::<Vec<_>>())
+}
+
+/// A setting as a row, without the prefix that its heading says.
+fn row(setting: &Setting) -> Vec<String> {
+    let name = setting.name.strip_prefix(TRANSPORT).unwrap_or(&setting.name);
+    vec![name.to_owned(), marked(setting)]
+}
+
+const TRANSPORT: &str = "transport.";
+
+/// The TCP settings that flows may have in common.
+fn transport(flow: &FlowExplanation) -> impl Iterator<Item = &Setting> {
+    flow.settings.iter().filter(|s| s.name.starts_with(TRANSPORT) && !is_own(s))
+}
+
+/// What differs from flow to flow by nature.
+fn is_own(setting: &Setting) -> bool {
+    setting.name == "transport.initial_sequence"
+}
+
+/// The flows that have the same TCP settings, by their names, with the first of each group.
+fn groups(flows: &[FlowExplanation]) -> Vec<(Vec<&str>, &FlowExplanation)> {
+    let mut groups: Vec<(Vec<&str>, &FlowExplanation)> = Vec::new();
+    for flow in flows {
+        match groups.iter_mut().find(|(_, first)| transport(first).eq(transport(flow))) {
+            Some((names, _)) => names.push(&flow.name),
+            None => groups.push((vec![&flow.name], flow)),
+        }
+    }
+    groups
+}
+
+impl Display for FlowExplanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let copies = if self.count > 1 { format!(" x {}", self.count) } else { String::new() };
+        writeln!(f, "Flow {}{copies}: {}", self.name, self.summary)?;
+        let mut rows = vec![
+            vec!["route".into(), self.route.join(" -> ")],
+            vec!["return route".into(), self.return_route.join(" -> ")],
+        ];
+        rows.extend(figures(&self.figures));
+        let controller = &self.controller;
+        let known = format!("{}, {}: {}", controller.name, controller.status, controller.source);
+        rows.push(vec!["controller".into(), known]);
+        rows.push(vec![String::new(), controller.summary.into()]);
+        let own = self.settings.iter().filter(|s| !s.name.starts_with(TRANSPORT) || is_own(s));
+        rows.extend(own.map(row));
+        table(f, &rows)
+    }
+}
+
+fn figures(figures: &Figures) -> Vec<Vec<String>> {
+    let connections = match figures.connections {
+        1 => String::new(),
+        n => format!(" in each of {n} connections"),
+    };
+    let shared = match figures.bottleneck_flows {
+        0 | 1 => String::new(),
+        n => format!(", shared by {n} flows"),
+    };
+    let rows = [
+        (
+            "round trip",
+            format!(
+                "{} propagation, {} with a full packet of {}B and its ACK",
+                milliseconds(figures.propagation_rtt_ms),
+                milliseconds(figures.base_rtt_ms),
+                figures.packet_bytes
+            ),
+        ),
+        (
+            "bottleneck",
+            format!(
+                "{}: {} of IP packets, {} of payload, {} per segment{shared}",
+                figures.bottleneck,
+                rate(figures.bottleneck_bps),
+                rate(figures.capacity_bps),
+                milliseconds(figures.segment_time_ms)
+            ),
+        ),
+        (
+            "return bottleneck",
+            format!(
+                "{}: {} of ACKs, enough for {} of payload",
+                figures.return_bottleneck,
+                rate(figures.return_bottleneck_bps),
+                rate(figures.ack_limit_bps)
+            ),
+        ),
+        ("BDP", format!("{} = {:.1} segments", bytes(figures.bdp_bytes), figures.bdp_segments)),
+        (
+            "window",
+            format!(
+                "at most {} = {} segments{connections}: {}",
+                bytes(figures.window_bytes as f64),
+                figures.window_segments,
+                rate(figures.window_limit_bps)
+            ),
+        ),
+        (
+            "packet error rate",
+            format!("{} of a full packet, {} of an ACK", per(figures.per), per(figures.ack_per)),
+        ),
+    ];
+    rows.map(|(name, value)| vec![name.to_owned(), value]).into()
+}
+
+/// A probability in three digits.
+fn per(per: f64) -> String {
+    if per == 0.0 {
+        "0".into()
+    } else if per >= 1e-3 {
+        format!("{per:.4}")
+    } else {
+        format!("{per:.2e}")
+    }
+}

@@ -1,0 +1,193 @@
+//! What will run, but probably not as meant.
+
+use congestion::Value;
+use units::Span;
+
+use super::FlowExplanation;
+use super::figures::Figures;
+use super::text::{bytes, rate};
+use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
+use crate::resolve::{HEADERS, UNSCALED_WINDOW};
+
+/// All warnings, flow by flow, then link by link.
+pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (explanation, flow) in flows {
+        let figures = &explanation.figures;
+        let found = [
+            window(flow, figures),
+            reader(flow, figures),
+            queue(figures),
+            acks(flow, figures),
+            delayed_ack(flow),
+            rto_below_delayed_ack(flow),
+            rto_below_rtt(flow, figures),
+            enlarged_window(flow),
+            start(scenario, flow),
+            duration(scenario, flow, figures),
+            lossy(figures),
+        ];
+        warnings.extend(found.into_iter().flatten().map(|w| format!("{}: {w}", explanation.name)));
+    }
+    for link in &scenario.links {
+        for (side, direction) in [("forward", &link.forward), ("backward", &link.backward)] {
+            let found = [threshold(direction.channel), small_queue(scenario, direction.queue)];
+            let place = format!("{} {side}", link.name);
+            warnings.extend(found.into_iter().flatten().map(|w| format!("{place}: {w}")));
+        }
+    }
+    warnings.extend(interval(scenario));
+    warnings
+}
+
+/// Flows that share the bottleneck fill it together; a few per cent are not worth a word.
+fn window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let limit = figures.window_limit_bps * figures.bottleneck_flows as f64;
+    if limit >= 0.95 * figures.capacity_bps {
+        return None;
+    }
+    let cure = match flow.transport.window_scaling {
+        false if figures.window_bytes <= UNSCALED_WINDOW => "; a larger one needs window_scaling",
+        _ => "",
+    };
+    Some(format!(
+        "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",
+        bytes(figures.window_bytes as f64),
+        figures.window_segments,
+        bytes(figures.bdp_bytes),
+        figures.bdp_segments,
+        rate(limit),
+        rate(figures.capacity_bps),
+    ))
+}
+
+fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
+    let reader = flow.transport.reader_rate?;
+    let slow = (reader.bits_per_second() as f64) < figures.goodput_bound();
+    slow.then(|| format!("the application reads at {reader}, slower than the network delivers"))
+}
+
+/// A queue matters only where the window can fill it.
+fn queue(figures: &Figures) -> Option<String> {
+    let queue = figures.bottleneck_queue_bytes?;
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows as f64;
+    let window = figures.window_segments as f64 * senders;
+    let overflows = window * figures.packet_bytes as f64 > figures.bdp_bytes + queue;
+    (overflows && queue < figures.bdp_bytes / 4.0).then(|| {
+        format!(
+            "the queue before {} holds {}, {:.0} % of the BDP: a halved window leaves the link idle",
+            figures.bottleneck,
+            bytes(queue),
+            100.0 * queue / figures.bdp_bytes
+        )
+    })
+}
+
+fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
+    let wanted = 0.999 * figures.capacity_bps.min(figures.window_limit_bps);
+    (figures.ack_limit_bps < wanted).then(|| {
+        format!(
+            "an ACK for every {} of {} fills {} at {}: at most {}",
+            match flow.transport.delayed_ack.segments {
+                1 => "segment".to_owned(),
+                n => format!("{n} segments"),
+            },
+            bytes(f64::from(flow.transport.mss)),
+            figures.return_bottleneck,
+            rate(figures.return_bottleneck_bps),
+            rate(figures.ack_limit_bps),
+        )
+    })
+}
+
+fn delayed_ack(flow: &Flow) -> Option<String> {
+    let timeout = flow.transport.delayed_ack.timeout;
+    (timeout > Span::from_millis(500))
+        .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 asks for at most 500ms"))
+}
+
+fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
+    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.timeout);
+    (min < timeout).then(|| {
+        format!("rto.min of {min} is below the {timeout} that an ACK may wait: spurious timeouts")
+    })
+}
+
+fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
+    let rto = &flow.transport.rto;
+    let rtt = figures.base_rtt_ms;
+    if rto.max.as_millis_f64() < rtt {
+        Some(format!(
+            "rto.max of {} is below the RTT of {rtt:.0}ms: every segment times out",
+            rto.max
+        ))
+    } else if rto.initial.as_millis_f64() < rtt {
+        Some(format!(
+            "rto.initial of {} is below the RTT of {rtt:.0}ms: the SYN is sent twice",
+            rto.initial
+        ))
+    } else {
+        None
+    }
+}
+
+/// The parameter `rwnd` of a controller is how far it trusts the advertised window.
+fn enlarged_window(flow: &Flow) -> Option<String> {
+    let (_, value) = flow.controller.values().iter().find(|(p, _)| p.name == "rwnd")?;
+    let Value::Word(mode) = value else { return None };
+    (mode != "off").then(|| {
+        format!(
+            "rwnd = {mode:?} sends beyond the advertised window, and the receiver may drop what \
+             its buffer does not hold; \"off\" keeps flow control"
+        )
+    })
+}
+
+fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    (flow.start >= scenario.duration)
+        .then(|| format!("starts at {}, when the run of {} is over", flow.start, scenario.duration))
+}
+
+fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
+    let size = match flow.traffic {
+        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
+        _ => return None,
+    };
+    let least = size as f64 * 8.0 / figures.goodput_bound();
+    let time = scenario.duration.saturating_sub(flow.start);
+    (least > time.as_secs_f64() && time > Span::ZERO).then(|| {
+        format!(
+            "cannot end in time: {least:.0}s are the least that its data takes, and it has {time}"
+        )
+    })
+}
+
+fn lossy(figures: &Figures) -> Option<String> {
+    (figures.per > 0.5)
+        .then(|| format!("{:.1} % of the full packets are damaged", 100.0 * figures.per))
+}
+
+fn threshold(channel: Channel) -> Option<String> {
+    let Channel::BitErrors { correction_threshold, .. } = channel else { return None };
+    let bits = (1500 * 8) as f64;
+    (correction_threshold > 0.0 && correction_threshold * bits < 1.0).then(|| {
+        format!(
+            "correction_threshold = {correction_threshold:?} corrects nothing: one wrong bit of \
+             the 12000 of a 1500-byte packet exceeds it"
+        )
+    })
+}
+
+fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
+    let QueueLimit::Bytes(queue) = queue else { return None };
+    let packet = scenario.flows.iter().map(|flow| u64::from(flow.transport.mss) + HEADERS).max()?;
+    (queue < packet).then(|| {
+        format!("a queue of {} never holds a full packet of {packet} bytes", bytes(queue as f64))
+    })
+}
+
+fn interval(scenario: &Scenario) -> Option<String> {
+    let interval = scenario.record.interval?;
+    (interval > scenario.duration)
+        .then(|| format!("record: no sample falls into the run: one every {interval}"))
+}

@@ -1,0 +1,113 @@
+//! The reference of the language in Markdown, made from its schema.
+
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+use crate::describe;
+use crate::schema;
+
+/// The reference of the scenario language in Markdown, for `docs/scenario.md`.
+pub fn reference() -> String {
+    let schema = schema::cached();
+    let mut text = String::from(HEAD);
+    section(&mut text, "", "The file", &[schema], 2);
+    text
+}
+
+const HEAD: &str = "\
+# The scenario language
+
+<!-- Made from the types in `crates/scenario/src/document`; do not edit. -->
+
+A scenario is a TOML file. Quantities are texts with their unit: rates in `bit/s`, `kbit/s`,
+`Mbit/s`, `Gbit/s` (or `B/s`, `kB/s`, `MB/s`, `GB/s`), times in `ns`, `us`, `ms`, `s`, `min`, `h`,
+sizes in `B`, `kB`, `MB`, `GB` (powers of 1000) and `KiB`, `MiB`, `GiB` (powers of 1024).
+
+Any value can be replaced on the command line with `--set PATH=VALUE`. A path is written as below,
+with an index from 0 for the tables in double brackets: `link.1.forward.rate=1Mbit/s`,
+`flow.0.controller=reno`; `flow.*.transport.mss=1400` sets it for all flows.
+
+`bentpipe explain FILE` shows every value of a scenario and marks the defaults.
+";
+
+/// The tables `alternatives` at `path`, then the tables inside them.
+fn section(text: &mut String, path: &str, heading: &str, alternatives: &[&Json], level: usize) {
+    let _ = write!(text, "\n{} {heading}\n\n", "#".repeat(level));
+    if let [only] = alternatives
+        && let Some(description) = only["description"].as_str()
+    {
+        let _ = write!(text, "{description}\n\n");
+    }
+    text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for table in alternatives {
+        for key in describe::keys(table) {
+            row(text, table, key, alternatives.len() > 1);
+        }
+    }
+    for table in alternatives {
+        for key in describe::keys(table) {
+            inner(text, path, key, table, level);
+        }
+    }
+}
+
+fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {
+    let property = &table["properties"][key];
+    let required = describe::required(table).any(|name| name == key);
+    let default = match &property["default"] {
+        _ if required && is_choice => "one of these".into(),
+        _ if required => "required".into(),
+        Json::Null => String::new(),
+        // Spelt out in the section of the table.
+        Json::Object(_) if is_table(property) => String::new(),
+        default => format!("`{}`", toml(default)),
+    };
+    let expected = describe::expected(&describe::alternatives(property));
+    let meaning = property["description"].as_str().unwrap_or("");
+    let cell = |text: &str| text.replace('|', "\\|");
+    let _ = writeln!(text, "| `{key}` | {} | {default} | {} |", cell(&expected), cell(meaning));
+}
+
+/// Whether a property is one table and nothing else.
+fn is_table(property: &Json) -> bool {
+    property["type"] == "object"
+}
+
+/// A default as it would be written.
+fn toml(json: &Json) -> String {
+    match json {
+        Json::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("{key} = {}", toml(value)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Json::String(text) => format!("{text:?}"),
+        other => describe::plain(other),
+    }
+}
+
+/// The section of a key that holds tables.
+fn inner(text: &mut String, path: &str, key: &str, table: &Json, level: usize) {
+    let property = &table["properties"][key];
+    let is_list = describe::is_tables(property);
+    let options = describe::alternatives(if is_list { &property["items"] } else { property });
+    let tables: Vec<_> =
+        options.into_iter().filter(|option| describe::type_of(option) == "object").collect();
+    let known: Vec<_> = describe::keys(table).collect();
+    // `forward` and `backward` repeat what stands beside them.
+    let repeats = |inner: &&Json| describe::keys(inner).all(|key| known.contains(&key));
+    if tables.is_empty() || tables.iter().all(repeats) {
+        return;
+    }
+    let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let named = |table: &&Json| table["properties"]["name"].get("const").is_some();
+    if tables.iter().all(named) {
+        for table in tables {
+            let name = table["properties"]["name"]["const"].as_str().unwrap_or("");
+            section(text, &path, &format!("`{path}`: {name}"), &[table], level + 1);
+        }
+        return;
+    }
+    let heading = if is_list { format!("`[[{path}]]`") } else { format!("`{path}`") };
+    section(text, &path, &heading, &tables, level + 1);
+}

@@ -1,0 +1,128 @@
+//! What a user is told before a run.
+
+use crate::{Explanation, Loaded, explain};
+
+fn example(name: &str, sets: &[&str]) -> Explanation {
+    let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let loaded = Loaded::load(path, &sets).unwrap_or_else(|errors| panic!("{errors}"));
+    explain(&loaded.scenario, &loaded.written)
+}
+
+/// The warnings about the lossy example with these overrides.
+fn warnings(sets: &[&str]) -> Vec<String> {
+    example("lossy-geo", sets).warnings
+}
+
+/// Asserts that the overrides bring exactly one warning, and returns it.
+fn warning(sets: &[&str]) -> String {
+    let mut found = warnings(sets);
+    assert_eq!(found.len(), 1, "{sets:?}: {found:#?}");
+    found.remove(0)
+}
+
+#[test]
+fn the_examples_load_and_are_explained() {
+    for name in ["geo-download", "geo-web", "fairness-six-rtts", "lossy-geo"] {
+        let explanation = example(name, &[]);
+        assert_eq!(explanation.scenario, name);
+        insta::assert_snapshot!(name, explanation);
+    }
+}
+
+#[test]
+fn the_reference_is_made_from_the_schema() {
+    insta::assert_snapshot!("reference", crate::reference());
+}
+
+#[test]
+fn each_doubt_has_its_warning() {
+    assert_eq!(warnings(&[]), [""; 0]);
+    let transport = |setting: &str| warning(&[&format!("flow.0.transport.{setting}")]);
+    let found = [
+        transport("receive_buffer=256KiB"),
+        warning(&[
+            "flow.0.transport.receive_buffer=65535B",
+            "flow.0.transport.window_scaling=false",
+        ]),
+        transport("reader_rate=1Mbit/s"),
+        transport("delayed_ack=600ms"),
+        transport("rto.min=100ms"),
+        transport("rto.initial=300ms"),
+        transport("rto={ min = \"200ms\", max = \"400ms\" }"),
+        warning(&["link.1.queue={ packets = 40 }"]),
+        warning(&["link.1.backward.rate=100kbit/s"]),
+        warning(&["flow.0.controller=adalr"]),
+        warning(&["flow.0.start=120s"]),
+        warning(&["flow.0.traffic={ download = \"1GB\" }"]),
+        warning(&["link.1.forward.channel={ per = 0.6 }"]),
+        warning(&["link.0.forward.channel={ ber = 1e-9, correction_threshold = 1.2e-6 }"]),
+        warning(&["link.0.forward.queue={ bytes = \"1000B\" }"]),
+        warning(&["record.interval=121s"]),
+    ];
+    insta::assert_snapshot!(found.join("\n"));
+}
+
+#[test]
+fn the_figures_of_a_geostationary_download_are_right() {
+    let explanation = example("geo-download", &[]);
+    let figures = &explanation.flows[0].figures;
+    assert_eq!(figures.bottleneck, "gateway -> client");
+    assert_eq!((figures.packet_bytes, figures.window_segments), (1500, 44));
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value}");
+    near(figures.propagation_rtt_ms, 520.0);
+    // 1500 B at 10 and 2 Mbit/s, 40 B at 256 kbit/s and 10 Mbit/s.
+    near(figures.base_rtt_ms, 520.0 + 1.2 + 6.0 + 1.25 + 0.032);
+    near(figures.segment_time_ms, 6.0);
+    near(figures.bdp_segments, figures.base_rtt_ms / 6.0);
+    near(figures.window_limit_bps, 44.0 * 1460.0 * 8.0 / figures.base_rtt_ms * 1e3);
+    near(figures.per, 1.0 - (1.0 - 1e-7f64).powi(12_000));
+}
+
+#[test]
+fn framing_takes_time_and_is_not_damaged() {
+    let bare = &example("geo-download", &[]).flows[0].figures;
+    let framed = &example("geo-download", &["link.1.framing=100B"]).flows[0].figures;
+    assert_eq!(framed.per, bare.per);
+    assert!((framed.segment_time_ms - 6.4).abs() < 1e-9, "{}", framed.segment_time_ms);
+}
+
+/// A router that forwards data and ACKs out of one budget of 360 kbit/s needs at least 1228.9 s
+/// for 50 x 2^20 bytes with an ACK for each segment and 1213.0 s with delayed ACKs.
+#[test]
+fn data_and_acks_share_the_budget_of_a_router() {
+    let json = |delayed_ack: &str| {
+        serde_json::json!({
+            "node": [{ "name": "r", "forwarding": { "rate": "360kbit/s", "memory": "37500B" } }],
+            "link": [
+                { "between": ["a", "r"], "rate": "10Mbit/s", "delay": "10ms" },
+                { "between": ["r", "b"], "rate": "2Mbit/s", "delay": "250ms" },
+            ],
+            "flow": [{
+                "from": "a", "to": "b", "controller": "reno", "traffic": { "download": "50MiB" },
+                "transport": { "delayed_ack": delayed_ack },
+            }],
+        })
+    };
+    for (delayed_ack, seconds) in [("off", 1228.9), ("200ms", 1213.0)] {
+        let loaded = Loaded::from_json(&json(delayed_ack), &[]).unwrap();
+        let explanation = explain(&loaded.scenario, &loaded.written);
+        let figures = &explanation.flows[0].figures;
+        assert_eq!(figures.bottleneck, "forwarding at r");
+        let time = f64::from(50 << 20) * 8.0 / figures.capacity_bps;
+        assert!((time - seconds).abs() < 0.1, "{delayed_ack}: {time}");
+    }
+}
+
+#[test]
+fn a_default_is_marked_and_an_override_is_not() {
+    let explanation = example("geo-download", &["flow.0.transport.mss=1400", "flow.0.count=2"]);
+    let flow = &explanation.flows[0];
+    assert_eq!((flow.name.as_str(), flow.count), ("download", 2));
+    let is_default = |name: &str| flow.settings.iter().find(|s| s.name == name).unwrap().default;
+    assert!(!is_default("transport.mss") && !is_default("transport.receive_buffer"));
+    assert!(is_default("transport.nagle") && is_default("controller.rwnd"));
+    let json = serde_json::to_value(&explanation).unwrap();
+    assert_eq!(json["flows"][0]["figures"]["bottleneck_flows"], 2);
+}

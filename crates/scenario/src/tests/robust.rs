@@ -1,0 +1,180 @@
+//! Whatever is written, the answer is a scenario or an error, never a panic.
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use crate::check::check;
+use crate::tree::Tree;
+use crate::{Loaded, Override, describe, explain, schema};
+
+const EXAMPLES: [&str; 4] = [
+    include_str!("../../../../examples/geo-download.toml"),
+    include_str!("../../../../examples/geo-web.toml"),
+    include_str!("../../../../examples/fairness-six-rtts.toml"),
+    include_str!("../../../../examples/lossy-geo.toml"),
+];
+
+/// Pieces that are likely to bring a parser into trouble, or past it.
+const PIECES: &[&str] = &[
+    "",
+    "\"",
+    "'",
+    "[",
+    "]]",
+    "{",
+    "}",
+    "=",
+    ".",
+    ",",
+    "\n",
+    "\r\n",
+    "\t",
+    "#",
+    "é",
+    "\u{feff}",
+    "0",
+    "-1",
+    "1e400",
+    "nan",
+    "inf",
+    "99999999999999999999",
+    "\"0B\"",
+    "\"0s\"",
+    "\"1e300GB\"",
+    "\"unlimited\"",
+    "\"off\"",
+    "[[link]]",
+    "[[flow]]",
+    "[[node]]",
+    "name = \"a\"",
+    "count = 1000",
+    "true",
+    "2026-01-01",
+    "server",
+    "client",
+    "forward",
+    "channel",
+    "per = 1",
+    "ber = 1.0",
+];
+
+/// Fails only by panicking, or by an error that points outside of the text.
+fn read(text: &str, sets: &[Override]) {
+    match Loaded::parse(text, "fuzz.toml", sets) {
+        Ok(loaded) => {
+            let explanation = explain(&loaded.scenario, &loaded.written);
+            assert!(!explanation.to_string().contains("NaN"), "{explanation}");
+        }
+        Err(errors) => {
+            assert!(!errors.0.is_empty());
+            let lines = text.lines().count().max(1);
+            assert!(errors.0.iter().all(|e| e.line.is_none_or(|line| line <= lines + 1)));
+            let told = errors.to_string();
+            assert!(!told.contains("a value that the language admits"), "{told}");
+        }
+    }
+}
+
+fn boundary(text: &str, at: prop::sample::Index) -> usize {
+    let boundaries: Vec<_> = text.char_indices().map(|(i, _)| i).collect();
+    if boundaries.is_empty() { 0 } else { *at.get(&boundaries) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mutation_of_a_scenario_panics(
+        example in 0..EXAMPLES.len(),
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..12usize, prop::sample::select(PIECES)),
+            1..6,
+        ),
+    ) {
+        let mut text = EXAMPLES[example].to_owned();
+        for (at, cut, piece) in edits {
+            let start = boundary(&text, at);
+            let end = text[start..].char_indices().nth(cut).map_or(text.len(), |(i, _)| start + i);
+            text.replace_range(start..end, piece);
+        }
+        read(&text, &[]);
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}") {
+        read(&text, &[]);
+    }
+
+    #[test]
+    fn no_override_panics(
+        path in "(link|flow|node|record|seed|name)?([.\\[](0|1|9|\\*|rate|forward|transport|controller|mss|x|)\\]?){0,5}",
+        value in prop::sample::select(PIECES),
+    ) {
+        let set = Override { path, value: value.to_owned() };
+        EXAMPLES.iter().for_each(|text| read(text, std::slice::from_ref(&set)));
+    }
+
+    /// The check and the types are one: what the check lets through, the types take.
+    #[test]
+    fn what_the_schema_admits_the_types_take(json in admitted(schema())) {
+        prop_assert_eq!(check(&Tree::from_json(&json), &schema()).len(), 0, "{}", json);
+        if let Err(errors) = Loaded::from_json(&json, &[]) {
+            let told = errors.to_string();
+            prop_assert!(!told.contains("a value that the language admits"), "{} {}", told, json);
+        }
+    }
+}
+
+/// Any value that `schema` admits.
+fn admitted(schema: Json) -> BoxedStrategy<Json> {
+    let options: Vec<_> = describe::alternatives(&schema).into_iter().cloned().collect();
+    let options = options.into_iter().map(one_admitted).collect::<Vec<_>>();
+    prop::strategy::Union::new(options).boxed()
+}
+
+fn one_admitted(schema: Json) -> BoxedStrategy<Json> {
+    let words: Vec<Json> = describe::words(&schema).into_iter().map(Json::from).collect();
+    if !words.is_empty() {
+        return prop::sample::select(words).boxed();
+    }
+    let least = schema["minimum"].as_f64().unwrap_or(0.0);
+    let most = schema["maximum"].as_f64().or(schema["exclusiveMaximum"].as_f64());
+    let most = most.unwrap_or(f64::MAX).min(least + 100.0);
+    match describe::type_of(&schema) {
+        "boolean" => any::<bool>().prop_map(Json::from).boxed(),
+        "integer" => (least as u64..=most as u64).prop_map(Json::from).boxed(),
+        "number" => (0.01..0.99).prop_map(move |x: f64| json!(least + x * (most - least))).boxed(),
+        "array" => {
+            let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
+            let most = schema["maxItems"].as_u64().map_or(least + 2, |most| most as usize);
+            prop::collection::vec(admitted(schema["items"].clone()), least..=most)
+                .prop_map(Json::from)
+                .boxed()
+        }
+        "object" => object(&schema),
+        _ => match schema["format"].as_str() {
+            Some("name") => prop::sample::select(vec!["a", "b", "c"]).prop_map(Json::from).boxed(),
+            _ => Just(schema["examples"][0].clone()).boxed(),
+        },
+    }
+}
+
+/// A table with the keys that it must have and some of the others.
+fn object(schema: &Json) -> BoxedStrategy<Json> {
+    let required: Vec<_> = describe::required(schema).map(str::to_owned).collect();
+    let fields: Vec<_> = describe::keys(schema)
+        .map(|key| {
+            let value = admitted(schema["properties"][key].clone());
+            let value = match required.iter().any(|name| name == key) {
+                true => value.prop_map(Some).boxed(),
+                false => prop::option::of(value).boxed(),
+            };
+            (Just(key.to_owned()), value)
+        })
+        .collect();
+    fields
+        .prop_map(|fields| {
+            fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Json>()
+        })
+        .boxed()
+}

@@ -293,7 +293,8 @@ def _jain(run: bentpipe.Recording) -> Mean | None:
 def _plots_against_time(name: str, runs: Mapping[str, bentpipe.Recording]) -> dict[str, Plot]:
     goodput, utilisation, cwnd = {}, {}, {}
     for line, run in runs.items():
-        flow, link = run.flow_series, run.link_series
+        flow = run.table("flow_series").to_dict(as_series=False)
+        link = run.table("link_series").to_dict(as_series=False)
         times = flow["t_s"]
         cwnd[line] = (times, [window / 1460 for window in flow["cwnd_bytes"]])
         goodput[line] = _rate_over(times, flow["delivered_bytes"], window=10)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict, final, type_check_only
 
+import polars as pl
+
 __all__ = [
     "OutputFolder",
     "Recording",
@@ -72,6 +74,16 @@ class Recording:
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary."""
 
+    def digest(self) -> str:
+        """SHA-256 of totals and series without wall time and version: equal runs have one."""
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table as a data frame; `KeyError` when there is none of that name.
+
+        The tables are those of the Parquet files: `flows`, `links`, `pages`, `objects`, and, if the
+        scenario asks for them, `flow_series` and `link_series`.
+        """
+
     @property
     def flows(self) -> list[dict[str, Any]]:
         """Totals of each flow, with the names of the JSON object."""
@@ -108,19 +120,12 @@ class Recording:
     def jain_index(self) -> float | None:
         """Jain's fairness index over the goodput of all flows."""
 
-    @property
-    def flow_series(self) -> dict[str, list[float]]:
-        """Column name -> values, one row for each flow and instant; empty unless asked for."""
-
-    @property
-    def link_series(self) -> dict[str, list[float]]:
-        """Column name -> values, one row for each link direction and instant."""
-
 @final
 class OutputFolder:
     """A folder for recordings, made and known to be writable before the run that fills it.
 
-    Raises `OutputError` when it cannot be written, or holds a recording already and not `force`.
+    Raises `OutputError` when it cannot be written, or holds foreign files and not `force`. It takes
+    one recording; when none is saved, nothing is left behind.
     """
 
     def __new__(cls, path: str | PathLike[str], *, force: bool = False) -> OutputFolder: ...
@@ -131,12 +136,14 @@ def run(
     scenario: Scenario,
     *,
     seed: int | None = None,
-    progress: Callable[[float, int], object] | None = None,
+    progress: Callable[[float], object] | None = None,
+    capture: OutputFolder | None = None,
 ) -> Recording:
     """Run a scenario in the simulator.
 
-    `progress` is called now and then with the simulated seconds and the number of events so far.
-    Ctrl-C raises `Interrupted` with the partial recording.
+    `progress` is called now and then with the fraction that is done. The packets are written into
+    `capture`, whose `save` completes them; `OutputError` when they cannot be written. Ctrl-C raises
+    `Interrupted` with the partial recording.
     """
 
 def run_many(

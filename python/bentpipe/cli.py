@@ -47,7 +47,8 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams.")
 @sets_option
 @click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
-@click.option("--force", is_flag=True, help="Let --out replace an earlier recording.")
+@click.option("--force", is_flag=True, help="Let --out write into a folder with foreign files.")
+@click.option("--pcap", is_flag=True, help="Save the packets too, as DIR/capture.pcapng.")
 @json_option
 def run(
     file: Path,
@@ -56,18 +57,23 @@ def run(
     sets: tuple[str, ...],
     out: Path | None,
     force: bool,
+    pcap: bool,
     as_json: bool,
 ) -> None:
     """Run the scenario FILE and print totals of flows and links."""
-    from bentpipe.console import progress_of_run
+    from bentpipe.console import late_progress
 
     if bed == "kernel":
         refuse("the kernel bed is not in this version; use --bed simulator")
+    if pcap and out is None:
+        refuse("--pcap writes into the output folder; add --out DIR")
     scenario = bentpipe.Scenario.load(file, sets)
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
-        with progress_of_run(scenario) as progress:
-            recording = bentpipe.run(scenario, seed=seed, progress=progress)
+        with late_progress(scenario.name, 1.0) as progress:
+            recording = bentpipe.run(
+                scenario, seed=seed, progress=progress, capture=folder if pcap else None
+            )
     except bentpipe.Interrupted as interrupted:
         (stopped,) = interrupted.recordings
         if stopped is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe._native import Controller, Recording, Scenario
+    from bentpipe._native import Controller, Recording
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
@@ -113,13 +113,6 @@ def print_controller(entry: Controller) -> None:
 
 
 @contextmanager
-def progress_of_run(scenario: Scenario) -> Iterator[Callable[[float, int], None] | None]:
-    """A callback for `run` that shows progress on a terminal when the run takes long."""
-    with late_progress(scenario.name, scenario.duration_s) as update:
-        yield update and (lambda simulated_s, _events: update(simulated_s))
-
-
-@contextmanager
 def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] | None]:
     """A callback with the work done, out of `total`; None when stderr is not a terminal.
 
@@ -152,12 +145,10 @@ def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] 
 def progress_bar(title: str, total: float) -> Any:
     """A bar on stderr that is removed when it is done."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, TimeElapsedColumn
 
     bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        *Progress.get_default_columns(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         auto_refresh=False,

@@ -7,6 +7,8 @@
 Needs scripts/peers.sh to have run.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import random
@@ -14,6 +16,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / ".cache/peers/ns3-download"
@@ -59,28 +62,38 @@ NOTE = (
 KEPT = ("goodput_bps", "completion_s", "segments_sent", "segments_retransmitted", "timeouts")
 
 
-def download(entry):
+Entry = tuple[str, float, int]
+"""Recovery, packet error rate, number of the run."""
+
+
+def download(entry: Entry) -> dict[str, Any]:
     """One run, as the dictionary which the scenario prints."""
     recovery, per, run = entry
     options = PARAMETERS | {"recovery": recovery, "per": per, "run": run}
     command = [str(PROGRAM), *(f"--{name}={value}" for name, value in options.items())]
-    result = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    output = subprocess.run(command, check=True, capture_output=True).stdout
+    result: dict[str, Any] = json.loads(output)
     if not result["completed"]:
         raise RuntimeError(f"not completed: {' '.join(command)}")
     return result
 
 
-def run_all(entries):
+def run_all(entries: list[Entry]) -> list[dict[str, Any]]:
     # Two at most: the machine is shared.
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(download, entries))
 
 
-def make():
+def make() -> None:
     # Without errors nothing is random, and one run says all.
     series = [(r, p, list(RUNS) if p else [1]) for r in RECOVERIES for p in ERROR_RATES]
     results = iter(run_all([(r, p, run) for r, p, runs in series for run in runs]))
-    reference = {"simulator": "ns-3.44", "note": NOTE, "parameters": PARAMETERS, "series": []}
+    reference: dict[str, Any] = {
+        "simulator": "ns-3.44",
+        "note": NOTE,
+        "parameters": PARAMETERS,
+        "series": [],
+    }
     for recovery, per, runs in series:
         taken = [next(results) for _ in runs]
         reference["series"].append(
@@ -90,10 +103,11 @@ def make():
     REFERENCE.write_text(json.dumps(reference, indent=1) + "\n")
     for one in reference["series"]:
         mean = sum(one["goodput_bps"]) / len(one["runs"])
-        print(f"{one['recovery']:8} PER {one['per']:<7g} {len(one['runs']):3} runs, mean {mean / 1e3:8.1f} kbit/s")
+        series_name = f"{one['recovery']:8} PER {one['per']:<7g}"
+        print(f"{series_name} {len(one['runs']):3} runs, mean {mean / 1e3:8.1f} kbit/s")
 
 
-def check(count):
+def check(count: int) -> int:
     """The number of entries, of `count` taken at random, that differ from the stored file."""
     reference = json.loads(REFERENCE.read_text())
     if reference["parameters"] != PARAMETERS:
@@ -105,15 +119,17 @@ def check(count):
     ]
     chosen = random.sample(stored, min(count, len(stored)))
     different = 0
-    for (entry, expected), result in zip(chosen, run_all([entry for entry, _ in chosen])):
+    results = run_all([entry for entry, _ in chosen])
+    for (entry, expected), result in zip(chosen, results, strict=True):
         same = abs(result["goodput_bps"] - expected) <= 1e-9 * expected
         different += not same
-        print(f"{entry}: stored {expected}, now {result['goodput_bps']}{'' if same else '  DIFFERENT'}")
+        mark = "" if same else "  DIFFERENT"
+        print(f"{entry}: stored {expected}, now {result['goodput_bps']}{mark}")
     return different
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", type=int, metavar="N", help="verify N stored entries instead")
     arguments = parser.parse_args()
     if not PROGRAM.exists():

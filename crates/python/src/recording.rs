@@ -50,13 +50,13 @@ impl Recording {
         self.inner.digest()
     }
 
-    /// A table as a Parquet file in memory.
-    fn parquet<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyBytes>> {
-        let known = Table::ALL.into_iter().find(|known| known.name() == table);
-        let known = known.ok_or_else(|| PyKeyError::new_err(table.to_owned()))?;
-        let mut file = Vec::new();
-        py.detach(|| known.write_parquet(&self.inner, &mut file)).map_err(output_error)?;
-        Ok(PyBytes::new(py, &file))
+    /// A table as a data frame of Polars.
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let table = Table::ALL.into_iter().find(|table| table.name() == name);
+        let table = table.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let mut parquet = Vec::new();
+        py.detach(|| table.write_parquet(&self.inner, &mut parquet)).map_err(output_error)?;
+        py.import("polars")?.call_method1("read_parquet", (PyBytes::new(py, &parquet),))
     }
 
     #[getter]

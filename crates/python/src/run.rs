@@ -33,8 +33,7 @@ pub fn run(
     let scenario = &scenario.inner;
     let seed = seed.unwrap_or(scenario.seed);
     let sink = capture.map(OutputFolder::capture).transpose()?;
-    let capture = sink.map(|sink| Capture::new(sink, scenario));
-    let mut capture = capture.transpose().map_err(output_error)?;
+    let mut capture = sink.map(Capture::new).transpose().map_err(output_error)?;
     let mut raised = None;
     let finished = py.detach(|| {
         let mut heard = |now: &Progress| {

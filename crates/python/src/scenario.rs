@@ -30,8 +30,8 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
     fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
-        let sets: Result<Vec<Override>, _> = sets.iter().map(|set| set.parse()).collect();
-        let sets = sets.map_err(scenario_error)?;
+        let sets = sets.iter().map(|set| set.parse().map_err(scenario_error));
+        let sets: Vec<Override> = sets.collect::<PyResult<_>>()?;
         let inner = scenario::Scenario::load(&path, &sets).map_err(scenario_error)?;
         let text = std::fs::read_to_string(&path).map_err(output_error)?;
         Ok(Self { inner: Arc::new(inner), text, sets })

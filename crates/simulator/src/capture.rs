@@ -1,16 +1,18 @@
 //! Packets for Wireshark: what a capture at the host that sends the data would show.
 //!
 //! Each packet is captured at one host only. Captured at both, every packet would be in the file
-//! twice, and every analyser would take the second for a retransmission.
+//! twice, and every analyser would take the second for a retransmission. All hosts share one
+//! interface of the file: libpcap 1.10 (tcpdump, tcptrace) refuses a second one of raw IP packets.
 
 use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter, TcpPacket};
-use scenario::Scenario;
 use transport::Segment;
 
 use crate::simulation::Observed;
 
+/// Name of the file's only interface.
+const INTERFACE: &str = "data-senders";
 /// Bytes kept of each packet: all headers and options, and no more zeros than need be.
 const SNAPLEN: u32 = 128;
 /// TTL that Linux gives packets.
@@ -31,13 +33,12 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture with one interface for each node of `scenario`.
+    /// Begins a capture.
     ///
     /// # Errors
     /// When the sink does not take the bytes.
-    pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
-        let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.clone()).collect();
-        let writer = CaptureWriter::new(sink, &names, SNAPLEN)?;
+    pub fn new(sink: W) -> Result<Self, CaptureError> {
+        let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], SNAPLEN)?;
         Ok(Self { writer, packet: Vec::new(), failed: None })
     }
 
@@ -50,9 +51,7 @@ impl<W: Write> Capture<W> {
         }
         let sack = observed.segment.sack.map(|block| (block.start, block.end));
         let length = packet(observed, &sack).write(SNAPLEN as usize, &mut self.packet);
-        let interface = u32::from(observed.node);
-        let time = observed.at.as_nanos();
-        self.failed = self.writer.packet(interface, time, &self.packet, length).err();
+        self.failed = self.writer.packet(0, observed.at.as_nanos(), &self.packet, length).err();
     }
 
     /// Hands the last bytes to the sink.
@@ -88,8 +87,8 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         window: segment.window,
         mss: (segment.mss > 0).then_some(segment.mss),
         window_scale: (segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale),
-        sack_permitted: segment.sack_permitted,
-        timestamps: segment.has_timestamps.then_some((segment.timestamp, segment.echo)),
+        sack_permitted: segment.sack_permitted(),
+        timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
         sack: &sack[..segment.blocks().len()],
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::segment::{Block, Flags, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
 
@@ -257,7 +257,8 @@ impl Connection {
             // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
             return Some(self.bare_segment(now));
         }
-        if self.is_established()
+        if self.sender.has_work(&self.config)
+            && self.is_established()
             && let Some(chunk) = self.sender.next_chunk(now, &self.config)
         {
             return Some(self.data_segment(now, chunk));
@@ -306,9 +307,9 @@ impl Connection {
         self.inward = Space::new(segment.sequence);
         self.receiver.syn_received();
         self.peer_mss = segment.mss;
-        self.timestamps &= segment.has_timestamps;
+        self.timestamps &= segment.has_timestamps();
         self.recent_timestamp = segment.timestamp;
-        self.sack &= segment.sack_permitted;
+        self.sack &= segment.sack_permitted();
         self.scaling &= segment.window_scale != Segment::NO_SCALE;
         if self.scaling {
             self.peer_shift = segment.window_scale.min(14);
@@ -366,9 +367,13 @@ impl Connection {
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let window = u64::from(segment.window) << self.peer_shift;
+        if self.sender.has_nothing_to_learn(number, window) {
+            return;
+        }
         let ack = Acknowledgement {
             number,
-            window: u64::from(segment.window) << self.peer_shift,
+            window,
             sequence,
             carries_data: segment.payload > 0 || fin,
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
@@ -412,8 +417,9 @@ impl Connection {
             window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
             mss: self.config.mss as u16,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
-            sack_permitted: self.sack,
-            has_timestamps: self.timestamps,
+            options: Options::default()
+                .with_if(self.sack, Options::SACK_PERMITTED)
+                .with_if(self.timestamps, Options::TIMESTAMPS),
             timestamp: timestamp(now),
             ..Segment::default()
         };
@@ -426,7 +432,7 @@ impl Connection {
         Some(segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut flags = Flags::ACK;
         if chunk.push {
@@ -447,7 +453,7 @@ impl Connection {
     }
 
     /// A segment without data, which acknowledges everything received.
-    #[inline]
+    #[inline(always)]
     fn bare_segment(&mut self, now: Time) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
@@ -460,7 +466,7 @@ impl Connection {
             ..Segment::default()
         };
         if self.timestamps {
-            segment.has_timestamps = true;
+            segment.options = Options::TIMESTAMPS;
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
         }

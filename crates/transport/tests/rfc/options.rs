@@ -26,10 +26,10 @@ fn an_option_is_used_only_if_both_ends_offer_it() {
         wire.run();
         assert_eq!(wire.ends[B].delivered(), 30 * MSS);
         for sent in wire.log.iter().filter(|sent| !sent.is_syn()) {
-            assert!(!sent.segment.has_timestamps && sent.segment.sack_blocks == 0);
+            assert!(!sent.segment.has_timestamps() && sent.segment.sack_blocks == 0);
         }
         let answer = syns(&wire)[1];
-        assert!(!answer.has_timestamps && !answer.sack_permitted);
+        assert!(!answer.has_timestamps() && !answer.sack_permitted());
         assert_eq!(answer.window_scale, Segment::NO_SCALE);
     }
 }

@@ -33,8 +33,7 @@ impl Script {
             window: u16::MAX,
             mss: config.mss as u16,
             window_scale: syn.window_scale,
-            sack_permitted: syn.sack_permitted,
-            has_timestamps: syn.has_timestamps,
+            options: syn.options,
             echo: syn.timestamp,
             ..Segment::default()
         };

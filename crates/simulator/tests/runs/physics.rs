@@ -113,3 +113,12 @@ traffic = { download = "20kB" }
     assert!(recording.flows.iter().all(|flow| flow.completed && flow.bytes == 20_000));
     assert!(recording.links[0].utilisation <= 1.0);
 }
+
+/// Before, a run whose last transfer ended shortly before its upper bound lasted until the bound.
+#[test]
+fn a_run_ends_with_its_last_transfer() {
+    let text = geo("rate = \"1Mbit/s\"", "mss = 1000", "download = \"200kB\"");
+    let completion = run(&text).flows[0].completion_s.unwrap();
+    let tight = text.replace("3000s", &format!("{}ms", (completion * 1e3) as u64 + 1));
+    assert_eq!(run(&tight).simulated_s, completion);
+}

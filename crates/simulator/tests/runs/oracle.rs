@@ -193,6 +193,22 @@ count = 3
 traffic = { bulk = "unlimited" }
 "#;
 
+/// Before, the slow engine still counted a packet as waiting that started at the very instant of a
+/// sample.
+#[test]
+fn a_sample_at_the_instant_at_which_a_packet_starts_is_the_same_for_both_engines() {
+    // 1000 bytes take 1 ms at 8 Mbit/s, and samples are taken each microsecond.
+    let text =
+        crate::geo("rate = \"8Mbit/s\"", "mss = 960, delayed_ack = \"off\"", "bulk = \"100kB\"")
+            + "[record]\ninterval = \"1us\"\n";
+    let text = text.replace("250ms", "0ms");
+    let scenario = parse(&text);
+    let fast = simulator::run(&scenario, 1, Options::default());
+    let slow = simulator::run_with_oracle(&scenario, 1, Options::default());
+    assert!(fast.link_series.queue_packets.iter().any(|packets| *packets > 0));
+    assert_eq!(fast.link_series, slow.link_series);
+}
+
 #[test]
 fn a_recording_does_not_depend_on_the_number_of_threads() {
     let alone: Vec<_> = (0..8).map(|seed| run_with_seed(LOSSY, seed).digest()).collect();

@@ -40,12 +40,13 @@ impl Sender {
     }
 
     /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
-    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1).
+    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1). Reno does not know
+    /// this rule, and so halves its window several times for one burst of losses.
     fn may_enter_recovery(&self, config: &Config) -> bool {
-        if Self::uses_sack(config) {
-            self.phase == Phase::Open && self.una >= self.recover
-        } else {
-            self.una > self.recover
+        match config.recovery {
+            Recovery::Reno => true,
+            Recovery::NewReno => self.una > self.recover,
+            Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
         }
     }
 

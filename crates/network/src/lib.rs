@@ -12,6 +12,7 @@ mod fabric;
 mod lane;
 mod network;
 pub mod oracle;
+mod routes;
 mod schedule;
 mod topology;
 mod tournament;

@@ -7,22 +7,26 @@ use units::Time;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
-use crate::topology::{LaneSpec, Topology};
+use crate::routes::Routes;
+use crate::topology::{LaneKind, LaneSpec, Topology};
 use crate::tournament::Tournament;
 
-/// Packets on their way through one lane, in the order in which they arrive.
+/// A lane and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
-struct Pipe<B> {
+struct Lane<B> {
+    to: NodeId,
+    kind: LaneKind,
     packets: VecDeque<(Time, Packet<B>)>,
     delivered_packets: u64,
     delivered_bytes: u64,
+    link: Link,
 }
 
 /// A network with one event per packet and hop.
 #[derive(Clone, Debug)]
 pub struct Network<B> {
-    topology: Topology,
-    pipes: Vec<Pipe<B>>,
+    routes: Routes,
+    lanes: Vec<Lane<B>>,
     /// For each lane, the arrival of its first packet.
     arrivals: Tournament,
     hops: u64,
@@ -31,26 +35,34 @@ pub struct Network<B> {
 impl<B: Copy> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
-        let pipe = |_: &LaneSpec| Pipe {
-            packets: VecDeque::new(),
-            delivered_packets: 0,
-            delivered_bytes: 0,
-        };
-        let pipes: Vec<_> = topology.lanes.iter().map(pipe).collect();
-        let arrivals = Tournament::new(pipes.len());
-        Self { topology, pipes, arrivals, hops: 0 }
+        let routes = Routes::new(&topology);
+        let lanes: Vec<_> = topology.lanes.into_iter().map(Lane::new).collect();
+        let arrivals = Tournament::new(lanes.len());
+        Self { routes, lanes, arrivals, hops: 0 }
     }
 
     #[inline]
-    fn enter(&mut self, now: Time, lane: usize, packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.hops += 1;
-        let link: &mut Link = &mut self.topology.lanes[lane].link;
-        if let Fate::Arrives(at) = link.offer(now, u32::from(packet.bytes)) {
-            let packets = &mut self.pipes[lane].packets;
-            packets.push_back((at, packet));
-            if packets.len() == 1 {
-                self.arrivals.set(lane, at);
+        let lane = &mut self.lanes[number];
+        if let Fate::Arrives(at) = lane.link.offer(now, u32::from(packet.bytes)) {
+            lane.packets.push_back((at, packet));
+            if lane.packets.len() == 1 {
+                self.arrivals.set(number, at);
             }
+        }
+    }
+}
+
+impl<B> Lane<B> {
+    fn new(spec: LaneSpec) -> Self {
+        Self {
+            to: spec.to,
+            kind: spec.kind,
+            packets: VecDeque::new(),
+            delivered_packets: 0,
+            delivered_bytes: 0,
+            link: spec.link,
         }
     }
 }
@@ -58,7 +70,7 @@ impl<B: Copy> Network<B> {
 impl<B: Copy> Fabric<B> for Network<B> {
     #[inline]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
-        let lane = self.topology.lane_out(from, packet.to);
+        let lane = self.routes.out(from, packet.to);
         self.enter(now, lane, packet);
     }
 
@@ -69,15 +81,16 @@ impl<B: Copy> Fabric<B> for Network<B> {
 
     #[inline]
     fn advance(&mut self) -> Option<Delivery<B>> {
-        let (at, lane) = self.arrivals.earliest();
-        let lane = lane as usize;
-        let pipe = &mut self.pipes[lane];
-        let (_, packet) = pipe.packets.pop_front()?;
-        pipe.delivered_packets += 1;
-        pipe.delivered_bytes += u64::from(packet.bytes);
-        let next = pipe.packets.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.arrivals.set(lane, next);
-        match self.topology.next_lane(lane, packet.to) {
+        let (at, number) = self.arrivals.earliest();
+        let number = number as usize;
+        let lane = &mut self.lanes[number];
+        let (_, packet) = lane.packets.pop_front()?;
+        lane.delivered_packets += 1;
+        lane.delivered_bytes += u64::from(packet.bytes);
+        let (kind, node) = (lane.kind, lane.to);
+        let next = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.arrivals.set(number, next);
+        match self.routes.next(kind, node, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);
                 None
@@ -87,20 +100,18 @@ impl<B: Copy> Fabric<B> for Network<B> {
     }
 
     fn report(&mut self, now: Time) -> Vec<LaneReport> {
-        let lanes = self.topology.lanes.iter_mut().zip(&self.pipes);
-        lanes
-            .map(|(lane, pipe)| {
-                let (waiting_packets, waiting_bytes) = lane.link.waiting(now);
-                LaneReport {
-                    delivered_packets: pipe.delivered_packets,
-                    delivered_bytes: pipe.delivered_bytes,
-                    counters: *lane.link.counters(),
-                    busy: lane.link.busy_until(now),
-                    waiting_packets,
-                    waiting_bytes,
-                }
-            })
-            .collect()
+        let report = |lane: &mut Lane<B>| {
+            let (waiting_packets, waiting_bytes) = lane.link.waiting(now);
+            LaneReport {
+                delivered_packets: lane.delivered_packets,
+                delivered_bytes: lane.delivered_bytes,
+                counters: *lane.link.counters(),
+                busy: lane.link.busy_until(now),
+                waiting_packets,
+                waiting_bytes,
+            }
+        };
+        self.lanes.iter_mut().map(report).collect()
     }
 
     fn hops(&self) -> u64 {

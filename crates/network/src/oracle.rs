@@ -10,7 +10,8 @@ use units::{Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
-use crate::topology::Topology;
+use crate::routes::Routes;
+use crate::topology::{LaneKind, Topology};
 
 /// The order of simultaneous events: first all ends of transmission, then arrivals by lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +22,8 @@ enum Kind {
 
 #[derive(Clone, Debug)]
 struct SlowLane<B> {
+    to: NodeId,
+    kind: LaneKind,
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
@@ -36,7 +39,7 @@ struct SlowLane<B> {
 /// A network with two events per packet and hop.
 #[derive(Clone, Debug)]
 pub struct SlowNetwork<B> {
-    topology: Topology,
+    routes: Routes,
     lanes: Vec<SlowLane<B>>,
     events: BTreeMap<(Time, Kind, usize, u64), Option<Packet<B>>>,
     sequence: u64,
@@ -51,6 +54,8 @@ impl<B: Copy> SlowNetwork<B> {
             .iter()
             .zip(channels)
             .map(|(lane, channel)| SlowLane {
+                to: lane.to,
+                kind: lane.kind,
                 settings: lane.link.settings().clone(),
                 serialiser: Serialiser::new(lane.link.settings().rate),
                 channel,
@@ -62,7 +67,8 @@ impl<B: Copy> SlowNetwork<B> {
                 report: LaneReport::default(),
             })
             .collect();
-        Self { topology, lanes, events: BTreeMap::new(), sequence: 0, hops: 0 }
+        let routes = Routes::new(&topology);
+        Self { routes, lanes, events: BTreeMap::new(), sequence: 0, hops: 0 }
     }
 
     fn schedule(&mut self, at: Time, kind: Kind, lane: usize, packet: Option<Packet<B>>) {
@@ -136,7 +142,7 @@ impl<B> SlowLane<B> {
 
 impl<B: Copy> Fabric<B> for SlowNetwork<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
-        let lane = self.topology.lane_out(from, packet.to);
+        let lane = self.routes.out(from, packet.to);
         self.enter(now, lane, packet);
     }
 
@@ -151,10 +157,10 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
             return None;
         }
         let packet = packet?;
-        let report = &mut self.lanes[lane].report;
-        report.delivered_packets += 1;
-        report.delivered_bytes += u64::from(packet.bytes);
-        match self.topology.next_lane(lane, packet.to) {
+        let lane = &mut self.lanes[lane];
+        lane.report.delivered_packets += 1;
+        lane.report.delivered_bytes += u64::from(packet.bytes);
+        match self.routes.next(lane.kind, lane.to, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);
                 None

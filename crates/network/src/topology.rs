@@ -37,35 +37,3 @@ pub struct Topology {
     /// For each node, the lane of its limited forwarding.
     pub forwarding: Vec<Option<u16>>,
 }
-
-impl Topology {
-    /// The lane that a packet takes out of `node`.
-    ///
-    /// # Panics
-    /// When no route leads there; scenarios with unreachable nodes are refused before they run.
-    #[inline]
-    pub(crate) fn lane_out(&self, node: NodeId, to: NodeId) -> usize {
-        let lane = self.routes[usize::from(node.0)][usize::from(to.0)];
-        usize::from(lane.expect("a packet is only sent where a route leads"))
-    }
-
-    /// The lane that a packet takes when it has come in at `node` to be passed on.
-    #[inline]
-    pub(crate) fn lane_through(&self, node: NodeId, to: NodeId) -> usize {
-        match self.forwarding[usize::from(node.0)] {
-            Some(lane) => usize::from(lane),
-            None => self.lane_out(node, to),
-        }
-    }
-
-    /// The lane that a packet takes next when it comes out of `lane`; `None` at its destination.
-    #[inline]
-    pub(crate) fn next_lane(&self, lane: usize, to: NodeId) -> Option<usize> {
-        let spec = &self.lanes[lane];
-        match spec.kind {
-            LaneKind::Link if spec.to == to => None,
-            LaneKind::Link => Some(self.lane_through(spec.to, to)),
-            LaneKind::Forwarding => Some(self.lane_out(spec.to, to)),
-        }
-    }
-}

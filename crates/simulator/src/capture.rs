@@ -87,8 +87,8 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         window: segment.window,
         mss: (segment.mss > 0).then_some(segment.mss),
         window_scale: (segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale),
-        sack_permitted: segment.sack_permitted,
-        timestamps: segment.has_timestamps.then_some((segment.timestamp, segment.echo)),
+        sack_permitted: segment.sack_permitted(),
+        timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
         sack: &sack[..segment.blocks().len()],
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()

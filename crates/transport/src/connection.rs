@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::segment::{Block, Flags, Segment};
+use crate::segment::{Block, Flags, Options, Segment};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
 
@@ -246,7 +246,8 @@ impl Connection {
         if self.send_syn {
             return self.next_syn(now);
         }
-        if self.is_established()
+        if self.sender.has_work(&self.config)
+            && self.is_established()
             && let Some(chunk) = self.sender.next_chunk(now, &self.config)
         {
             return Some(self.data_segment(now, chunk));
@@ -288,9 +289,9 @@ impl Connection {
         self.inward = Space::new(segment.sequence);
         self.receiver.syn_received();
         self.peer_mss = segment.mss;
-        self.timestamps &= segment.has_timestamps;
+        self.timestamps &= segment.has_timestamps();
         self.recent_timestamp = segment.timestamp;
-        self.sack &= segment.sack_permitted;
+        self.sack &= segment.sack_permitted();
         if self.config.window_scaling && segment.window_scale != Segment::NO_SCALE {
             self.peer_shift = segment.window_scale.min(14);
             self.shift = self.config.window_shift();
@@ -341,9 +342,13 @@ impl Connection {
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let window = u64::from(segment.window) << self.peer_shift;
+        if self.sender.has_nothing_to_learn(number, window) {
+            return;
+        }
         let ack = Acknowledgement {
             number,
-            window: u64::from(segment.window) << self.peer_shift,
+            window,
             sequence,
             carries_data: segment.payload > 0 || fin,
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
@@ -386,8 +391,9 @@ impl Connection {
             window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
             mss: self.config.mss as u16,
             window_scale: if scaling { self.config.window_shift() } else { Segment::NO_SCALE },
-            sack_permitted: self.sack,
-            has_timestamps: self.timestamps,
+            options: Options::default()
+                .with_if(self.sack, Options::SACK_PERMITTED)
+                .with_if(self.timestamps, Options::TIMESTAMPS),
             timestamp: timestamp(now),
             ..Segment::default()
         };
@@ -403,7 +409,7 @@ impl Connection {
         self.window_limit != u64::from(u16::MAX) || self.config.window_shift() == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut flags = Flags::ACK;
         if chunk.push {
@@ -424,7 +430,7 @@ impl Connection {
     }
 
     /// A segment without data, which acknowledges everything received.
-    #[inline]
+    #[inline(always)]
     fn bare_segment(&mut self, now: Time) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
@@ -437,7 +443,7 @@ impl Connection {
             ..Segment::default()
         };
         if self.timestamps {
-            segment.has_timestamps = true;
+            segment.options = Options::TIMESTAMPS;
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
         }

@@ -53,9 +53,9 @@ pub struct Segment {
     pub sequence: u32,
     /// Next sequence number expected from the other end.
     pub acknowledgement: u32,
-    /// TSval, if `has_timestamps`.
+    /// TSval, if the timestamps option is present.
     pub timestamp: u32,
-    /// TSecr, if `has_timestamps`.
+    /// TSecr, if the timestamps option is present.
     pub echo: u32,
     /// SACK blocks, the first `sack_blocks` of them.
     pub sack: [Block; MAX_SACK_BLOCKS],
@@ -71,33 +71,68 @@ pub struct Segment {
     pub sack_blocks: u8,
     /// Window scale option; `u8::MAX` if absent.
     pub window_scale: u8,
-    /// Whether the timestamps option is present.
-    pub has_timestamps: bool,
-    /// Whether the SACK-permitted option is present.
-    pub sack_permitted: bool,
+    /// Which options without a field of their own are present.
+    pub options: Options,
+}
+
+/// Options that are present or not. A byte of bits and not two `bool`s: a `bool` is a niche, in
+/// which `Option<Segment>` would keep its discriminant, and every move of a segment would be split
+/// around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options(u8);
+
+impl Options {
+    /// The timestamps option (RFC 7323 section 3).
+    pub const TIMESTAMPS: Self = Self(1);
+    /// The SACK-permitted option (RFC 2018 section 2).
+    pub const SACK_PERMITTED: Self = Self(2);
+
+    /// Adds `other` if it is wanted.
+    #[must_use]
+    pub const fn with_if(self, wanted: bool, other: Self) -> Self {
+        if wanted { Self(self.0 | other.0) } else { self }
+    }
+
+    const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
 }
 
 impl Segment {
     /// The window scale field of a segment without the option.
     pub const NO_SCALE: u8 = u8::MAX;
 
+    /// Whether the timestamps option is present.
+    #[inline]
+    pub fn has_timestamps(&self) -> bool {
+        self.options.contains(Options::TIMESTAMPS)
+    }
+
+    /// Whether the SACK-permitted option is present.
+    pub fn sack_permitted(&self) -> bool {
+        self.options.contains(Options::SACK_PERMITTED)
+    }
+
     /// The SACK blocks.
+    #[inline]
     pub fn blocks(&self) -> &[Block] {
         &self.sack[..usize::from(self.sack_blocks)]
     }
 
     /// Bytes of TCP options with their padding.
+    #[inline]
     pub fn option_bytes(&self) -> u32 {
         let mss = if self.mss > 0 { 4 } else { 0 };
         let scale = if self.window_scale == Self::NO_SCALE { 0 } else { 4 };
-        let timestamps = if self.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
         // SACK-permitted takes the two bytes that pad the timestamps of a SYN.
-        let permitted = if self.sack_permitted && !self.has_timestamps { 4 } else { 0 };
+        let permitted = if self.sack_permitted() && !self.has_timestamps() { 4 } else { 0 };
         let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
         mss + scale + timestamps + permitted + sack
     }
 
     /// Length of the IPv4 packet in bytes.
+    #[inline]
     pub fn ip_bytes(&self) -> u16 {
         (IP_AND_TCP_HEADER + self.option_bytes() + u32::from(self.payload)) as u16
     }
@@ -128,7 +163,7 @@ mod tests {
     fn options_never_exceed_forty_bytes() {
         for has_timestamps in [false, true] {
             let segment = Segment {
-                has_timestamps,
+                options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
                 sack_blocks: Segment::sack_capacity(has_timestamps) as u8,
                 window_scale: Segment::NO_SCALE,
                 ..Segment::default()

@@ -68,7 +68,8 @@ class Row:
 
 
 def judge(value: Value, measured: Measured) -> Row:
-    """Compare. A value is reproduced when its confidence interval reaches into the tolerance."""
+    """Compare. A value is reproduced when its mean lies within the tolerance; a wide confidence
+    interval does not help it."""
     at, ci95 = (measured.mean.value, measured.mean.ci95) if measured.mean else (None, None)
     deviation = None
     verdict: Verdict = "not comparable"
@@ -76,7 +77,7 @@ def judge(value: Value, measured: Measured) -> Row:
         nearest = min(max(at, value.low), value.high)
         deviation = (at - nearest) / abs(nearest) if nearest else at - nearest
         if not value.not_comparable:
-            distance = max(abs(at - nearest) - (ci95 or 0.0), 0.0)
+            distance = abs(at - nearest)
             verdict = "reproduced" if distance <= value.tolerance.around(nearest) else "deviates"
     return Row(
         id=f"{value.id}@{measured.case}" if measured.case else value.id,

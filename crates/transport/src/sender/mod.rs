@@ -192,6 +192,23 @@ impl Sender {
         self.fin_queued = true;
     }
 
+    /// Whether there may be something to send. Most ends of a satellite link only receive, and are
+    /// asked after each segment.
+    #[inline]
+    pub(crate) fn has_work(&self, config: &Config) -> bool {
+        self.resend_head
+            || self.phase != Phase::Open
+            || self.sendable_end(config) > self.max
+            || (self.fin_queued && self.max == self.written)
+    }
+
+    /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with
+    /// the other end's data says nothing new.
+    #[inline]
+    pub(crate) fn has_nothing_to_learn(&self, number: u64, window: u64) -> bool {
+        self.una == self.max && number == self.una && window == self.advertised && !self.persisting
+    }
+
     /// Flight size in bytes: sent and not acknowledged (RFC 5681 section 2).
     #[inline]
     pub(crate) fn flight(&self) -> u64 {

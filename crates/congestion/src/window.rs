@@ -42,6 +42,15 @@ impl Window {
         }
     }
 
+    /// Both ends have agreed on a segment size; the initial window keeps its number of segments.
+    pub fn agree_on_mss(&mut self, mss: u64) {
+        if self.mss != mss {
+            self.initial = self.initial / self.mss * mss;
+            self.cwnd = self.initial;
+            self.mss = mss;
+        }
+    }
+
     /// Below ssthresh the window grows exponentially (RFC 5681 section 3.1).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

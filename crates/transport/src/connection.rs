@@ -9,12 +9,15 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::segment::{Block, Flags, Options, Segment};
+use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);
+
+/// The MSS of an end that names none (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
 
 /// TSval counts milliseconds (RFC 7323 section 5.4 allows 1 ms to 1 s).
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
@@ -54,8 +57,11 @@ pub struct Connection {
     state: State,
     /// A SYN, or a SYN with ACK, is to be sent.
     send_syn: bool,
-    syn_retries: u32,
+    /// SYNs sent so far.
+    syns: u32,
     closing: bool,
+    /// Options that this end offers, and after the set-up those that both have offered.
+    scaling: bool,
     timestamps: bool,
     sack: bool,
     /// Window scale of this end and of the other (RFC 7323 section 2.2).
@@ -82,8 +88,9 @@ impl Connection {
         Self {
             state: State::Closed,
             send_syn: false,
-            syn_retries: 0,
+            syns: 0,
             closing: false,
+            scaling: config.window_scaling,
             timestamps: config.timestamps,
             sack: config.recovery == congestion::Recovery::Sack,
             shift: 0,
@@ -218,7 +225,6 @@ impl Connection {
         if self.sender.deadline() <= now {
             if matches!(self.state, State::SynSent | State::SynReceived) {
                 self.sender.on_syn_timeout(&self.config);
-                self.syn_retries += 1;
                 self.send_syn = true;
             } else {
                 self.sender.on_deadline(now, &self.config);
@@ -226,6 +232,7 @@ impl Connection {
             if self.sender.aborted() {
                 self.state = State::Closed;
                 self.send_syn = false;
+                self.receiver.ack_sent();
             }
         }
     }
@@ -245,6 +252,10 @@ impl Connection {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if self.send_syn {
             return self.next_syn(now);
+        }
+        if self.receiver.ack_is_due() && self.receiver.has_gaps() {
+            // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+            return Some(self.bare_segment(now));
         }
         if self.sender.has_work(&self.config)
             && self.is_established()
@@ -268,12 +279,19 @@ impl Connection {
                 self.establish(now, segment, u64::from(segment.window));
                 self.receiver.request_ack();
             }
-            State::SynReceived if syn => self.send_syn = true,
+            // Both ends have opened at once (RFC 9293 section 3.5).
+            State::SynSent if syn && !segment.flags.contains(Flags::ACK) => {
+                self.take_syn_options(segment);
+                self.state = State::SynReceived;
+                self.send_syn = true;
+            }
             State::SynReceived if self.acknowledges_syn(segment) => {
-                let window = u64::from(segment.window) << self.peer_shift;
-                self.establish(now, segment, window);
+                // The window of a SYN is never scaled (RFC 7323 section 2.2).
+                let shift = if syn { 0 } else { self.peer_shift };
+                self.establish(now, segment, u64::from(segment.window) << shift);
                 self.on_established_segment(now, segment);
             }
+            State::SynReceived if syn => self.send_syn = true,
             _ => {}
         }
     }
@@ -292,7 +310,8 @@ impl Connection {
         self.timestamps &= segment.has_timestamps();
         self.recent_timestamp = segment.timestamp;
         self.sack &= segment.sack_permitted();
-        if self.config.window_scaling && segment.window_scale != Segment::NO_SCALE {
+        self.scaling &= segment.window_scale != Segment::NO_SCALE;
+        if self.scaling {
             self.peer_shift = segment.window_scale.min(14);
             self.shift = self.config.window_shift();
             self.window_limit = u64::from(u16::MAX) << self.shift;
@@ -301,10 +320,14 @@ impl Connection {
 
     fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
         self.state = if self.closing { State::FinWait1 } else { State::Established };
-        let full = u64::from(self.config.payload_of_full_segment(self.timestamps));
-        let peer_mss = if self.peer_mss == 0 { 536 } else { self.peer_mss };
-        let lost_syn = self.syn_retries > 0;
-        let mss = full.min(u64::from(peer_mss));
+        let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mss = u64::from(self.config.mss.min(peer_mss) - options);
+        self.receiver.agree_on_mss(mss);
+        let lost_syn = self.syns > 1;
+        if !self.sack {
+            self.sender.do_without_sack();
+        }
         self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
         self.recent_timestamp = segment.timestamp;
     }
@@ -326,14 +349,16 @@ impl Connection {
             self.receiver.on_data(now, &self.config, sequence, length, fin);
         }
         if self.closing || self.receiver.finished() {
-            self.advance_close(now);
+            self.advance_close(now, fin);
         }
     }
 
-    /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for.
+    /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,
+    /// unless it is older than the one remembered.
     #[inline]
     fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
-        if self.timestamps && sequence <= self.last_ack_sent {
+        let is_newer = segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
+        if self.timestamps && sequence <= self.last_ack_sent && is_newer {
             self.recent_timestamp = segment.timestamp;
         }
     }
@@ -362,7 +387,7 @@ impl Connection {
         }
     }
 
-    fn advance_close(&mut self, now: Time) {
+    fn advance_close(&mut self, now: Time, fin: bool) {
         let acknowledged = self.sender.fin_acknowledged();
         let finished = self.receiver.finished();
         self.state = match self.state {
@@ -375,7 +400,8 @@ impl Connection {
             State::LastAck if acknowledged => State::Closed,
             state => state,
         };
-        if self.state == State::TimeWait && self.time_wait_until == Time::NEVER {
+        // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if self.state == State::TimeWait && (fin || self.time_wait_until == Time::NEVER) {
             self.time_wait_until = now + TIME_WAIT;
         }
     }
@@ -383,14 +409,14 @@ impl Connection {
     fn next_syn(&mut self, now: Time) -> Option<Segment> {
         self.send_syn = false;
         let answer = self.state == State::SynReceived;
-        self.sender.syn_sent(now, self.syn_retries > 0);
-        let scaling = self.config.window_scaling && (!answer || self.shift_is_agreed());
+        self.syns += 1;
+        self.sender.syn_sent(now, self.syns > 1);
         let mut segment = Segment {
             sequence: self.out.wrap(0),
             flags: Flags::SYN,
             window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
             mss: self.config.mss as u16,
-            window_scale: if scaling { self.config.window_shift() } else { Segment::NO_SCALE },
+            window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
             options: Options::default()
                 .with_if(self.sack, Options::SACK_PERMITTED)
                 .with_if(self.timestamps, Options::TIMESTAMPS),
@@ -401,12 +427,9 @@ impl Connection {
             segment.flags = Flags::SYN.with(Flags::ACK);
             segment.acknowledgement = self.inward.wrap(1);
             segment.echo = self.recent_timestamp;
+            self.last_ack_sent = 1;
         }
         Some(segment)
-    }
-
-    fn shift_is_agreed(&self) -> bool {
-        self.window_limit != u64::from(u16::MAX) || self.config.window_shift() == 0
     }
 
     #[inline(always)]

@@ -9,6 +9,8 @@ use crate::segment::MAX_SACK_BLOCKS;
 /// The receiving half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
+    /// Payload of a full segment (Eff.snd.MSS of RFC 9293 section 3.7.1).
+    mss: u64,
     /// Next number expected (RCV.NXT).
     next: u64,
     /// Bytes that the application has read, plus one.
@@ -33,6 +35,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: &Config, window_limit: u64) -> Self {
         Self {
+            mss: u64::from(config.mss),
             next: 0,
             read: 1,
             right_edge: 1 + config.receive_buffer.min(window_limit),
@@ -49,6 +52,11 @@ impl Receiver {
     /// The other end's SYN arrived.
     pub(crate) fn syn_received(&mut self) {
         self.next = 1;
+    }
+
+    /// Both ends have agreed on a segment size.
+    pub(crate) fn agree_on_mss(&mut self, mss: u64) {
+        self.mss = mss;
     }
 
     /// Next number expected.
@@ -135,6 +143,13 @@ impl Receiver {
         self.out_of_order.remove_below(self.next);
         let next = self.next;
         self.forget_recent(|number| number < next);
+        if self.recent_count == 0
+            && let Some(range) = self.out_of_order.first()
+        {
+            // What was reported last is gone, but not all that waits.
+            self.recent[0] = range.start;
+            self.recent_count = 1;
+        }
     }
 
     /// Data above a gap is acknowledged at once: a duplicate ACK (RFC 5681 section 4.2).
@@ -179,7 +194,7 @@ impl Receiver {
         // A window update is worth a segment of its own when it opens the window by two segments
         // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
         let opened = self.offered_edge(config) - self.right_edge;
-        if opened >= (2 * u64::from(config.mss)).min(config.receive_buffer / 2) {
+        if opened >= (2 * self.mss).min(config.receive_buffer / 2) {
             self.ack_now = true;
         }
     }
@@ -189,7 +204,7 @@ impl Receiver {
     pub(crate) fn window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
         let edge = self.offered_edge(config).min(self.next + window_limit);
         // Receiver's silly window avoidance (RFC 9293 section 3.8.6.2.2).
-        let step = (config.receive_buffer / 2).min(u64::from(config.mss));
+        let step = (config.receive_buffer / 2).min(self.mss);
         let edge = if edge >= self.right_edge + step { edge } else { self.right_edge };
         let window = (edge.saturating_sub(self.next) >> shift) << shift;
         self.right_edge = self.right_edge.max(self.next + window);

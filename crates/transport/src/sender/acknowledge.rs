@@ -41,16 +41,22 @@ impl Sender {
             return;
         }
         let window_moved = self.update_window(ack);
-        let news = Self::uses_sack(config) && self.take_sack_blocks(config, ack.number, blocks);
+        let news = self.uses_sack() && self.take_sack_blocks(config, ack.number, blocks);
         if ack.number > self.una {
             self.on_new_data(now, config, ack);
-        } else if self.flight() > 0 && !ack.carries_data && (!window_moved || news) {
-            self.on_duplicate(now, config, news);
+        } else if self.flight() > 0 && self.is_duplicate(ack, window_moved, news) {
+            self.on_duplicate(now, config);
         }
         self.taken = self.advertised;
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
         self.leave_persist_if_open();
+    }
+
+    /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
+    /// (RFC 6675 section 2); otherwise one that tells nothing at all (RFC 5681 section 2).
+    fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, news: bool) -> bool {
+        if self.uses_sack() { news } else { !ack.carries_data && !window_moved }
     }
 
     pub(super) fn send_state(&self) -> SendState {
@@ -104,7 +110,7 @@ impl Sender {
         self.duplicates = 0;
         self.limited = 0;
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {
                 self.grow(now, config, acked);
                 true

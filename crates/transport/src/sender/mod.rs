@@ -67,6 +67,7 @@ pub(crate) struct Sender {
     /// The window as the controller takes it; the same for all but TCP-ADaLR.
     taken: u64,
     mss: u64,
+    recovery: Recovery,
     phase: Phase,
     held_by: HeldBy,
     timed: Option<(u64, Time)>,
@@ -110,6 +111,7 @@ impl Sender {
             advertised: 0,
             taken: 0,
             mss: u64::from(config.mss),
+            recovery: config.recovery,
             phase: Phase::Open,
             held_by: HeldBy::Application,
             timed: None,
@@ -165,6 +167,7 @@ impl Sender {
     ) {
         self.una = 1;
         self.mss = mss;
+        self.controller.window_mut().agree_on_mss(mss);
         self.scoreboard.acknowledge(1);
         self.deadline = Time::NEVER;
         self.retries = 0;
@@ -180,6 +183,13 @@ impl Sender {
         }
         self.set_window(window);
         self.taken = window;
+    }
+
+    /// The two ends have not agreed on SACK (RFC 2018 section 2).
+    pub(crate) fn do_without_sack(&mut self) {
+        if self.recovery == Recovery::Sack {
+            self.recovery = Recovery::NewReno;
+        }
     }
 
     /// The application wrote `bytes` more.
@@ -266,7 +276,7 @@ impl Sender {
         self.written.min(self.una.saturating_add(config.send_buffer))
     }
 
-    fn uses_sack(config: &Config) -> bool {
-        config.recovery == Recovery::Sack
+    fn uses_sack(&self) -> bool {
+        self.recovery == Recovery::Sack
     }
 }

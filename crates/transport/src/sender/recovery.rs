@@ -12,20 +12,16 @@ use crate::config::Config;
 use super::{Phase, Sender};
 
 impl Sender {
-    /// An ACK that acknowledges nothing new. `news`: its SACK blocks held something new, which is
-    /// what makes a duplicate ACK for a SACK sender (RFC 6675 section 2).
-    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config, news: bool) {
-        if Self::uses_sack(config) && !news {
-            return;
-        }
+    /// A duplicate ACK.
+    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config) {
         match self.phase {
             Phase::Open | Phase::Timeout => {
                 self.duplicates += 1;
-                if self.loss_is_certain(config) && self.may_enter_recovery(config) {
+                if self.loss_is_certain(config) && self.may_enter_recovery() {
                     self.enter_fast_recovery(now, config);
                 }
             }
-            Phase::FastRecovery if !Self::uses_sack(config) => {
+            Phase::FastRecovery if !self.uses_sack() => {
                 // Each duplicate ACK tells of a segment that has left the network (RFC 5681
                 // section 3.2 step 4).
                 self.controller.window_mut().cwnd += self.mss;
@@ -36,15 +32,15 @@ impl Sender {
 
     fn loss_is_certain(&self, config: &Config) -> bool {
         self.duplicates >= config.duplicate_threshold
-            || (Self::uses_sack(config) && self.scoreboard.head_is_lost(self.una))
+            || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
     }
 
     /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
-    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1). Reno does not know
-    /// this rule, and so halves its window several times for one burst of losses.
-    fn may_enter_recovery(&self, config: &Config) -> bool {
-        match config.recovery {
-            Recovery::Reno => true,
+    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1). Reno knows this only
+    /// after a timeout, and so takes each loss of a window for a new one.
+    fn may_enter_recovery(&self) -> bool {
+        match self.recovery {
+            Recovery::Reno => self.phase == Phase::Open,
             Recovery::NewReno => self.una > self.recover,
             Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
         }
@@ -60,7 +56,7 @@ impl Sender {
         self.first_partial_ack = true;
         self.counters.fast_recoveries += 1;
         self.scoreboard.begin_recovery(self.una);
-        if !Self::uses_sack(config) {
+        if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
             // step 3).
             self.controller.window_mut().cwnd += u64::from(config.duplicate_threshold) * self.mss;
@@ -68,18 +64,13 @@ impl Sender {
     }
 
     /// Returns whether the retransmission timer is to be restarted.
-    pub(super) fn on_new_data_in_fast_recovery(
-        &mut self,
-        now: Time,
-        config: &Config,
-        acked: u64,
-    ) -> bool {
-        if self.una >= self.recover || config.recovery == Recovery::Reno {
+    pub(super) fn on_new_data_in_fast_recovery(&mut self, now: Time, acked: u64) -> bool {
+        if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
             self.controller.on_recovery_exit(now);
             return true;
         }
-        let style = if Self::uses_sack(config) {
+        let style = if self.uses_sack() {
             RecoveryStyle::Pipe
         } else {
             self.resend_head = true;

@@ -33,15 +33,21 @@ impl Sender {
             }
         }
         if self.phase != Phase::Open
-            && let Some(range) = self.next_retransmission(config)
+            && self.retransmission_quota > 0
+            && let Some(range) = self.next_lost()
         {
-            return Some(self.send_again(now, range));
+            // Nothing else goes before what is lost (`NextSeg` rule 1).
+            if self.pipe_has_room() {
+                return Some(self.send_again(now, range));
+            }
+            self.held_by = HeldBy::CongestionWindow;
+            return None;
         }
         let chunk = self.next_new_data(now, config);
         if chunk.is_some() {
             return chunk;
         }
-        if self.phase == Phase::FastRecovery && Self::uses_sack(config) {
+        if self.phase == Phase::FastRecovery && self.uses_sack() {
             return self.next_guess(now);
         }
         self.persist_if_stuck(now, config);
@@ -71,17 +77,12 @@ impl Sender {
         Some(Chunk { start: self.una, length, fin: false, push: false })
     }
 
-    /// Lost data that was not sent again yet, as the pipe allows.
-    fn next_retransmission(&mut self, config: &Config) -> Option<Range> {
-        if self.phase == Phase::FastRecovery && !Self::uses_sack(config) {
+    /// Lost data that was not sent again yet.
+    fn next_lost(&self) -> Option<Range> {
+        if self.phase == Phase::FastRecovery && !self.uses_sack() {
             return None;
         }
-        let range = self.scoreboard.next_lost(self.una, self.mss)?;
-        if self.retransmission_quota == 0 || !self.pipe_has_room() {
-            self.held_by = HeldBy::CongestionWindow;
-            return None;
-        }
-        Some(range)
+        self.scoreboard.next_lost(self.una, self.mss)
     }
 
     /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
@@ -143,7 +144,7 @@ impl Sender {
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
         if self.is_worth_sending(config, length, available <= usable) {
-            self.count_limited_transmit();
+            self.count_limited_transmit(length);
             return Some(self.send_new(now, length));
         }
         self.held_by = if available <= usable {
@@ -159,11 +160,11 @@ impl Sender {
     /// Bytes of new data that the congestion window lets into the network.
     fn congestion_room(&self, config: &Config) -> u64 {
         let cwnd = self.controller.window().cwnd;
-        if self.phase == Phase::FastRecovery && !Self::uses_sack(config) {
+        if self.phase == Phase::FastRecovery && !self.uses_sack() {
             return cwnd.saturating_sub(self.flight());
         }
         let mut room = cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max));
-        if self.phase == Phase::Open && !Self::uses_sack(config) && config.limited_transmit {
+        if self.phase == Phase::Open && !self.uses_sack() && config.limited_transmit {
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.
             let duplicates = self.duplicates.min(config.duplicate_threshold - 1);
@@ -186,9 +187,9 @@ impl Sender {
 
     /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
     /// section 3.2 step 2).
-    fn count_limited_transmit(&mut self) {
+    fn count_limited_transmit(&mut self, length: u64) {
         if self.duplicates > 0 && self.phase == Phase::Open {
-            self.limited += self.mss;
+            self.limited += length;
         }
     }
 

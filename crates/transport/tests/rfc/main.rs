@@ -1,0 +1,16 @@
+//! What the RFCs ask of a TCP, one test per rule.
+//!
+//! `script` is one connection whose other end is played by the test; `wire` is two connections
+//! with a scripted network between them.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod close;
+mod fast_retransmit;
+mod options;
+mod sack;
+mod script;
+mod setup;
+mod timeout;
+mod window;
+mod wire;

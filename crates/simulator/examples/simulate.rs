@@ -3,7 +3,7 @@
 //!
 //!     simulate FILE [--json] [--seeds FIRST..LAST] [PATH=VALUE]...
 //!
-//! `--json` prints an array with the recording of each seed, `--seeds` runs all seeds from the
+//! `--json` prints an object with the recording of each seed, `--seeds` runs all seeds from the
 //! first to the last, both included, instead of the one of the scenario.
 
 #![allow(
@@ -37,7 +37,8 @@ fn main() -> Result<(), Failure> {
     let seeds = command.seeds.unwrap_or(scenario.seed..=scenario.seed);
     let recordings: Vec<_> = seeds.map(|seed| run(&scenario, seed)).collect();
     if command.json {
-        println!("{}", serde_json::to_string(&recordings)?);
+        let memory = peak_memory_kb();
+        println!("{}", serde_json::json!({ "max_rss_kb": memory, "recordings": recordings }));
     } else {
         recordings.iter().for_each(print);
     }
@@ -69,6 +70,14 @@ fn run(scenario: &Scenario, seed: u64) -> Recording {
     let mut recording = simulator::run(scenario, seed, simulator::Options::default());
     recording.wall_s = started.elapsed().as_secs_f64();
     recording
+}
+
+/// The most memory that the process has had, as the peers of `benches/peers` tell it: what a
+/// parent could ask for afterwards includes the memory of the parent itself.
+fn peak_memory_kb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
 fn print(recording: &Recording) {

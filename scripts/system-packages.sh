@@ -17,8 +17,9 @@ required=$missing
 if [ "$purpose" = test ]; then
     need tshark tshark     # reads our packet captures
     need tcptrace tcptrace # reads them in its own way
+    need editcap wireshark-common # turns them into what tcptrace reads
 fi
-if [ "$purpose" = bench ]; then
+if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
     need g++ g++           # compiles the scenario for ns-3
     need ns ns2            # the peer from Debian
     need valgrind valgrind # counts instructions

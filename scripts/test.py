@@ -105,6 +105,8 @@ STEPS = {
     "mypy": lambda: check("mypy"),
     "build": build,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
+    "ns-2 and ns-3": lambda: check("scripts/peers.sh"),
+    "instructions": lambda: check(str(prepare.PYTHON), "benches/instructions.py"),
     "pytest": python_tests,
 }
 

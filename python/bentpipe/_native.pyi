@@ -12,6 +12,7 @@ __all__ = [
     "Scenario",
     "build_profile",
     "controllers",
+    "reference",
     "run",
     "run_many",
     "schema",
@@ -160,6 +161,9 @@ def run_many(
 
 def controllers() -> list[Controller]:
     """All congestion controllers, in the order of the registry."""
+
+def reference() -> str:
+    """The reference of the scenario language in Markdown: `docs/scenario.md`."""
 
 def schema() -> str:
     """The JSON Schema of the scenario language."""

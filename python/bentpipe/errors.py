@@ -17,8 +17,8 @@ class BentpipeError(Exception):
 class ScenarioError(BentpipeError, ValueError):
     """A scenario that cannot be right.
 
-    `message` says what was found and expected; `file` and `line` (counted from 1) say where, as
-    far as it has a place.
+    `message` tells everything that is wrong: where, what was expected, what was found, the nearest
+    valid name. `file` and `line` (counted from 1) are those of the first error, if it has a place.
     """
 
     def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
@@ -28,8 +28,7 @@ class ScenarioError(BentpipeError, ValueError):
         self.line = line
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
-        return f"{place}: {self.message}" if place else self.message
+        return self.message
 
 
 class OutputError(BentpipeError, OSError):

@@ -28,6 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         build_profile, controllers::controllers, output::OutputFolder, recording::Recording,
-        run::run, run::run_many, scenario::Scenario, scenario::schema, version,
+        run::run, run::run_many, scenario::Scenario, scenario::reference, scenario::schema,
+        version,
     };
 }

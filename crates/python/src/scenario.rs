@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use scenario::Override;
+use scenario::{Loaded, Override, Written};
 
-use crate::errors::{output_error, scenario_error};
+use crate::errors::scenario_error;
 
 /// A scenario in which nothing is left open.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Scenario {
     pub inner: Arc<scenario::Scenario>,
+    written: Written,
     text: String,
     sets: Vec<Override>,
 }
@@ -32,14 +33,14 @@ impl Scenario {
     fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
         let sets = sets.iter().map(|set| set.parse().map_err(scenario_error));
         let sets: Vec<Override> = sets.collect::<PyResult<_>>()?;
-        let inner = scenario::Scenario::load(&path, &sets).map_err(scenario_error)?;
-        let text = std::fs::read_to_string(&path).map_err(output_error)?;
-        Ok(Self { inner: Arc::new(inner), text, sets })
+        let Loaded { scenario, written } = Loaded::load(&path, &sets).map_err(scenario_error)?;
+        let text = std::fs::read_to_string(&path)?;
+        Ok(Self { inner: Arc::new(scenario), written, text, sets })
     }
 
     /// Every value that will be used, defaults included, with warnings.
     fn explain(&self) -> String {
-        format!("{:#?}\n", self.inner)
+        scenario::explain(&self.inner, &self.written).to_string()
     }
 
     #[getter]
@@ -66,4 +67,10 @@ impl Scenario {
 #[pyfunction]
 pub fn schema() -> String {
     scenario::schema().to_string()
+}
+
+/// The reference of the scenario language in Markdown.
+#[pyfunction]
+pub fn reference() -> String {
+    scenario::reference()
 }

@@ -1,7 +1,10 @@
-//! Runs a scenario file and prints its recording in a few lines: the engine without the command
-//! line around it, for benchmarks and profilers.
+//! Runs a scenario file and prints its recording: the engine without the command line around it,
+//! for benchmarks, profilers and the agreement tests.
 //!
-//!     simulate FILE [PATH=VALUE]...
+//!     simulate FILE [--json] [--seeds FIRST..LAST] [PATH=VALUE]...
+//!
+//! `--json` prints an object with the recording of each seed, `--seeds` runs all seeds from the
+//! first to the last, both included, instead of the one of the scenario.
 
 #![allow(
     clippy::print_stdout,
@@ -9,24 +12,81 @@
     reason = "it is a program that measures"
 )]
 
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
+use recording::Recording;
 use scenario::{Override, Scenario};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let file = arguments.next().ok_or("usage: simulate FILE [PATH=VALUE]...")?;
-    let sets: Vec<Override> = arguments.map(|set| set.parse()).collect::<Result<_, _>>()?;
-    let scenario = Scenario::load(&file, &sets)?;
+const USAGE: &str = "usage: simulate FILE [--json] [--seeds FIRST..LAST] [PATH=VALUE]...";
+
+type Failure = Box<dyn std::error::Error>;
+
+#[derive(Default)]
+struct Command {
+    file: Option<String>,
+    json: bool,
+    seeds: Option<RangeInclusive<u64>>,
+    sets: Vec<Override>,
+}
+
+fn main() -> Result<(), Failure> {
+    let command = Command::parse(std::env::args().skip(1))?;
+    let file = command.file.ok_or(USAGE)?;
+    let scenario = Scenario::load(&file, &command.sets)?;
+    let seeds = command.seeds.unwrap_or(scenario.seed..=scenario.seed);
+    let recordings: Vec<_> = seeds.map(|seed| run(&scenario, seed)).collect();
+    if command.json {
+        let memory = peak_memory_kb();
+        println!("{}", serde_json::json!({ "max_rss_kb": memory, "recordings": recordings }));
+    } else {
+        recordings.iter().for_each(print);
+    }
+    Ok(())
+}
+
+impl Command {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
+        let mut command = Self::default();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--json" => command.json = true,
+                "--seeds" => {
+                    let range = arguments.next().ok_or(USAGE)?;
+                    let (first, last) = range.split_once("..").ok_or(USAGE)?;
+                    command.seeds = Some(first.parse()?..=last.parse()?);
+                }
+                _ if command.file.is_none() => command.file = Some(argument),
+                _ => command.sets.push(argument.parse()?),
+            }
+        }
+        Ok(command)
+    }
+}
+
+/// The run with its wall time, which the engine itself has no clock for.
+fn run(scenario: &Scenario, seed: u64) -> Recording {
     let started = Instant::now();
-    let recording = simulator::run(&scenario, scenario.seed, simulator::Options::default());
-    let wall_s = started.elapsed().as_secs_f64();
+    let mut recording = simulator::run(scenario, seed, simulator::Options::default());
+    recording.wall_s = started.elapsed().as_secs_f64();
+    recording
+}
+
+/// The most memory that the process has had, as the peers of `benches/peers` tell it: what a
+/// parent could ask for afterwards includes the memory of the parent itself.
+fn peak_memory_kb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+fn print(recording: &Recording) {
     println!(
         "wall {:.3} ms, {} events, {} hops, {:.1} ns per hop, {} simulated s",
-        wall_s * 1e3,
+        recording.wall_s * 1e3,
         recording.events,
         recording.packet_hops,
-        wall_s * 1e9 / recording.packet_hops as f64,
+        recording.wall_s * 1e9 / recording.packet_hops as f64,
         recording.simulated_s
     );
     for flow in recording.flows.iter().take(12) {
@@ -35,5 +95,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for link in &recording.links {
         println!("{link:?}");
     }
-    Ok(())
 }

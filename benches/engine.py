@@ -1,0 +1,59 @@
+"""The engine under measurement: builds the example program `simulate`, and runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call of `simulate` gave."""
+
+    recordings: list[dict[str, Any]]
+    process_s: float
+    max_rss_kb: int
+
+    @property
+    def run_s(self) -> float:
+        """Wall time inside the engine, without start-up and without reading the scenario."""
+        return float(sum(recording["wall_s"] for recording in self.recordings))
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets sent through a link."""
+        return sum(int(recording["packet_hops"]) for recording in self.recordings)
+
+    @property
+    def flows(self) -> list[dict[str, Any]]:
+        """The flow of each recording, for scenarios with one flow."""
+        return [recording["flows"][0] for recording in self.recordings]
+
+
+def build() -> Path:
+    """Builds `simulate` as a release and returns its path, which cargo knows best."""
+    command = ["cargo", "build", "--release", "--locked", "--package", "simulator"]
+    command += ["--example", "simulate", "--message-format", "json-render-diagnostics"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("target", {}).get("name") == "simulate" and message.get("executable"):
+            return Path(message["executable"])
+    raise RuntimeError("cargo built no program `simulate`")
+
+
+def run(program: Path, scenario: Path, *sets: str, seeds: str | None = None) -> Outcome:
+    """Runs `scenario` with `sets` (PATH=VALUE), for one seed or for `seeds` (FIRST..LAST)."""
+    command = [str(program), str(scenario), "--json"]
+    command += ["--seeds", seeds] if seeds else []
+    started = time.perf_counter()
+    done = subprocess.run([*command, *sets], check=True, stdout=subprocess.PIPE)
+    process_s = time.perf_counter() - started
+    printed = json.loads(done.stdout)
+    return Outcome(printed["recordings"], process_s, printed["max_rss_kb"] or 0)

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Instructions per packet-hop, which no busy machine changes: the guard against slow commits.
+
+    instructions.py             compares with instructions.json; fails above the tolerance
+    instructions.py --accept    takes the counts of now as the new ones
+
+Each scenario runs under callgrind, once in full and once for a nanosecond; the difference is what
+the simulation itself costs, without start-up and without reading the scenario.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import engine
+
+SCENARIOS = engine.ROOT / "benches/scenarios"
+COUNTS = Path(__file__).with_suffix(".json")
+
+# Small enough for callgrind, which is fifty times slower than the machine.
+CASES: dict[str, tuple[str, list[str]]] = {
+    "download": ("geo-download.toml", ["flow.0.traffic.download=2MB"]),
+    "losses": (
+        "geo-download.toml",
+        ["flow.0.traffic.download=2MB", "link.1.channel={per=1e-2}"],
+    ),
+    "flows": ("shared-bottleneck.toml", ["flow.0.count=100", "duration=4s"]),
+}
+TOLERANCE = 0.03
+# Another compiler counts otherwise without any commit being slower.
+OTHER_COMPILER_TOLERANCE = 0.15
+
+
+def compiler() -> str:
+    """Version and target of the compiler."""
+    done = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True)
+    return f"{done.stdout.strip()}, {platform.machine()}"
+
+
+def instructions(program: Path, scenario: str, sets: list[str]) -> int:
+    """Instructions of one run."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program)]
+    done = subprocess.run(
+        [*command, str(SCENARIOS / scenario), *sets],
+        check=True,
+        capture_output=True,
+        text=True,
+        # Addresses and lengths of the environment move the stack; a fixed one does not.
+        env={"PATH": os.defpath},
+    )
+    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if not found:
+        raise RuntimeError(f"callgrind printed no count:\n{done.stderr}")
+    return int(found[1])
+
+
+def per_hop(program: Path, case: str) -> float:
+    """Instructions per packet-hop of one of `CASES`."""
+    scenario, sets = CASES[case]
+    full = instructions(program, scenario, sets)
+    empty = instructions(program, scenario, [*sets, "duration=1ns"])
+    hops = engine.run(program, SCENARIOS / scenario, *sets).packet_hops
+    return (full - empty) / hops
+
+
+def main() -> int:
+    """Counts, and compares or accepts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--accept", action="store_true", help="write the counts of now")
+    accept = parser.parse_args().accept
+    if not shutil.which("valgrind"):
+        print("instructions: valgrind is missing: install Debian's package valgrind")
+        return 2
+    program = engine.build()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        counts = dict(zip(CASES, pool.map(lambda case: per_hop(program, case), CASES), strict=True))
+    if accept:
+        rounded = {case: round(count, 1) for case, count in counts.items()}
+        stored = {"compiler": compiler(), "instructions_per_hop": rounded}
+        COUNTS.write_text(json.dumps(stored, indent=1) + "\n")
+        print(f"accepted: {rounded}")
+        return 0
+    expected = json.loads(COUNTS.read_text())
+    tolerance = TOLERANCE
+    if expected["compiler"] != compiler():
+        tolerance = OTHER_COMPILER_TOLERANCE
+        print(f"The counts were taken with {expected['compiler']}, this is {compiler()}:")
+        print(f"up to {tolerance:.0%} more is let through. Accept the new ones to be strict again.")
+    slower = False
+    print(f"{'scenario':12}{'accepted':>12}{'now':>12}   instructions per packet-hop")
+    for case, count in counts.items():
+        before = expected["instructions_per_hop"][case]
+        change = count / before - 1
+        verdict = ""
+        if change > tolerance:
+            slower = True
+            verdict = f"  MORE THAN {tolerance:.0%}"
+        elif change < -tolerance:
+            verdict = "  better: accept it, so that it stays"
+        print(f"{case:12}{before:12.1f}{count:12.1f}  {change:+6.1%}{verdict}")
+    if slower:
+        print("If it is worth it: benches/instructions.py --accept, and say why in the commit.")
+    return int(slower)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""What several tests need: the command as users start it, and scenarios to change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+
+SMALL = """\
+name = "small"
+duration = "60s"
+
+[[link]]
+between = ["server", "client"]
+rate = "2Mbit/s"
+delay = "250ms"
+channel = { per = 0.01 }
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "newreno"
+traffic = { download = "300kB" }
+
+[record]
+interval = "1s"
+"""
+
+
+class Bentpipe(Protocol):
+    """Runs the command line with arguments and returns what it printed and its exit status."""
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def bentpipe(tmp_path: Path) -> Bentpipe:
+    """The command line, started in an empty folder."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bentpipe", *map(str, arguments)]
+        environment = os.environ | {"COLUMNS": "160", "NO_COLOR": "1"}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        )
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file with losses and series that runs in a millisecond."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path

@@ -1,0 +1,108 @@
+"""Bad input is answered with exit status 2, place, expectation and nearest name, and no files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "answer"),
+    [
+        ('rate = "2Mbit/s"', 'rte = "2Mbit/s"', 6, "did you mean `rate`"),
+        ('rate = "2Mbit/s"', 'rate = "2Mbits"', 6, "Mbit/s"),
+        ('rate = "2Mbit/s"', 'rate = "-2Mbit/s"', 6, "rate"),
+        ('rate = "2Mbit/s"', 'rate = "0bit/s"', 6, "rate"),
+        ('rate = "2Mbit/s"\n', "", 4, "rate"),
+        ("per = 0.01", "per = 1.5", 8, "a number from 0 to 1"),
+        ('to = "client"', 'to = "clint"', 12, "client"),
+        ('controller = "newreno"', 'controller = "newrenoo"', 13, "newreno"),
+        ('"60s"', '"60 parsecs"', 2, "a time"),
+        ("[record]", "[record", 16, "TOML"),
+        (
+            "[record]",
+            "[flow.transport]\nwindow_scaling = false\nreceive_buffer = '1MB'\n[record]",
+            18,
+            "window",
+        ),
+    ],
+)
+def test_wrong_scenarios(
+    bentpipe: Bentpipe, tmp_path: Path, right: str, wrong: str, line: int, answer: str
+) -> None:
+    assert right in SMALL
+    scenario = tmp_path / "wrong.toml"
+    scenario.write_text(SMALL.replace(right, wrong, 1))
+    done = bentpipe("run", scenario, "--out", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count(f"wrong.toml:{line}:") == 1
+    assert answer in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    scenario = tmp_path / "wrong.toml"
+    island = '[[link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\ndelay = "1ms"\n'
+    scenario.write_text(SMALL.replace('to = "client"', 'to = "b"') + island)
+    done = bentpipe("run", scenario)
+    assert done.returncode == 2
+    assert "wrong.toml:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["run", "absent.toml"], "absent.toml"),
+        (["explain", "absent.toml"], "absent.toml"),
+        (["run"], "FILE"),
+        (["run", "small.toml", "--bed", "kernel"], "not in this version"),
+        (["run", "small.toml", "--bed", "moon"], "simulator"),
+        (["run", "small.toml", "--seed", "-1"], "seed"),
+        (["run", "small.toml", "--pcap"], "--out"),
+        (["run", "small.toml", "--set", "flow.0.controler=reno"], "controller"),
+        (["run", "small.toml", "--set", "nonsense"], "PATH=VALUE"),
+        (["run", "small.toml", "--sede", "1"], "--seed"),
+        (["controllers", "newrenno"], "newreno"),
+        (["papers", "run", "adarl"], "adalr"),
+        (["study", "small.toml"], "study"),
+    ],
+)
+def test_wrong_arguments(
+    bentpipe: Bentpipe, tmp_path: Path, small: Path, arguments: list[str], answer: str
+) -> None:
+    done = bentpipe(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert answer in done.stderr
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_an_unwritable_folder_is_found_before_the_run(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    # Below a file nobody can make a folder, not even root.
+    forever = ["--set", "duration=1000000h", "--set", 'flow.0.traffic={bulk="unlimited"}']
+    for command in (["run", str(small), *forever], ["papers", "run"]):
+        done = bentpipe(*command, "--out", small / "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "small.toml" in done.stderr
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_a_folder_with_foreign_files_is_left_alone(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("years of work")
+    assert bentpipe("run", small, "--out", folder).returncode == 2
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    assert bentpipe("run", small, "--out", folder, "--force").returncode == 0
+    assert (folder / "thesis.tex").read_text() == "years of work"

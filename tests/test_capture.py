@@ -1,0 +1,64 @@
+"""Captures as other people's analysers read them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bentpipe
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Captured = tuple["Path", dict[str, int]]
+
+
+@pytest.fixture
+def captured(small: Path, tmp_path: Path) -> Captured:
+    """The capture of a lossy download, and the totals of its flow."""
+    scenario = bentpipe.Scenario.load(small, ["flow.0.transport.recovery=sack"])
+    folder = bentpipe.OutputFolder(tmp_path / "out")
+    recording = bentpipe.run(scenario, capture=folder)
+    folder.save(recording, scenario)
+    return tmp_path / "out" / "capture.pcapng", recording.flows[0]
+
+
+def output_of(*command: str | Path) -> str:
+    """What a program prints; skips the test if the program is not installed."""
+    if shutil.which(str(command[0])) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    assert "PCAP error" not in done.stderr + done.stdout
+    return done.stdout
+
+
+def test_wireshark_sees_each_segment_once(captured: Captured) -> None:
+    path, flow = captured
+    fields = ["tcp.seq_raw", "tcp.len", "ip.src", "ip.len", "_ws.malformed"]
+    arguments = [argument for field in fields for argument in ("-e", field)]
+    lines = output_of("tshark", "-r", path, "-T", "fields", *arguments).splitlines()
+    packets = [line.split("\t") for line in lines]
+    data = [packet for packet in packets if int(packet[1]) > 0]
+    assert len(data) == flow["segments_sent"]
+    assert len(data) - len({packet[0] for packet in data}) == flow["segments_retransmitted"]
+    assert {packet[2] for packet in data} == {"10.0.0.1"}
+    assert all(packet[4] == "" for packet in packets)
+
+
+def test_tcptrace_counts_what_we_count(captured: Captured) -> None:
+    path, flow = captured
+    report = output_of("tcptrace", "-l", path)
+
+    def senders(name: str) -> int:
+        """A count of the side that sends the data, which is the larger one."""
+        (row,) = re.findall(rf"{name}: +(\d+) +{name}: +(\d+)", report)
+        return max(map(int, row))
+
+    assert "1 TCP connection traced" in report
+    assert senders("unique bytes sent") == flow["bytes"]
+    assert senders("actual data pkts") == flow["segments_sent"]
+    assert senders("rexmt data pkts") == flow["segments_retransmitted"]

@@ -1,0 +1,141 @@
+"""Paper packs: what is published, and how a measured value is judged."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bentpipe.papers import pack
+from bentpipe.papers.pack import Measured, judge
+from bentpipe.papers.plots import Plot, save_plot
+from bentpipe.papers.published import Tolerance, Value, read
+from bentpipe.papers.statistics import Mean, gains, mean, savings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+
+def published(
+    low: float | None,
+    high: float | None = None,
+    tolerance: Tolerance | None = None,
+    why_not: str = "",
+) -> Value:
+    return Value(
+        id="a/b",
+        quantity="a",
+        unit="s",
+        low=low,
+        high=low if high is None else high,
+        tolerance=tolerance or Tolerance(),
+        source="",
+        not_comparable=why_not,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "measured", "verdict", "deviation"),
+    [
+        (published(100, tolerance=Tolerance(relative=0.1)), Mean(109), "reproduced", 0.09),
+        (published(100, tolerance=Tolerance(relative=0.1)), Mean(111), "deviates", 0.11),
+        (published(100, tolerance=Tolerance(relative=0.1)), Mean(89), "deviates", -0.11),
+        (published(100, tolerance=Tolerance(relative=0.1)), Mean(112, 2.5), "reproduced", 0.12),
+        (published(0.9, tolerance=Tolerance(absolute=0.03)), Mean(0.92), "reproduced", 1 / 45),
+        (published(10, 20), Mean(15), "reproduced", 0.0),
+        (published(10, 20), Mean(21), "deviates", 0.05),
+        (published(10, 20, Tolerance(absolute=1)), Mean(9.5), "reproduced", -0.05),
+        (published(100, why_not="unknown"), Mean(100), "not comparable", 0.0),
+        (published(100), None, "not comparable", None),
+        (published(None), Mean(1), "not comparable", None),
+    ],
+)
+def test_verdicts(
+    value: Value, measured: Mean | None, verdict: str, deviation: float | None
+) -> None:
+    row = judge(value, Measured("a/b", measured, note="why"))
+    assert row.verdict == verdict
+    assert row.deviation == (None if deviation is None else pytest.approx(deviation))
+    assert row.note.endswith("why")
+
+
+def test_the_case_of_a_measurement_is_part_of_its_id() -> None:
+    row = judge(published(10, 20), Measured("a/b", Mean(11), case="BER 1e-6"))
+    assert (row.id, row.published) == ("a/b@BER 1e-6", [10, 20])
+
+
+def test_the_interval_is_students() -> None:
+    # n = 10, s = 3.02765, t = 2.26216 (any table of Student's distribution).
+    result = mean([float(n) for n in range(1, 11)])
+    assert result.value == 5.5
+    assert result.ci95 == pytest.approx(2.262157 * 3.0276504 / math.sqrt(10), rel=1e-6)
+
+
+def test_a_single_value_has_no_interval_and_equal_values_have_none_to_speak_of() -> None:
+    assert mean([4.0]) == Mean(4.0, None)
+    assert mean([4.0, 4.0]) == Mean(4.0, 0.0)
+    with pytest.raises(ValueError, match="no values"):
+        mean([])
+
+
+def test_gains_and_savings_pair_the_seeds() -> None:
+    assert gains([12.0, 10.0], [10.0, 20.0]) == pytest.approx([20.0, -50.0])
+    assert savings([8.0], [10.0]) == pytest.approx([20.0])
+    with pytest.raises(ValueError, match="longer"):
+        gains([1.0], [1.0, 2.0])
+
+
+def test_every_pack_can_be_read_and_every_scenario_of_its_plan_is_right() -> None:
+    for name in pack.names():
+        found = pack.pack(name)
+        assert found.publication.values
+        found.jobs(found.plan())
+
+
+def test_the_adalr_pack_holds_the_published_tables() -> None:
+    values = pack.pack("adalr").publication.values
+    assert values["ftp/no-loss/adalr-sack/undelayed"].printed == 333.4
+    assert values["ftp/congestion/newreno/delayed"].printed == 1216.6
+    assert values["ftp/rtt/baseline/500-ms"].printed == 470.1
+    assert values["errors/goodput/newreno/delayed"].printed == [6, 34]
+    assert values["fairness/jain/newreno/delayed"].tolerance == Tolerance(absolute=0.05)
+    assert "swapped" in values["ftp/no-loss/gain-in-text/adalr/delayed"].not_comparable
+    ratio = values["ftp/no-loss/ratio/sack/delayed"].printed
+    assert ratio == pytest.approx(360.6 / 470.1, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("tolerance = { relative = 0.1 }\nnot_comparable = 'x'", "either"),
+        ("", "either"),
+        ("tolerance = { relative = 0.1 }\n[[table]]\nid = 'a'\nquantity = 'q'\nunit = 's'\n"
+         "source = 's'\ncolumns = ['c']\ntolerance = {}\n[table.rows]\nr = [1]", "twice"),
+    ],
+)  # fmt: skip
+def test_published_values_are_checked(tmp_path: Path, table: str, problem: str) -> None:
+    path = tmp_path / "published.toml"
+    head = "title = 't'\nauthors = 'a'\n[[table]]\nid = 'a'\nquantity = 'q'\nunit = 's'\n"
+    rows = "rows = { r = [1] }\nsource = 's'\ncolumns = ['c']\n"
+    path.write_text(head + rows + table)
+    with pytest.raises(ValueError, match=problem):
+        read(path)
+
+
+def test_plots_need_neither_network_nor_browser(tmp_path: Path) -> None:
+    times = [float(t) for t in range(5000)]
+    plot = Plot("cwnd", "time (s)", "segments", {"newreno": (times, times)}, y_range=(0, 5000))
+    save_plot(plot, tmp_path / "cwnd")
+    assert (tmp_path / "cwnd.svg").read_text().startswith("<svg")
+    assert (tmp_path / "cwnd.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_papers_are_listed(bentpipe: Bentpipe) -> None:
+    (paper,) = json.loads(bentpipe("papers", "list", "--json").stdout)["papers"]
+    assert paper["paper"] == "adalr"
+    assert paper["values"] > 100
+    assert "adalr" in bentpipe("papers", "list").stdout

@@ -1,0 +1,90 @@
+"""`bentpipe run`: what it prints and saves."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+# Scripts depend on these names (docs/architecture.md).
+RUN = {
+    "scenario", "bed", "seed", "version", "wall_s", "simulated_s", "events", "packet_hops",
+    "partial", "flows", "links", "jain_index",
+}  # fmt: skip
+FLOW = {
+    "flow", "controller", "status", "recovery", "completed", "aborted", "bytes", "start_s",
+    "completion_s", "goodput_bps", "throughput_bps", "segments_sent", "segments_retransmitted",
+    "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms", "cwnd_bytes", "page_response_s",
+}  # fmt: skip
+LINK = {
+    "link", "direction", "utilisation", "delivered_packets", "delivered_bytes", "dropped_packets",
+    "corrupted_packets", "max_queue_bytes",
+}  # fmt: skip
+
+
+def test_json_is_one_object_with_stable_names(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("run", small, "--json", "--seed", "7")
+    assert (done.returncode, done.stderr) == (0, "")
+    recording = json.loads(done.stdout)
+    assert recording.keys() >= RUN
+    assert recording["flows"][0].keys() >= FLOW
+    assert recording["links"][0].keys() >= LINK
+    assert (recording["bed"], recording["seed"], recording["partial"]) == ("simulator", 7, False)
+    assert recording["flows"][0]["bytes"] == 300_000
+
+
+def test_people_get_tables(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("run", small)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "newreno" in done.stdout
+    assert "server-client" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_recording(bentpipe: Bentpipe, small: Path) -> None:
+    first, again, other = (
+        json.loads(bentpipe("run", small, "--json", "--seed", seed).stdout) for seed in "112"
+    )
+    for recording in (first, again, other):
+        del recording["wall_s"]
+    assert first == again
+    assert first != other
+
+
+def test_overrides_change_the_scenario(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("run", small, "--json", "--set", "flow.0.controller=adalr")
+    assert json.loads(done.stdout)["flows"][0]["controller"] == "adalr"
+
+
+def test_a_saved_recording_is_whole(bentpipe: Bentpipe, small: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    done = bentpipe("run", small, "--json", "--out", folder, "--set", "seed=3")
+    assert done.returncode == 0
+    assert json.loads((folder / "recording.json").read_text()) == json.loads(done.stdout)
+    assert "--seed 3 --set 'seed=3'" in (folder / "scenario.toml").read_text()
+    series = pl.read_parquet(folder / "flow_series.parquet")
+    assert {"t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms", "rto_ms"} <= set(series.columns)
+    assert series.height > 0
+
+
+def test_a_saved_scenario_runs_again(bentpipe: Bentpipe, small: Path, tmp_path: Path) -> None:
+    bentpipe("run", small, "--out", tmp_path / "out")
+    assert bentpipe("run", tmp_path / "out" / "scenario.toml").returncode == 0
+
+
+def test_explain_shows_defaults(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("explain", small)
+    assert done.returncode == 0
+    assert "(default)" in done.stdout
+
+
+def test_controllers_can_be_listed_and_looked_up(bentpipe: Bentpipe) -> None:
+    listed = json.loads(bentpipe("controllers", "--json").stdout)["controllers"]
+    assert {"reno", "newreno", "adalr"} <= {entry["name"] for entry in listed}
+    assert "newreno" in bentpipe("controllers").stdout
+    assert "retransmissions" in bentpipe("controllers", "adalr").stdout

@@ -1,0 +1,37 @@
+"""The command line answers at once: what is slow to import is imported only when it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = {"altair", "numpy", "pandas", "polars", "scipy", "vl_convert", "jinja2", "typer"}
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """Top-level modules that the command imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "bentpipe", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line)
+    return {line.partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["run", "--help"], ["controllers"], ["papers", "list"]]
+)
+def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
+    assert not imported_by(*arguments) & HEAVY
+
+
+def test_a_run_imports_nothing_heavy(small: Path) -> None:
+    assert not imported_by("run", str(small)) & HEAVY
+
+
+def test_a_run_for_scripts_draws_no_tables(small: Path) -> None:
+    assert not imported_by("run", "--json", str(small)) & (HEAVY | {"rich"})

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: `system-packages.sh run|test|bench`.
+# Installs the Debian packages that are missing: `system-packages.sh run|test`.
 # What is there already is left alone, and then nothing needs root or the network.
 set -eu
 
@@ -17,11 +17,8 @@ required=$missing
 if [ "$purpose" = test ]; then
     need tshark tshark     # reads our packet captures
     need tcptrace tcptrace # reads them in its own way
-fi
-if [ "$purpose" = bench ]; then
-    need g++ g++           # compiles the scenario for ns-3
-    need ns ns2            # the peer from Debian
     need valgrind valgrind # counts instructions
+    need ns ns2            # a peer to agree with
 fi
 
 [ -n "$missing" ] || exit 0

@@ -8,13 +8,12 @@ from __future__ import annotations
 import random
 
 import pytest
-
-from peers import NS3, RECOVERIES, Entry, bentpipe, mean_goodput
+from peers import NS3, RECOVERIES, Entry, mean_goodput, our_flows
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_a_download_without_loss_takes_as_long(recovery: str) -> None:
-    ours = bentpipe(recovery, 0.0, NS3.framing)[0]["completion_s"]
+    ours = our_flows(recovery, 0.0, NS3.framing)[0]["completion_s"]
     theirs = NS3.series(recovery, 0.0)["completion_s"][0]
     assert ours == pytest.approx(theirs, rel=0.03)
 
@@ -29,7 +28,8 @@ def test_mean_goodput_with_packet_errors(recovery: str, per: float) -> None:
 def test_sack_at_one_percent_differs_by_the_threshold_after_a_loss() -> None:
     # ns-3 sets ssthresh to half of the pipe, from which it has already taken what was SACKed and
     # lost; RFC 6675 section 5 (4.2) and RFC 5681 ask for half of FlightSize. With eight segments
-    # outstanding that is three against four. With ns-3's rule Bentpipe came to 158 kbit/s, ns-3 to 151.
+    # outstanding that is three against four. With ns-3's rule Bentpipe came to 158 kbit/s, ns-3 to
+    # 151.
     # There is no NewReno beside it: without SACK every run of ns-3 at this rate retransmits what
     # has arrived (see the note in ns3-reference.json).
     ratio = mean_goodput("sack", 1e-2, NS3.framing) / NS3.goodput("sack", 1e-2)

@@ -68,8 +68,10 @@ class Row:
 
 
 def judge(value: Value, measured: Measured) -> Row:
-    """Compare. A value is reproduced when its mean lies within the tolerance; a wide confidence
-    interval does not help it."""
+    """Compare. A value is reproduced when its mean lies within the tolerance.
+
+    A wide confidence interval does not help it.
+    """
     at, ci95 = (measured.mean.value, measured.mean.ci95) if measured.mean else (None, None)
     deviation = None
     verdict: Verdict = "not comparable"

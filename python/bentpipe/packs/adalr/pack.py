@@ -214,7 +214,9 @@ def _absolute_times(results: Results) -> Iterator[Measured]:
                     yield Measured(
                         f"{application}/{losses}/{variant}/{acks}",
                         mean(_values(runs, quantity)),
-                        note=HTTP_CONGESTION if (application, losses) == ("http", "congestion") else "",
+                        note=HTTP_CONGESTION
+                        if (application, losses) == ("http", "congestion")
+                        else "",
                     )
     for rtt in RTTS:
         time = mean(_values(results[f"rtt/{rtt}"], _completion))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from peers import ERROR_RATES, NS2, RECOVERIES, Entry, mean_goodput, our_flows
 
 

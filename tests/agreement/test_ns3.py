@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from peers import NS3, RECOVERIES, Entry, mean_goodput, our_flows
 
 

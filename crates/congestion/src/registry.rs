@@ -1,5 +1,7 @@
 //! Controllers by name. Adding one is its own file and one line in `registry!`.
 
+use std::sync::LazyLock;
+
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
@@ -74,7 +76,7 @@ pub struct UnknownController {
 /// A controller chosen and parameterised, ready to be built for each connection.
 #[derive(Clone, Debug)]
 pub struct Specification {
-    entry: Entry,
+    entry: &'static Entry,
     values: Values,
 }
 
@@ -97,8 +99,8 @@ impl Specification {
     }
 
     /// What is known about the controller.
-    pub fn entry(&self) -> &Entry {
-        &self.entry
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
     }
 
     /// The parameter values.
@@ -112,13 +114,21 @@ impl Specification {
     }
 }
 
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| LISTS.iter().flat_map(|l| l()).collect());
+
+impl PartialEq for Specification {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.values == other.values
+    }
+}
+
 /// All controllers, in the order of the registry.
-pub fn entries() -> impl Iterator<Item = Entry> {
-    LISTS.iter().flat_map(|list| list())
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter()
 }
 
 /// The controller called `name`.
-pub fn find(name: &str) -> Option<Entry> {
+pub fn find(name: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.name == name)
 }
 

@@ -95,8 +95,26 @@ fn forwarding_settings(limit: model::Forwarding) -> link::Settings {
     }
 }
 
-/// How the connections of a flow are made.
-pub(crate) fn blueprint(flow: &model::Flow) -> Blueprint {
+/// How the connections of each flow are made. Flows that are alike share a blueprint, as the copies
+/// of one entry do: ten thousand flows have one configuration, not ten thousand.
+pub(crate) fn blueprints(flows: &[model::Flow]) -> Vec<Arc<Blueprint>> {
+    let mut blueprints: Vec<Arc<Blueprint>> = Vec::with_capacity(flows.len());
+    for (number, flow) in flows.iter().enumerate() {
+        let alike = number.checked_sub(1).filter(|before| are_alike(&flows[*before], flow));
+        let shared = alike.map(|before| blueprints[before].clone());
+        blueprints.push(shared.unwrap_or_else(|| Arc::new(blueprint(flow))));
+    }
+    blueprints
+}
+
+fn are_alike(a: &model::Flow, b: &model::Flow) -> bool {
+    let sequence = b.transport.initial_sequence;
+    let same_transport =
+        model::Transport { initial_sequence: sequence, ..a.transport.clone() } == b.transport;
+    (a.from, a.to) == (b.from, b.to) && same_transport && a.controller == b.controller
+}
+
+fn blueprint(flow: &model::Flow) -> Blueprint {
     let transport = &flow.transport;
     let config = Config {
         recovery: transport.recovery,
@@ -137,7 +155,6 @@ pub(crate) fn blueprint(flow: &model::Flow) -> Blueprint {
         },
         config: Arc::new(config),
         controller: flow.controller.clone(),
-        initial_sequence: transport.initial_sequence,
         reader_rate: transport.reader_rate,
         from: NodeId(flow.from as u16),
         to: NodeId(flow.to as u16),

@@ -30,7 +30,7 @@ pub(crate) struct Endpoint {
     /// The flow that it belongs to.
     pub(crate) flow: u32,
     /// The application when it reads slowly.
-    pub(crate) reader: Option<Reader>,
+    pub(crate) reader: Option<Box<Reader>>,
 }
 
 /// An application that reads at a limited rate, a segment at a time.
@@ -47,7 +47,6 @@ pub(crate) struct Blueprint {
     pub(crate) config: Arc<Config>,
     pub(crate) controller: Specification,
     pub(crate) settings: Settings,
-    pub(crate) initial_sequence: u32,
     pub(crate) reader_rate: Option<Rate>,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
@@ -88,13 +87,18 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// Makes the two ends of a connection, both closed.
-    pub(crate) fn open_pair(&mut self, flow: u32, blueprint: &Blueprint) -> Pair {
+    pub(crate) fn open_pair(
+        &mut self,
+        flow: u32,
+        blueprint: &Blueprint,
+        initial_sequence: u32,
+    ) -> Pair {
         let first = self.endpoints.len() as u32;
         let pair = Pair { sender: first, receiver: first + 1 };
         let ends = [(blueprint.from, blueprint.to, 1, 0), (blueprint.to, blueprint.from, 0, 1)];
         for (node, peer_node, peer, offset) in ends {
             let controller = blueprint.controller.build(&blueprint.settings);
-            let sequence = blueprint.initial_sequence.wrapping_add(offset);
+            let sequence = initial_sequence.wrapping_add(offset);
             self.endpoints.push(Endpoint {
                 connection: Connection::new(blueprint.config.clone(), controller, sequence),
                 wake_at: u64::MAX,
@@ -103,7 +107,7 @@ impl Hosts {
                 peer_node,
                 peer: first + peer,
                 flow,
-                reader: blueprint.reader_rate.map(|rate| Reader { rate, piece: 0 }),
+                reader: blueprint.reader_rate.map(|rate| Box::new(Reader { rate, piece: 0 })),
             });
         }
         pair

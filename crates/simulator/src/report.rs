@@ -34,7 +34,7 @@ impl Recorder {
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             last_sample: Time::ZERO,
             last_busy: Vec::new(),
-            last_rows: vec![None; scenario.flows.len()],
+            last_rows: vec![None; if scenario.record.events { scenario.flows.len() } else { 0 }],
             flows: FlowSeries::default(),
             links: LinkSeries::default(),
         }

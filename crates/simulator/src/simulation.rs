@@ -1,5 +1,7 @@
 //! The loop: whatever comes first, a packet or a timer, happens.
 
+use std::sync::Arc;
+
 use network::{Delivery, Fabric, Network, NodeId, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
@@ -76,7 +78,7 @@ struct Simulation<'a, F> {
     fabric: F,
     hosts: Hosts,
     applications: Vec<Application>,
-    blueprints: Vec<Blueprint>,
+    blueprints: Vec<Arc<Blueprint>>,
     /// Finite flows that are not over yet.
     unfinished: usize,
     has_endless: bool,
@@ -97,7 +99,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             end: Time::ZERO + scenario.duration,
             fabric,
             hosts,
-            blueprints: scenario.flows.iter().map(Application::blueprint).collect(),
+            blueprints: build::blueprints(&scenario.flows),
             unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
             has_endless: applications.iter().any(Application::is_endless),
             applications,

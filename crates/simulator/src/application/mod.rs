@@ -10,7 +10,6 @@ use recording::PageRecord;
 use scenario::model::{Flow, Traffic};
 use units::Time;
 
-use crate::build;
 use crate::hosts::{Blueprint, Hosts, Pair};
 
 use download::Transfer;
@@ -31,6 +30,7 @@ pub(crate) struct Application {
     pub(crate) aborted: bool,
     pub(crate) pairs: Vec<Pair>,
     endless: bool,
+    initial_sequence: u32,
     kind: Kind,
 }
 
@@ -40,13 +40,14 @@ pub(crate) struct Context<'a> {
     pub(crate) flow: u32,
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) blueprint: &'a Blueprint,
+    pub(crate) initial_sequence: u32,
     pub(crate) pairs: &'a mut Vec<Pair>,
 }
 
 impl Context<'_> {
     /// Opens a connection: `opener` connects, the other end listens.
     fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        let pair = self.hosts.open_pair(self.flow, self.blueprint);
+        let pair = self.hosts.open_pair(self.flow, self.blueprint, self.initial_sequence);
         let (opener, other) = if opened_by_receiver {
             (pair.receiver, pair.sender)
         } else {
@@ -76,6 +77,7 @@ impl Application {
             aborted: false,
             pairs: Vec::new(),
             endless,
+            initial_sequence: flow.transport.initial_sequence,
             kind,
         }
     }
@@ -97,7 +99,9 @@ impl Application {
         hosts: &mut Hosts,
         blueprint: &Blueprint,
     ) {
-        let mut context = Context { now, flow, hosts, blueprint, pairs: &mut self.pairs };
+        let initial_sequence = self.initial_sequence;
+        let pairs = &mut self.pairs;
+        let mut context = Context { now, flow, hosts, blueprint, initial_sequence, pairs };
         match &mut self.kind {
             Kind::Transfer(transfer) => transfer.start(&mut context),
             Kind::Browser(browser) => browser.on_timer(&mut context),
@@ -113,7 +117,9 @@ impl Application {
         hosts: &mut Hosts,
         blueprint: &Blueprint,
     ) {
-        let mut context = Context { now, flow, hosts, blueprint, pairs: &mut self.pairs };
+        let initial_sequence = self.initial_sequence;
+        let pairs = &mut self.pairs;
+        let mut context = Context { now, flow, hosts, blueprint, initial_sequence, pairs };
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
@@ -129,9 +135,5 @@ impl Application {
             Kind::Transfer(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),
         }
-    }
-
-    pub(crate) fn blueprint(flow: &Flow) -> Blueprint {
-        build::blueprint(flow)
     }
 }

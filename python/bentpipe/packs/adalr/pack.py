@@ -208,15 +208,14 @@ def _reason(losses: str, ber: str) -> str:
 def _absolute_times(results: Results) -> Iterator[Measured]:
     for losses in ("no-loss", "congestion"):
         for application, quantity in TIMES.items():
+            slow_pages = (application, losses) == ("http", "congestion")
             for variant in VARIANTS:
                 for acks in ACKS:
                     runs = results[f"{application}/{losses}/{variant}/{acks}"]
                     yield Measured(
                         f"{application}/{losses}/{variant}/{acks}",
                         mean(_values(runs, quantity)),
-                        note=HTTP_CONGESTION
-                        if (application, losses) == ("http", "congestion")
-                        else "",
+                        note=HTTP_CONGESTION if slow_pages else "",
                     )
     for rtt in RTTS:
         time = mean(_values(results[f"rtt/{rtt}"], _completion))

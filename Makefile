@@ -16,8 +16,7 @@ test: ## set up, and run every test and check
 	@scripts/python.sh scripts/test.py
 
 bench: ## side by side with ns-2 and ns-3; fails on nothing
-	@$(PREPARE) run
-	@scripts/system-packages.sh bench
+	@$(PREPARE) test
 	@scripts/peers.sh
 	@.venv/bin/python benches/side_by_side.py
 

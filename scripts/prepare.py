@@ -111,6 +111,14 @@ def prepare_packages(purpose: str) -> None:
     once(f"packages-{purpose}", digest([lock]), lambda: install_packages(lock), PYTHON)
 
 
+def prepare_peers() -> None:
+    """ns-2 and ns-3 to compare with. Without them the tests that need them are skipped."""
+    try:
+        execute(ROOT / "scripts" / "peers.sh")
+    except subprocess.CalledProcessError:
+        say("going on without ns-2 or ns-3; the tests that need them are skipped")
+
+
 def prepare_engine() -> None:
     """The extension module, compiled again only when its sources changed."""
     compiler = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
@@ -121,8 +129,9 @@ def prepare_engine() -> None:
 
 def main() -> int:
     """Prepare for the purpose named on the command line; exit status 1 when a step fails."""
+    purpose = sys.argv[1] if len(sys.argv) > 1 else "run"
     try:
-        prepare_packages(sys.argv[1] if len(sys.argv) > 1 else "run")
+        prepare_packages(purpose)
         prepare_engine()
     except (subprocess.CalledProcessError, FileNotFoundError) as error:
         print(f"bentpipe: set-up failed: {error}", file=sys.stderr)

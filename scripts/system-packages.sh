@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: `system-packages.sh run|test|bench`.
+# Installs the Debian packages that are missing: `system-packages.sh run|test`.
 # What is there already is left alone, and then nothing needs root or the network.
 set -eu
 
@@ -15,26 +15,26 @@ need cc build-essential # links what Rust compiles
 required=$missing
 
 if [ "$purpose" = test ]; then
-    need tshark tshark     # reads our packet captures
-    need tcptrace tcptrace # reads them in its own way
+    need tshark tshark            # reads our packet captures
+    need tcptrace tcptrace        # reads them in its own way
     need editcap wireshark-common # turns them into what tcptrace reads
+    need valgrind valgrind        # counts instructions
+    need ns ns2                   # a peer to agree with
 fi
-if [ "$purpose" = test ] || [ "$purpose" = bench ]; then
-    need g++ g++           # compiles the scenario for ns-3
-    need ns ns2            # the peer from Debian
-    need valgrind valgrind # counts instructions
-fi
-
 [ -n "$missing" ] || exit 0
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "bentpipe: missing system packages:$missing" >&2
-    echo "bentpipe: only root can install them; please run: sudo apt-get install$missing" >&2
+
+go_on() { # only what is required stops the set-up
     [ -z "$required" ] || exit 1
     echo "bentpipe: going on without them; the tests that need them are skipped" >&2
     exit 0
+}
+
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "bentpipe: missing system packages:$missing" >&2
+    echo "bentpipe: only root can install them; please run: sudo apt-get install$missing" >&2
+    go_on
 fi
 echo "bentpipe: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
 # shellcheck disable=SC2086 # the packages are words
-apt-get install -y -qq --no-install-recommends $missing >/dev/null
+apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing >/dev/null || go_on

@@ -42,7 +42,7 @@ def show(*renderables: Any) -> None:
     """Print to stdout, as wide as the terminal, or as wide as needed when it is none."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(*renderables)
+    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(*renderables)
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -10,8 +10,7 @@ import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, ScenarioError);
 
 /// Everything that is wrong with a scenario; file and line are those of the first error.
-pub fn scenario_error(errors: impl Into<scenario::ScenarioErrors>) -> PyErr {
-    let errors = errors.into();
+pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
     let first = errors.0.first();
     let file = first.and_then(|error| error.file.clone());
     let line = first.and_then(|error| error.line);

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::check::{admits_kind, nearest_key};
 use crate::describe;
-use crate::error::{Problem, ScenarioError};
+use crate::error::{Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
 use crate::tree::{Entry, Origin, Tree, Value};
 
@@ -20,10 +20,10 @@ pub struct Override {
 }
 
 impl FromStr for Override {
-    type Err = ScenarioError;
+    type Err = ScenarioErrors;
 
     /// Reads `PATH=VALUE`.
-    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+    fn from_str(text: &str) -> Result<Self, ScenarioErrors> {
         match text.split_once('=') {
             Some((path, value)) if !path.trim().is_empty() => {
                 Ok(Self { path: path.trim().to_owned(), value: value.trim().to_owned() })
@@ -39,7 +39,8 @@ impl FromStr for Override {
                 reason: None,
                 suggestion: None,
                 excerpt: None,
-            }),
+            }
+            .into()),
         }
     }
 }

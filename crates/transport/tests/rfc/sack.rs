@@ -1,5 +1,7 @@
 //! Loss recovery with SACK (RFC 6675).
 
+#![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
+
 use congestion::Recovery::Sack;
 use transport::{Config, Flags, Phase, Segment};
 

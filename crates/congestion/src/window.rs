@@ -26,6 +26,8 @@ pub struct Window {
     /// Window after set-up and after an idle period, in bytes.
     pub initial: u64,
     byte_counting: u64,
+    /// Slow start follows a retransmission timeout.
+    after_timeout: bool,
     remainder: u64,
 }
 
@@ -38,8 +40,15 @@ impl Window {
             mss: u64::from(settings.mss),
             initial: settings.initial_window,
             byte_counting: u64::from(settings.byte_counting),
+            after_timeout: false,
             remainder: 0,
         }
+    }
+
+    /// The retransmission timer expired. In the slow start that follows, an ACK that covers much
+    /// tells of segments that had arrived before, and so L is 1 (RFC 3465 section 2.3).
+    pub fn count_singly_after_timeout(&mut self) {
+        self.after_timeout = true;
     }
 
     /// Both ends have agreed on a segment size; the initial window keeps its number of segments.
@@ -59,7 +68,8 @@ impl Window {
     /// The bytes that count for growth out of `acked` newly acknowledged ones: min(N, L * SMSS),
     /// RFC 3465 section 2.1; with L = 1 it is RFC 5681 equation 2.
     pub fn counted(&self, acked: u64) -> u64 {
-        acked.min(self.byte_counting * self.mss)
+        let limit = if self.after_timeout { 1 } else { self.byte_counting };
+        acked.min(limit * self.mss)
     }
 
     /// Adds `numerator / cwnd` bytes and keeps the remainder for the next call.
@@ -67,6 +77,7 @@ impl Window {
     /// Without the remainder `SMSS * SMSS / cwnd` is zero above SMSS^2 bytes, which on a GEO path
     /// is a mere 28 Mb/s, and the window freezes.
     pub fn grow_by_fraction(&mut self, numerator: u64) {
+        self.after_timeout = false;
         self.remainder += numerator;
         if self.remainder >= self.cwnd {
             let whole = self.remainder / self.cwnd;

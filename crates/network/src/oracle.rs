@@ -80,7 +80,7 @@ impl<B: Copy> SlowNetwork<B> {
         self.hops += 1;
         let lane = &mut self.lanes[number];
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        let waiting_bytes = lane.waiting_bytes();
+        let waiting_bytes = lane.bytes_behind(0);
         let full = match lane.settings.limit {
             Limit::Packets(limit) => lane.waiting.len() >= limit as usize,
             Limit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
@@ -134,9 +134,16 @@ impl<B: Copy> SlowNetwork<B> {
 }
 
 impl<B> SlowLane<B> {
-    fn waiting_bytes(&self) -> u64 {
+    /// Bytes that wait, without the first `skipped` packets.
+    fn bytes_behind(&self, skipped: usize) -> u64 {
         let framing = u64::from(self.settings.framing);
-        self.waiting.iter().map(|(packet, _)| u64::from(packet.bytes) + framing).sum()
+        let behind = self.waiting.iter().skip(skipped);
+        behind.map(|(packet, _)| u64::from(packet.bytes) + framing).sum()
+    }
+
+    /// Packets that start at `now`, an instant whose events have not happened yet: none or one.
+    fn starting(&self, now: Time) -> usize {
+        usize::from(self.sending.is_some() && self.last_end <= now).min(self.waiting.len())
     }
 }
 
@@ -175,8 +182,8 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
                 Some(_) => lane.busy.saturating_sub(lane.last_end.since(now)),
                 None => lane.busy,
             },
-            waiting_packets: lane.waiting.len(),
-            waiting_bytes: lane.waiting_bytes(),
+            waiting_packets: lane.waiting.len() - lane.starting(now),
+            waiting_bytes: lane.bytes_behind(lane.starting(now)),
             ..lane.report
         };
         self.lanes.iter().map(report).collect()

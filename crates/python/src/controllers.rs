@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 /// What is known of each controller, in the order of the registry.
 #[pyfunction]
 pub fn controllers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    congestion::entries().map(|entry| describe(py, &entry)).collect()
+    congestion::entries().map(|entry| describe(py, entry)).collect()
 }
 
 fn describe<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {

@@ -129,10 +129,11 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if next > self.end || (self.unfinished == 0 && !self.has_endless) {
-                if next > self.end {
-                    self.now = self.end;
-                }
+            if self.unfinished == 0 && !self.has_endless {
+                return true;
+            }
+            if next > self.end {
+                self.now = self.end;
                 return true;
             }
             if self.recorder.next_sample() <= next {

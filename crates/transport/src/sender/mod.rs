@@ -39,7 +39,8 @@ enum HeldBy {
     Application,
 }
 
-/// What a sender did so far. Segments are data segments; a FIN alone is none.
+/// What a sender did so far. Segments are data segments, window probes included; a FIN alone is
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Data segments sent, retransmissions included.

@@ -95,6 +95,7 @@ impl Sender {
         self.retransmission_quota = self.controller.retransmission_quota();
         let loss = Loss { now, flight: self.flight(), repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
+        self.controller.window_mut().count_singly_after_timeout();
         self.phase = Phase::Timeout;
         self.recover = self.max;
         self.duplicates = 0;

@@ -74,6 +74,8 @@ impl Sender {
             return Some(self.send_new(now, length));
         }
         self.last_sent = now;
+        self.counters.segments += 1;
+        self.counters.bytes += length;
         Some(Chunk { start: self.una, length, fin: false, push: false })
     }
 

@@ -12,5 +12,6 @@ mod sack;
 mod script;
 mod setup;
 mod timeout;
+mod transfers;
 mod window;
 mod wire;

@@ -22,7 +22,11 @@ pub struct Script {
 impl Script {
     /// A connection that has just been accepted. Its peer answered after 100 ms.
     pub fn new(config: &Config) -> Self {
-        let mut end = connection(config, OWN);
+        Self::of(config, connection(config, OWN))
+    }
+
+    /// As [`new`](Self::new), with a connection that the test has made.
+    pub fn of(config: &Config, mut end: Connection) -> Self {
         end.connect();
         let syn = end.next_segment(Time::ZERO).unwrap();
         let now = Time::ZERO + ms(100);

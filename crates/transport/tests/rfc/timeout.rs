@@ -1,11 +1,14 @@
 //! The retransmission timer (RFC 6298) and what a timeout does (RFC 5681 section 3.1).
 
+use std::sync::Arc;
+
 use congestion::Recovery::{NewReno, Reno, Sack};
-use transport::{Config, Phase, State};
+use congestion::{Settings, Specification};
+use transport::{Config, Connection, Phase, State};
 use units::{Span, Time};
 
 use crate::script::Script;
-use crate::wire::{A, B, MSS, Sent, Wire, config, ms};
+use crate::wire::{A, B, MSS, Sent, Wire, config, ms, settings};
 
 /// Rules 5.1 and 5.3.
 #[test]
@@ -121,6 +124,23 @@ fn after_a_timeout_nothing_new_is_sent_before_what_was_lost() {
     let half = script.ack_of(500);
     let sent = script.receive(half);
     assert!(sent.iter().all(|n| *n < 10), "{sent:?}");
+}
+
+/// RFC 3465 section 2.3: L is 1 in the slow start after a timeout, whatever it is otherwise.
+#[test]
+fn byte_counting_is_by_single_segments_after_a_timeout() {
+    let config = Config { recovery: NewReno, ..config() };
+    let settings = Settings { byte_counting: 2, ..settings(&config) };
+    let controller = Specification::named("newreno").unwrap().build(&settings);
+    let end = Connection::new(Arc::new(config.clone()), controller, 1_000);
+    let mut script = Script::of(&config, end);
+    script.end.write(100 * MSS);
+    assert_eq!(script.sent().len(), 10);
+    script.ack(2);
+    assert_eq!(script.cwnd(), 12, "L = 2");
+    script.time_out();
+    script.ack(6);
+    assert_eq!(script.cwnd(), 2, "L = 1");
 }
 
 /// RFC 9293 section 3.8.3: R2.

@@ -1,0 +1,45 @@
+//! Whole runs: against the slow engine, against themselves, against theory.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod cost;
+mod golden;
+mod oracle;
+mod physics;
+mod theory;
+
+use recording::Recording;
+use scenario::Scenario;
+use simulator::Options;
+
+pub fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+pub fn run(text: &str) -> Recording {
+    run_with_seed(text, 1)
+}
+
+pub fn run_with_seed(text: &str, seed: u64) -> Recording {
+    simulator::run(&parse(text), seed, Options::default())
+}
+
+/// A server and a client on the two sides of a satellite link. `link`, `transport` and `traffic`
+/// are TOML.
+pub fn geo(link: &str, transport: &str, traffic: &str) -> String {
+    format!(
+        r#"
+duration = "3000s"
+[[link]]
+between = ["server", "client"]
+delay = "250ms"
+{link}
+[[flow]]
+from = "server"
+to = "client"
+controller = "newreno"
+transport = {{ {transport} }}
+traffic = {{ {traffic} }}
+"#
+    )
+}

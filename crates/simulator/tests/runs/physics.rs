@@ -1,0 +1,124 @@
+//! What no network can break: rates, delays, conservation.
+
+use crate::{geo, run};
+
+/// A download in one window: set-up, request, and then bytes at the rate of the link.
+#[test]
+fn a_download_without_loss_takes_what_arithmetic_says() {
+    // 200 segments in a window that holds them all: nothing ever waits for an ACK.
+    let text = geo(
+        r#"rate = "1Mbit/s"
+queue = "unlimited""#,
+        r#"mss = 1000, initial_window = 1000"#,
+        r#"download = "200000B""#,
+    );
+    let measured = run(&text).flows[0].completion_s.unwrap();
+    // SYN and SYN-ACK with 8 and 4 bytes of options each, the ACK; then 200 packets of 1040 bytes.
+    let syn = (40.0 + 12.0) * 8.0 / 1e6;
+    let ack = 40.0 * 8.0 / 1e6;
+    let data = 200.0 * 1040.0 * 8.0 / 1e6;
+    let expected = 2.0 * (0.25 + syn) + 0.25 + ack + 0.25 + data;
+    assert!((measured - expected).abs() < 1e-4, "{measured} s instead of {expected} s");
+}
+
+/// The window over the round-trip time, as long as the link is faster.
+#[test]
+fn a_window_limits_the_rate_to_itself_over_the_round_trip() {
+    for window in [20_000, 40_000, 65_535] {
+        let transport = format!(r#"mss = 1000, receive_buffer = "{window}B", delayed_ack = "off""#);
+        let text = geo(r#"rate = "100Mbit/s""#, &transport, r#"download = "20MB""#);
+        let goodput = run(&text).flows[0].goodput_bps;
+        let segments = f64::from(window / 1000);
+        let bound = segments * 8000.0 / 0.5;
+        assert!((0.97..1.0).contains(&(goodput / bound)), "{goodput} of {bound} bit/s");
+    }
+}
+
+#[test]
+fn a_slow_reader_gets_what_it_reads() {
+    for rate in [50_000.0, 400_000.0] {
+        let transport = format!(r#"receive_buffer = "65535B", reader_rate = "{rate}bit/s""#);
+        let text = geo(r#"rate = "10Mbit/s""#, &transport, r#"download = "2MB""#);
+        let flow = &run(&text).flows[0];
+        assert!(flow.completed);
+        assert!(
+            (0.93..=1.0).contains(&(flow.goodput_bps / rate)),
+            "{} of {rate}",
+            flow.goodput_bps
+        );
+    }
+}
+
+#[test]
+fn no_link_is_used_more_than_all_the_time_and_a_long_bulk_fills_it() {
+    let text = geo(
+        r#"rate = "2Mbit/s"
+queue = { packets = 100 }"#,
+        r#"receive_buffer = "1MiB""#,
+        r#"bulk = "unlimited""#,
+    );
+    let recording = run(&text);
+    assert!(recording.links.iter().all(|link| (0.0..=1.0).contains(&link.utilisation)));
+    assert!(recording.links[0].utilisation > 0.95, "{}", recording.links[0].utilisation);
+    // 1460 of 1500 bytes are payload.
+    let goodput = recording.flows[0].goodput_bps;
+    assert!(goodput <= 2e6 * 1460.0 / 1500.0, "{goodput}");
+}
+
+/// What a host sends is delivered, dropped or damaged, or still on its way when the run ends.
+#[test]
+fn no_packet_appears_or_disappears() {
+    let text = geo(
+        r#"rate = "1Mbit/s"
+queue = { packets = 5 }
+channel = { per = 0.002 }"#,
+        r#"delayed_ack = "200ms""#,
+        r#"bulk = "unlimited""#,
+    );
+    let scenario = crate::parse(&text);
+    let mut sent = [0u64; 2];
+    let mut count = |observed: &simulator::Observed<'_>| {
+        sent[usize::from(observed.from)] += u64::from(observed.node == observed.from);
+    };
+    let options = simulator::Options { observer: Some(&mut count), ..Default::default() };
+    let recording = simulator::run(&scenario, 3, options);
+    for (link, sent) in recording.links.iter().zip(sent) {
+        let gone = link.delivered_packets + link.dropped_packets + link.corrupted_packets;
+        assert!(gone <= sent, "{gone} of {sent} packets");
+        // A delay of 250 ms and a queue of 5 packets of 12 ms, at 1 Mbit/s.
+        assert!(sent - gone <= 27, "{} packets in flight", sent - gone);
+        assert!(link.corrupted_packets > 0);
+    }
+    assert!(recording.links[0].dropped_packets > 0);
+}
+
+#[test]
+fn ten_thousand_flows_share_a_link() {
+    let text = r#"
+duration = "20s"
+[[link]]
+between = ["a", "b"]
+rate = "1Gbit/s"
+delay = "250ms"
+queue = { packets = 20000 }
+[[flow]]
+from = "a"
+to = "b"
+controller = "newreno"
+count = 10000
+traffic = { download = "20kB" }
+"#;
+    let recording = run(text);
+    assert_eq!(recording.flows.len(), 10_000);
+    assert!(recording.flows.iter().all(|flow| flow.completed && flow.bytes == 20_000));
+    assert!(recording.links[0].utilisation <= 1.0);
+}
+
+/// Before, a run whose last transfer ended shortly before its upper bound lasted until the bound.
+#[test]
+fn a_run_ends_with_its_last_transfer() {
+    let text = geo("rate = \"1Mbit/s\"", "mss = 1000", "download = \"200kB\"");
+    let completion = run(&text).flows[0].completion_s.unwrap();
+    let tight = text.replace("3000s", &format!("{}ms", (completion * 1e3) as u64 + 1));
+    assert_eq!(run(&tight).simulated_s, completion);
+}

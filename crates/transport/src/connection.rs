@@ -12,15 +12,13 @@ use crate::rtt::RttEstimator;
 use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
+use crate::timestamps::{round_trip, timestamp};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);
 
 /// The MSS of an end that names none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
-
-/// TSval counts milliseconds (RFC 7323 section 5.4 allows 1 ms to 1 s).
-const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 
 /// Where a connection stands (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -493,12 +491,4 @@ fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
     let start = space.unwrap(block.start, near)?;
     let end = space.unwrap(block.end, near)?;
     (start < end).then_some(Range { start, end })
-}
-
-fn timestamp(now: Time) -> u32 {
-    (now.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32
-}
-
-fn round_trip(now: Time, echo: u32) -> Span {
-    TIMESTAMP_CLOCK * u64::from(timestamp(now).wrapping_sub(echo))
 }

@@ -15,6 +15,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 mod sequence;
+mod timestamps;
 
 pub use config::{Config, DelayedAck};
 pub use connection::{Connection, State};

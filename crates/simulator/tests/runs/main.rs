@@ -12,14 +12,17 @@ use recording::Recording;
 use scenario::Scenario;
 use simulator::Options;
 
+/// The scenario of `text`, which must be right.
 pub fn parse(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
+/// Runs `text` with seed 1.
 pub fn run(text: &str) -> Recording {
     run_with_seed(text, 1)
 }
 
+/// Runs `text`.
 pub fn run_with_seed(text: &str, seed: u64) -> Recording {
     simulator::run(&parse(text), seed, Options::default())
 }

@@ -112,6 +112,8 @@ impl Sent {
 pub enum Fate {
     Arrives,
     Lost,
+    /// Arrives so much later than it should.
+    Late(Span),
     /// Arrives, and once more so much later.
     Twice(Span),
 }
@@ -219,6 +221,7 @@ impl Wire {
         match (self.script)(&sent) {
             Fate::Arrives => self.fly(due, 1 - by, segment),
             Fate::Lost => {}
+            Fate::Late(by_how_much) => self.fly(due + by_how_much, 1 - by, segment),
             Fate::Twice(later) => {
                 self.fly(due, 1 - by, segment);
                 self.fly(due + later, 1 - by, segment);

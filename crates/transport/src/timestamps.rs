@@ -1,0 +1,16 @@
+//! The clock of the timestamps option (RFC 7323).
+
+use units::{Span, Time};
+
+/// TSval counts milliseconds (section 5.4 allows 1 ms to 1 s).
+const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
+
+/// TSval at `now`.
+pub(crate) fn timestamp(now: Time) -> u32 {
+    (now.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32
+}
+
+/// The time since `echo` was the time.
+pub(crate) fn round_trip(now: Time, echo: u32) -> Span {
+    TIMESTAMP_CLOCK * u64::from(timestamp(now).wrapping_sub(echo))
+}

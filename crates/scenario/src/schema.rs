@@ -98,7 +98,7 @@ impl JsonSchema for Controller {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<_> = congestion::entries().map(|entry| entry.name).collect();
         let mut options = vec![json!({ "type": "string", "enum": names })];
-        options.extend(congestion::entries().map(|entry| controller(entry)));
+        options.extend(congestion::entries().map(controller));
         json_schema!({ "anyOf": options })
     }
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe
+from bentpipe.papers.pack import pack, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ def test_of_many_runs_the_finished_ones_are_kept(small: Path) -> None:
     assert first is not None
     assert second is not None
     assert (first.seed, second.seed) == (1, 2)
-    assert third is None or third.partial
+    assert third is None
 
 
 def test_an_exception_in_the_callback_ends_the_run(small: Path) -> None:
@@ -74,3 +75,19 @@ def test_an_exception_in_the_callback_ends_the_run(small: Path) -> None:
 
     with pytest.raises(LookupError):
         bentpipe.run(bentpipe.Scenario.load(small, FOREVER), progress=fail)
+
+
+def test_of_a_paper_the_measured_rows_are_kept(tmp_path: Path) -> None:
+    def interrupt(done: int) -> None:
+        if done == 40:
+            signal.raise_signal(signal.SIGINT)
+
+    outcome = pack("adalr").run(workers=1, progress=interrupt)
+    assert not outcome.complete
+    assert outcome.to_dict()["partial"] is True
+    rows = {row.id: row for row in outcome.rows}
+    assert rows["ftp/no-loss/sack/delayed"].measured is not None
+    assert rows["both/goodput/sack/delayed"].note == "not measured"
+    save(outcome, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.json", "rows.txt"]
+    assert "partial" in (tmp_path / "rows.txt").read_text()

@@ -1,14 +1,14 @@
 //! Runs, one or many, with the interpreter released, Ctrl-C heard and progress told.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 use simulator::{Capture, Observed, Options, Progress};
 
 use crate::errors::{interrupted, output_error};
@@ -61,15 +61,15 @@ pub fn run(
     }
 }
 
-/// Runs jobs of scenario and seed on `workers` threads (all cores by default). The recordings come
-/// in the order of the jobs and do not depend on the number of workers. `progress` is called with
-/// the number of finished jobs. Ctrl-C raises `Interrupted` with the recordings of finished jobs.
+/// Runs jobs of scenario and seed on `workers` threads (all cores by default), in the order of the
+/// jobs. The recordings do not depend on the number of workers. `progress` is called with the number
+/// of finished jobs. Ctrl-C raises `Interrupted` with the recordings of finished jobs.
 #[pyfunction]
 #[pyo3(signature = (jobs, *, workers = None, progress = None))]
 pub fn run_many(
     py: Python<'_>,
     jobs: Vec<(Py<Scenario>, Option<u64>)>,
-    workers: Option<usize>,
+    workers: Option<NonZeroUsize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Recording>> {
     let jobs: Vec<_> = jobs
@@ -79,29 +79,19 @@ pub fn run_many(
             (Arc::clone(scenario), seed.unwrap_or(scenario.seed))
         })
         .collect();
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(workers.unwrap_or(0));
-    let pool = threads.build().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let workers = workers.or_else(|| thread::available_parallelism().ok());
+    let workers = workers.map_or(1, NonZeroUsize::get).min(jobs.len());
+    let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let mut finished: Vec<Option<Recording>> = jobs.iter().map(|_| None).collect();
     let waited = py.detach(|| {
         thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
-            let (jobs, stop, pool) = (&jobs, &stop, &pool);
-            scope.spawn(move || {
-                pool.install(|| {
-                    let jobs = jobs.par_iter().enumerate().with_max_len(1);
-                    jobs.for_each_with(send, |send, (number, (scenario, seed))| {
-                        let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
-                        if !stop.load(Ordering::Relaxed) {
-                            let options =
-                                Options { progress: Some(&mut going), ..Options::default() };
-                            let recording = timed(scenario, *seed, options);
-                            // The receiver is gone only when nobody wants the rest.
-                            let _ = send.send((number, recording));
-                        }
-                    });
-                });
-            });
+            for _ in 0..workers {
+                let (jobs, next, stop, send) = (&jobs, &next, &stop, send.clone());
+                scope.spawn(move || work(jobs, next, stop, &send));
+            }
+            drop(send);
             let outcome = collect(&receive, &mut finished, progress.as_ref());
             stop.store(true, Ordering::Relaxed);
             outcome
@@ -114,9 +104,30 @@ pub fn run_many(
     }
 }
 
+/// Runs the next job that nobody has taken until there is none or all shall stop. A job that is
+/// stopped on its way is not sent: of many runs only whole ones are of use.
+fn work(
+    jobs: &[(Arc<scenario::Scenario>, u64)],
+    next: &AtomicUsize,
+    stop: &AtomicBool,
+    finished: &Sender<(usize, recording::Recording)>,
+) {
+    let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let Some((scenario, seed)) = jobs.get(number) else { return };
+        let options = Options { progress: Some(&mut going), ..Options::default() };
+        let recording = timed(scenario, *seed, options);
+        // Nobody receives any more once all shall stop.
+        if recording.partial || finished.send((number, recording)).is_err() {
+            return;
+        }
+    }
+}
+
 /// Takes in recordings until no worker is left, or until Ctrl-C or the callback raises.
 fn collect(
-    receive: &mpsc::Receiver<(usize, recording::Recording)>,
+    receive: &Receiver<(usize, recording::Recording)>,
     finished: &mut [Option<Recording>],
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<()> {

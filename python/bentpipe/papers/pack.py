@@ -130,7 +130,7 @@ class Pack:
     def run(self, workers: int | None, progress: Callable[[int], object] | None) -> Outcome:
         """Run the whole plan and judge every published value, in the order of the paper.
 
-        Ctrl-C ends the runs; then values whose runs were not completed are not comparable.
+        Ctrl-C ends the runs; then what was measured before the first missing run is judged.
         """
         plan = self.plan()
         names, jobs = self.jobs(plan)
@@ -145,7 +145,8 @@ class Pack:
             if recording is not None:
                 results[name].append(recording)
         done = {name: runs for name, runs in results.items() if len(runs) == len(plan[name].seeds)}
-        return Outcome(self, self.rows(done), done, complete=len(done) == len(plan))
+        complete = len(done) == len(plan)
+        return Outcome(self, self.rows(done, complete), done, complete)
 
     def jobs(self, plan: Plan) -> tuple[list[str], list[tuple[bentpipe.Scenario, int | None]]]:
         """Every run with the name of its job. The scenarios are read and so found to be right."""
@@ -159,12 +160,16 @@ class Pack:
                     jobs.append((scenario, seed))
         return names, jobs
 
-    def rows(self, results: Results) -> list[Row]:
+    def rows(self, results: Results, complete: bool) -> list[Row]:
         """Judge what can be measured from `results`; a value without measurement says so."""
         by_id: dict[str, list[Measured]] = {}
         measurements: Iterable[Measured] = self.function("measure")(results)
-        for measured in measurements:
-            by_id.setdefault(measured.id, []).append(measured)
+        try:
+            for measured in measurements:
+                by_id.setdefault(measured.id, []).append(measured)
+        except KeyError:
+            if complete:
+                raise
         unknown = by_id.keys() - self.publication.values.keys()
         if unknown:
             raise ValueError(f"{self.name} measures what is not published: {sorted(unknown)}")
@@ -196,7 +201,7 @@ def names() -> list[str]:
 
 
 def save(outcome: Outcome, folder: Path) -> None:
-    """Write the rows as JSON and text and the plots as SVG and PNG into `folder`."""
+    """Write the rows as JSON and text and, if complete, the plots as SVG and PNG to `folder`."""
     import json
 
     from bentpipe.papers.plots import save_plot
@@ -205,5 +210,6 @@ def save(outcome: Outcome, folder: Path) -> None:
     text = json.dumps({"papers": [outcome.to_dict()]}, indent=1)
     (folder / "rows.json").write_text(text + "\n")
     (folder / "rows.txt").write_text(as_text(outcome))
-    for name, plot in outcome.pack.plots(outcome.results).items():
-        save_plot(plot, folder / name)
+    if outcome.complete:
+        for name, plot in outcome.pack.plots(outcome.results).items():
+            save_plot(plot, folder / name)

@@ -40,9 +40,9 @@ def plan() -> Plan:
     """All runs."""
     return {
         **dict(_without_errors()),
-        **dict(_with_errors()),
         **dict(_rtt_sweep()),
         **dict(_fairness()),
+        **dict(_with_errors()),
     }
 
 
@@ -50,8 +50,8 @@ def measure(results: Results) -> Iterator[Measured]:
     """A measured value for each published one whose runs are in `results`."""
     yield from _absolute_times(results)
     yield from _gains_without_loss(results)
-    yield from _gains_with_errors(results)
     yield from _shares(results)
+    yield from _gains_with_errors(results)
 
 
 def plots(results: Results) -> Mapping[str, Plot]:

@@ -1,5 +1,7 @@
 //! A scenario as the beds take it: every default filled in, every name resolved, every value valid.
 
+use std::sync::Arc;
+
 use congestion::{Recovery, Specification};
 use units::{Bytes, Rate, Span};
 
@@ -111,8 +113,10 @@ pub struct Flow {
     pub start: Span,
     /// The congestion controller of both ends.
     pub controller: Specification,
-    /// TCP settings of both ends.
-    pub transport: Transport,
+    /// TCP settings of both ends; shared by the flows of one entry.
+    pub transport: Arc<Transport>,
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
     /// What the application does.
     pub traffic: Traffic,
 }
@@ -159,8 +163,6 @@ pub struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// First sequence number of the side that sends the data; the other takes one more.
-    pub initial_sequence: u32,
 }
 
 /// When a receiver acknowledges (RFC 5681 section 4.2).

@@ -50,9 +50,9 @@ pub struct Counters {
     /// Data segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Times that fast recovery was entered.
-    pub fast_recoveries: u64,
+    pub fast_recoveries: u32,
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.

@@ -165,6 +165,23 @@ pub struct Transport {
     pub idle_restart: bool,
 }
 
+impl Transport {
+    /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
+    /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
+    pub fn full_payload(&self) -> u64 {
+        u64::from(self.mss) - self.timestamps_bytes()
+    }
+
+    /// Length of an ACK without data as an IP packet, in bytes.
+    pub fn ack_bytes(&self) -> u64 {
+        40 + self.timestamps_bytes()
+    }
+
+    fn timestamps_bytes(&self) -> u64 {
+        if self.timestamps { 12 } else { 0 }
+    }
+}
+
 /// When a receiver acknowledges (RFC 5681 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {

@@ -25,6 +25,16 @@ VARIANTS = {
     "newreno": ("newreno", "newreno"),
 }
 ACKS = {"undelayed": "off", "delayed": "200ms"}
+LABELS = {
+    "adalr-sack": "ADaLR SACK",
+    "adalr-newreno": "ADaLR NewReno",
+    "sack": "SACK",
+    "newreno": "NewReno",
+    "undelayed": "without delayed ACK",
+    "delayed": "with delayed ACK",
+    "no-loss": "no loss",
+    "congestion": "throttled gateway",
+}
 BASES = ("sack", "newreno")
 BERS = ("1e-09", "1e-08", "1e-07", "1e-06", "1e-05")
 SEEDS = range(1, 21)
@@ -59,11 +69,11 @@ def plots(results: Results) -> Mapping[str, Plot]:
     drawn: dict[str, Plot] = {}
     for losses in ("no-loss", "congestion"):
         runs = {
-            f"{variant} {acks}": results[f"ftp/{losses}/{variant}/{acks}"][0]
+            f"{LABELS[variant]}, {LABELS[acks]}": results[f"ftp/{losses}/{variant}/{acks}"][0]
             for variant in ("adalr-sack", "sack")
             for acks in ACKS
         }
-        drawn |= _plots_against_time(f"ftp-{losses}", runs)
+        drawn |= _plots_against_time(losses, runs)
     drawn["ftp-errors-time"] = _plot_over_ber(results)
     return drawn
 
@@ -291,7 +301,7 @@ def _jain(run: bentpipe.Recording) -> Mean | None:
 # ---------------------------------------------------------------------------------------- plots
 
 
-def _plots_against_time(name: str, runs: Mapping[str, bentpipe.Recording]) -> dict[str, Plot]:
+def _plots_against_time(losses: str, runs: Mapping[str, bentpipe.Recording]) -> dict[str, Plot]:
     goodput, utilisation, cwnd = {}, {}, {}
     for line, run in runs.items():
         flow = run.table("flow_series").to_dict(as_series=False)
@@ -306,12 +316,13 @@ def _plots_against_time(name: str, runs: Mapping[str, bentpipe.Recording]) -> di
         ]
         utilisation[line] = _smooth([t for t, _ in satellite], [use for _, use in satellite], 10)
     time = "time (s)"
+    where = f"50 MB over GEO, {LABELS[losses]}"
     return {
-        f"{name}-goodput": Plot(f"{name}: goodput", time, "goodput (kbit/s)", goodput),
-        f"{name}-utilisation": Plot(
-            f"{name}: satellite link", time, "utilisation (%)", utilisation, (0, 100)
+        f"ftp-{losses}-goodput": Plot(f"{where}: goodput", time, "goodput (kbit/s)", goodput),
+        f"ftp-{losses}-utilisation": Plot(
+            f"{where}: satellite link", time, "utilisation (%)", utilisation, (0, 100)
         ),
-        f"{name}-cwnd": Plot(f"{name}: congestion window", time, "cwnd (segments)", cwnd),
+        f"ftp-{losses}-cwnd": Plot(f"{where}: cwnd", time, "cwnd (segments)", cwnd),
     }
 
 
@@ -339,7 +350,7 @@ def _plot_over_ber(results: Results) -> Plot:
 
     exponents = [math.log10(float(ber)) for ber in BERS]
     lines = {
-        variant: (
+        LABELS[variant]: (
             exponents,
             [
                 mean(_values(results[f"ftp/errors/{variant}/delayed/{ber}"], _completion)).value
@@ -348,4 +359,9 @@ def _plot_over_ber(results: Results) -> Plot:
         )
         for variant in VARIANTS
     }
-    return Plot("FTP download with error losses", "log10 of the BER", "download time (s)", lines)
+    return Plot(
+        "50 MB over GEO, error losses, with delayed ACK",
+        "log10 of the BER",
+        "download time (s)",
+        lines,
+    )

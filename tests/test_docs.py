@@ -1,0 +1,78 @@
+"""Every command and snippet of the README and the documentation runs as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "papers/adalr/README.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n?(<!-- not run: [^\n]+ -->)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def blocks(language: str) -> list[Any]:
+    """The blocks of one language that are to be run, named by page and position."""
+    found = []
+    for page in PAGES:
+        for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
+            if match[1] == language and not match[3]:
+                found.append(pytest.param(match[2], id=f"{page.stem}-{number}"))
+    return found
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run in a folder that holds the examples, with the environment's commands."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("block", blocks("sh"))
+def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
+    result = run(["sh", "-euc", block], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_a_python_snippet_runs_as_written(block: str, tmp_path: Path) -> None:
+    result = run([sys.executable, "-c", block], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+def test_there_are_commands_and_snippets_to_run() -> None:
+    assert blocks("sh")
+    assert blocks("python")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_every_controller_has_its_section() -> None:
+    import bentpipe
+
+    text = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
+    headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    for controller in bentpipe.controllers():
+        assert controller["name"] in headings
+        for parameter in controller["parameters"]:
+            assert f"`{parameter['name']}`" in text

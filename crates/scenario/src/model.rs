@@ -1,5 +1,7 @@
 //! A scenario as the beds take it: every default filled in, every name resolved, every value valid.
 
+use std::sync::Arc;
+
 use congestion::{Recovery, Specification};
 use units::{Bytes, Rate, Span};
 
@@ -111,8 +113,10 @@ pub struct Flow {
     pub start: Span,
     /// The congestion controller of both ends.
     pub controller: Specification,
-    /// TCP settings of both ends.
-    pub transport: Transport,
+    /// TCP settings of both ends; shared by the flows of one entry.
+    pub transport: Arc<Transport>,
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
     /// What the application does.
     pub traffic: Traffic,
 }
@@ -159,8 +163,23 @@ pub struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// First sequence number of the side that sends the data; the other takes one more.
-    pub initial_sequence: u32,
+}
+
+impl Transport {
+    /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
+    /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
+    pub fn full_payload(&self) -> u64 {
+        u64::from(self.mss) - self.timestamps_bytes()
+    }
+
+    /// Length of an ACK without data as an IP packet, in bytes.
+    pub fn ack_bytes(&self) -> u64 {
+        40 + self.timestamps_bytes()
+    }
+
+    fn timestamps_bytes(&self) -> u64 {
+        if self.timestamps { 12 } else { 0 }
+    }
 }
 
 /// When a receiver acknowledges (RFC 5681 section 4.2).

@@ -108,10 +108,7 @@ pub(crate) fn blueprints(flows: &[model::Flow]) -> Vec<Arc<Blueprint>> {
 }
 
 fn are_alike(a: &model::Flow, b: &model::Flow) -> bool {
-    let sequence = b.transport.initial_sequence;
-    let same_transport =
-        model::Transport { initial_sequence: sequence, ..a.transport.clone() } == b.transport;
-    (a.from, a.to) == (b.from, b.to) && same_transport && a.controller == b.controller
+    (a.from, a.to) == (b.from, b.to) && a.transport == b.transport && a.controller == b.controller
 }
 
 fn blueprint(flow: &model::Flow) -> Blueprint {

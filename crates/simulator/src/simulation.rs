@@ -215,9 +215,11 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         endpoint.connection.on_deadline(self.now);
         if endpoint.connection.is_aborted() {
             let application = &mut self.applications[endpoint.flow as usize];
-            let was_over = application.is_over() || application.is_endless();
-            application.aborted = true;
-            self.unfinished -= usize::from(!was_over);
+            // A transfer that is complete stays so, even if nobody acknowledges its FIN.
+            if !application.is_over() {
+                application.aborted = true;
+                self.unfinished -= usize::from(!application.is_endless());
+            }
         }
         self.flush(number);
         if self.recorder.records_events() {

@@ -366,7 +366,7 @@ impl Connection {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         let window = u64::from(segment.window) << self.peer_shift;
-        if self.sender.has_nothing_to_learn(number, window) {
+        if self.sender.knows_already(sequence, number, window) {
             return;
         }
         let ack = Acknowledgement {

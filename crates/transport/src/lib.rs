@@ -9,6 +9,7 @@
 mod config;
 mod connection;
 mod ranges;
+mod reassembly;
 mod receiver;
 mod rtt;
 mod scoreboard;

@@ -3,8 +3,8 @@
 use units::Time;
 
 use crate::config::Config;
-use crate::ranges::{Range, RangeSet};
-use crate::segment::MAX_SACK_BLOCKS;
+use crate::ranges::Range;
+use crate::reassembly::Reassembly;
 
 /// The receiving half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
 #[derive(Clone, Debug)]
@@ -25,11 +25,8 @@ pub(crate) struct Receiver {
     ack_now: bool,
     /// An ACK is due at this time.
     ack_at: Time,
-    /// Data above a gap.
-    out_of_order: RangeSet,
-    /// A number in each range that a SACK block reported lately, the latest first.
-    recent: [u64; MAX_SACK_BLOCKS],
-    recent_count: usize,
+    /// Data above a gap; `None` while there is no gap.
+    gaps: Option<Box<Reassembly>>,
 }
 
 impl Receiver {
@@ -43,9 +40,7 @@ impl Receiver {
             unacknowledged: 0,
             ack_now: false,
             ack_at: Time::NEVER,
-            out_of_order: RangeSet::default(),
-            recent: [0; MAX_SACK_BLOCKS],
-            recent_count: 0,
+            gaps: None,
         }
     }
 
@@ -118,7 +113,7 @@ impl Receiver {
     fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
         self.next = end;
         self.unacknowledged += 1;
-        if !self.out_of_order.is_empty() {
+        if self.gaps.is_some() {
             self.close_gap();
         }
         if config.reads_at_once {
@@ -135,57 +130,28 @@ impl Receiver {
     /// 4.2).
     fn close_gap(&mut self) {
         self.ack_now = true;
-        if let Some(range) = self.out_of_order.first()
-            && range.start <= self.next
-        {
-            self.next = self.next.max(range.end);
-        }
-        self.out_of_order.remove_below(self.next);
-        let next = self.next;
-        self.forget_recent(|number| number < next);
-        if self.recent_count == 0
-            && let Some(range) = self.out_of_order.first()
-        {
-            // What was reported last is gone, but not all that waits.
-            self.recent[0] = range.start;
-            self.recent_count = 1;
+        if let Some(gaps) = &mut self.gaps {
+            self.next = gaps.advance(self.next);
+            if gaps.is_empty() {
+                self.gaps = None;
+            }
         }
     }
 
     /// Data above a gap is acknowledged at once: a duplicate ACK (RFC 5681 section 4.2).
     fn on_data_above_a_gap(&mut self, start: u64, end: u64) {
         self.ack_now = true;
-        self.out_of_order.insert(start, end, 0);
-        if let Some(range) = self.out_of_order.at_or_above(start) {
-            self.forget_recent(|number| range.start <= number && number < range.end);
-            self.recent.copy_within(..MAX_SACK_BLOCKS - 1, 1);
-            self.recent[0] = start;
-            self.recent_count = (self.recent_count + 1).min(MAX_SACK_BLOCKS);
-        }
+        self.gaps.get_or_insert_default().insert(start, end);
     }
 
-    fn forget_recent(&mut self, forget: impl Fn(u64) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.recent_count {
-            if !forget(self.recent[i]) {
-                self.recent[kept] = self.recent[i];
-                kept += 1;
-            }
-        }
-        self.recent_count = kept;
-    }
-
-    /// The ranges to report: first the one that the latest segment went into, then those reported
-    /// before (RFC 2018 section 4).
+    /// The ranges for SACK blocks, the most important first.
     pub(crate) fn sack_ranges(&self) -> impl Iterator<Item = Range> {
-        self.recent[..self.recent_count]
-            .iter()
-            .filter_map(|number| self.out_of_order.at_or_above(*number))
+        self.gaps.iter().flat_map(|gaps| gaps.reported())
     }
 
     #[inline]
     pub(crate) fn has_gaps(&self) -> bool {
-        self.recent_count > 0
+        self.gaps.is_some()
     }
 
     /// The application reads `bytes`, which must be there.

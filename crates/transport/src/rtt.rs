@@ -38,13 +38,19 @@ impl RttEstimator {
         Self { srtt: 0.0, rttvar: 0.0, rto: config.initial, min: Span::MAX, sampled: false }
     }
 
-    /// A sample of a segment that was sent once (rules 2.2 and 2.3). Ends any back-off.
-    pub fn sample(&mut self, config: &RtoConfig, sample: Span) {
+    /// A sample of a segment that was sent once (rules 2.2 and 2.3), one of `per_round` that are
+    /// expected in a round trip. Ends any back-off.
+    ///
+    /// The gains are made for one sample a round trip. With one for each ACK they would forget a
+    /// round trip's variance within the next, and the RTO would fall to the RTT itself; so they
+    /// are divided by the number of samples (RFC 7323 appendix G).
+    pub fn sample(&mut self, config: &RtoConfig, sample: Span, per_round: u64) {
         let r = sample.as_nanos() as f64;
         if self.sampled {
+            let share = 1.0 / per_round.max(1) as f64;
             let error = (self.srtt - r).abs();
-            self.rttvar += config.deviation_gain * (error - self.rttvar);
-            self.srtt += config.gain * (r - self.srtt);
+            self.rttvar += config.deviation_gain * share * (error - self.rttvar);
+            self.srtt += config.gain * share * (r - self.srtt);
         } else {
             self.srtt = r;
             self.rttvar = r / 2.0;
@@ -108,24 +114,38 @@ mod tests {
     fn the_first_sample_sets_the_rto_to_three_times_itself() {
         let mut rtt = RttEstimator::new(&CONFIG);
         assert_eq!(rtt.rto(), ms(1000));
-        rtt.sample(&CONFIG, ms(500));
+        rtt.sample(&CONFIG, ms(500), 1);
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(500)), ms(1500)));
     }
 
     #[test]
     fn the_variance_is_updated_with_the_old_mean() {
         let mut rtt = RttEstimator::new(&CONFIG);
-        rtt.sample(&CONFIG, ms(400));
-        rtt.sample(&CONFIG, ms(480));
+        rtt.sample(&CONFIG, ms(400), 1);
+        rtt.sample(&CONFIG, ms(480), 1);
         // RTTVAR = 3/4 * 200 + 1/4 * |400 - 480| = 170; SRTT = 7/8 * 400 + 1/8 * 480 = 410.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(410)), ms(410 + 4 * 170)));
+    }
+
+    #[test]
+    fn many_samples_a_round_trip_do_not_make_the_variance_vanish() {
+        let rto_after = |samples: u64, per_round: u64| {
+            let mut rtt = RttEstimator::new(&CONFIG);
+            for millis in [400, 480, 440, 520, 460] {
+                (0..samples).for_each(|_| rtt.sample(&CONFIG, ms(millis), per_round));
+            }
+            rtt.rto().as_secs_f64()
+        };
+        let (single, divided, undivided) = (rto_after(1, 1), rto_after(50, 50), rto_after(50, 1));
+        assert!((divided / single - 1.0).abs() < 0.2, "{divided} s and {single} s");
+        assert!(undivided < 0.47, "{undivided} s: the mistake that the division prevents");
     }
 
     #[test]
     fn the_rto_stays_within_its_bounds() {
         let mut rtt = RttEstimator::new(&CONFIG);
         for _ in 0..100 {
-            rtt.sample(&CONFIG, ms(10));
+            rtt.sample(&CONFIG, ms(10), 1);
         }
         assert_eq!(rtt.rto(), ms(200));
         for _ in 0..20 {
@@ -137,11 +157,11 @@ mod tests {
     #[test]
     fn a_back_off_lasts_until_the_next_sample() {
         let mut rtt = RttEstimator::new(&CONFIG);
-        rtt.sample(&CONFIG, ms(500));
+        rtt.sample(&CONFIG, ms(500), 1);
         rtt.back_off(&CONFIG);
         rtt.back_off(&CONFIG);
         assert_eq!(rtt.rto(), ms(6000));
-        rtt.sample(&CONFIG, ms(500));
+        rtt.sample(&CONFIG, ms(500), 1);
         assert!(rtt.rto() < ms(1500));
     }
 
@@ -149,10 +169,10 @@ mod tests {
     fn a_coarse_clock_makes_the_rto_a_multiple_of_its_tick() {
         let coarse = RtoConfig { granularity: ms(500), min: ms(1000), ..CONFIG };
         let mut rtt = RttEstimator::new(&coarse);
-        rtt.sample(&coarse, ms(530));
+        rtt.sample(&coarse, ms(530), 1);
         assert_eq!(rtt.rto(), ms(2000));
         for _ in 0..100 {
-            rtt.sample(&coarse, ms(530));
+            rtt.sample(&coarse, ms(530), 1);
         }
         // SRTT + G = 1030 ms, rounded up to the next tick.
         assert_eq!(rtt.rto(), ms(1500));

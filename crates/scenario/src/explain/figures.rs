@@ -56,23 +56,24 @@ impl Figures {
     pub(super) fn of(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Self {
         let transport = &flow.transport;
         let packet = u64::from(transport.mss) + HEADERS;
+        let ack = transport.ack_bytes() as f64;
         let per_ack = f64::from(transport.delayed_ack.segments);
         let graph = Graph { scenario, load };
         let hops = [(flow.from, flow.to), (flow.to, flow.from)]
             .map(|(from, to)| routes.path(from, to, &scenario.links));
         // What a router forwards the other way for each packet, if both ways lead through it.
-        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], HEADERS as f64 / per_ack));
-        let back = Way::new(graph, &hops[1], HEADERS as f64, (&hops[0], packet as f64 * per_ack));
+        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / per_ack));
+        let back = Way::new(graph, &hops[1], ack, (&hops[0], packet as f64 * per_ack));
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers =
             transport.receive_buffer.min(transport.send_buffer.unwrap_or(transport.receive_buffer));
-        let window_segments = buffers.get() / u64::from(transport.mss);
+        let window_segments = buffers.get() / transport.full_payload();
         let connections = match &flow.traffic {
             Traffic::Web(web) => web.connections,
             _ => 1,
         };
-        let payload = f64::from(transport.mss) * 8.0;
+        let payload = transport.full_payload() as f64 * 8.0;
         let window = (window_segments as f64) * payload * f64::from(connections);
         Self {
             packet_bytes: packet,
@@ -83,7 +84,7 @@ impl Figures {
             bottleneck_queue_bytes: there.slowest.queue,
             segment_time_ms: there.slowest.time * 1e3,
             bottleneck: there.slowest.name,
-            return_bottleneck_bps: HEADERS as f64 * 8.0 / back.slowest.time,
+            return_bottleneck_bps: ack * 8.0 / back.slowest.time,
             return_bottleneck: back.slowest.name,
             bdp_bytes: packet as f64 * rtt / there.slowest.time,
             bdp_segments: rtt / there.slowest.time,

@@ -107,7 +107,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 fn absent(key: &str, flow: &Flow) -> String {
     match key {
         "recovery" => flow.transport.recovery.name().into(),
-        "initial_sequence" => flow.transport.initial_sequence.to_string(),
+        "initial_sequence" => flow.initial_sequence.to_string(),
         "reader_rate" => "at once".into(),
         "pages" => "until the run ends".into(),
         _ => "none".into(),

@@ -1,5 +1,7 @@
 //! Flows with their controllers, transport and traffic.
 
+use std::sync::Arc;
+
 use congestion::{Recovery, Specification, Value};
 use units::Span;
 
@@ -26,15 +28,17 @@ pub(super) fn flows(
         let controller = controller(&flow.controller, &path.key("controller"), problems);
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
+        let transport = Arc::new(transport(&flow.transport, &controller));
         for copy in 0..flow.count {
-            let transport = transport(&flow.transport, &controller, flows.len());
+            let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
                 name: if flow.count > 1 { format!("{name}.{copy}") } else { name.clone() },
                 from,
                 to,
                 start: flow.start,
                 controller: controller.clone(),
-                transport,
+                transport: transport.clone(),
+                initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic: traffic(&flow.traffic),
             });
             entries.push(i);
@@ -94,7 +98,7 @@ fn controller(
     Some(specification)
 }
 
-fn transport(written: &document::Transport, controller: &Specification, flow: usize) -> Transport {
+fn transport(written: &document::Transport, controller: &Specification) -> Transport {
     let rto = &written.rto;
     Transport {
         recovery: recovery(written, controller),
@@ -124,7 +128,6 @@ fn transport(written: &document::Transport, controller: &Specification, flow: us
         limited_transmit: written.limited_transmit,
         nagle: written.nagle,
         idle_restart: written.idle_restart,
-        initial_sequence: written.initial_sequence.unwrap_or_else(|| sequence_of(flow)),
     }
 }
 

@@ -111,7 +111,7 @@ fn copies_of_a_flow_have_names_and_sequence_numbers_of_their_own() {
     let scenario = geo(&["flow.0.count=3", "flow.0.name=down"]);
     let names: Vec<_> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["down.0", "down.1", "down.2"]);
-    let sequence = |i: usize| scenario.flows[i].transport.initial_sequence;
+    let sequence = |i: usize| scenario.flows[i].initial_sequence;
     assert!(sequence(0) != sequence(1) && sequence(1) != sequence(2));
 }
 

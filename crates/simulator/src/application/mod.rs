@@ -77,7 +77,7 @@ impl Application {
             aborted: false,
             pairs: Vec::new(),
             endless,
-            initial_sequence: flow.transport.initial_sequence,
+            initial_sequence: flow.initial_sequence,
             kind,
         }
     }

@@ -9,7 +9,7 @@ fn a_download_without_loss_takes_what_arithmetic_says() {
     let text = geo(
         r#"rate = "1Mbit/s"
 queue = "unlimited""#,
-        r#"mss = 1000, initial_window = 1000"#,
+        r#"mss = 1000, initial_window = 1000, timestamps = false"#,
         r#"download = "200000B""#,
     );
     let measured = run(&text).flows[0].completion_s.unwrap();
@@ -54,7 +54,7 @@ fn no_link_is_used_more_than_all_the_time_and_a_long_bulk_fills_it() {
     let text = geo(
         r#"rate = "2Mbit/s"
 queue = { packets = 100 }"#,
-        r#"receive_buffer = "1MiB""#,
+        r#"receive_buffer = "1MiB", recovery = "sack", timestamps = false"#,
         r#"bulk = "unlimited""#,
     );
     let recording = run(&text);

@@ -105,7 +105,7 @@ impl Sender {
         let acked = ack.number - self.una;
         self.una = ack.number;
         self.scoreboard.acknowledge(ack.number);
-        self.take_rtt_sample(now, config, ack);
+        self.take_rtt_sample(now, config, ack, acked);
         self.retries = 0;
         self.duplicates = 0;
         self.limited = 0;
@@ -142,7 +142,7 @@ impl Sender {
 
     /// One sample per ACK with timestamps (RFC 7323 section 4.1), otherwise one segment is timed
     /// at a time and never one that was sent twice (Karn; RFC 6298 section 3).
-    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
+    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
         let timed = match self.timed {
             Some((end, sent)) if ack.number >= end => {
                 self.timed = None;
@@ -151,7 +151,10 @@ impl Sender {
             _ => None,
         };
         if let Some(sample) = ack.round_trip.or(timed) {
-            self.rtt.sample(&config.rto, sample);
+            // An ACK for every second segment of the flight (RFC 7323 appendix G).
+            let acks = (self.flight() + acked).div_ceil(2 * self.mss);
+            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
+            self.rtt.sample(&config.rto, sample, per_round);
             self.controller.on_rtt(now, sample);
         }
     }

@@ -50,9 +50,9 @@ pub struct Counters {
     /// Data segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Times that fast recovery was entered.
-    pub fast_recoveries: u64,
+    pub fast_recoveries: u32,
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
@@ -174,7 +174,7 @@ impl Sender {
         self.retries = 0;
         if let Some((_, sent)) = self.timed.take() {
             let sample = now.since(sent);
-            self.rtt.sample(&config.rto, sample);
+            self.rtt.sample(&config.rto, sample, 1);
             self.controller.on_rtt(now, sample);
         }
         if lost_syn {
@@ -214,10 +214,17 @@ impl Sender {
     }
 
     /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with
-    /// the other end's data says nothing new.
+    /// the other end's data says nothing new, but that it is the latest.
     #[inline]
-    pub(crate) fn has_nothing_to_learn(&self, number: u64, window: u64) -> bool {
-        self.una == self.max && number == self.una && window == self.advertised && !self.persisting
+    pub(crate) fn knows_already(&mut self, sequence: u64, number: u64, window: u64) -> bool {
+        let known = self.una == self.max
+            && number == self.una
+            && window == self.advertised
+            && !self.persisting;
+        if known && self.window_from.0 < sequence {
+            self.window_from = (sequence, number);
+        }
+        known
     }
 
     /// Flight size in bytes: sent and not acknowledged (RFC 5681 section 2).

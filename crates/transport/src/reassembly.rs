@@ -1,0 +1,69 @@
+//! Data above a gap: what has arrived out of order, and what of it to report.
+
+use crate::ranges::{Range, RangeSet};
+use crate::segment::MAX_SACK_BLOCKS;
+
+/// Data that waits for a gap to be filled. Most receivers have none, so it is made when needed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    waiting: RangeSet,
+    /// A number in each range that a SACK block reported lately, the latest first.
+    recent: [u64; MAX_SACK_BLOCKS],
+    recent_count: usize,
+}
+
+impl Reassembly {
+    /// `start..end` has arrived above a gap.
+    pub(crate) fn insert(&mut self, start: u64, end: u64) {
+        self.waiting.insert(start, end, 0);
+        if let Some(range) = self.waiting.at_or_above(start) {
+            self.forget_recent(|number| range.start <= number && number < range.end);
+            self.recent.copy_within(..MAX_SACK_BLOCKS - 1, 1);
+            self.recent[0] = start;
+            self.recent_count = (self.recent_count + 1).min(MAX_SACK_BLOCKS);
+        }
+    }
+
+    /// Everything up to `next` has arrived in order. Returns how far the order reaches with what
+    /// has waited.
+    pub(crate) fn advance(&mut self, next: u64) -> u64 {
+        let reached = match self.waiting.first() {
+            Some(range) if range.start <= next => next.max(range.end),
+            _ => next,
+        };
+        self.waiting.remove_below(reached);
+        self.forget_recent(|number| number < reached);
+        if self.recent_count == 0
+            && let Some(range) = self.waiting.first()
+        {
+            // What was reported last is gone, but not all that waits.
+            self.recent[0] = range.start;
+            self.recent_count = 1;
+        }
+        reached
+    }
+
+    /// Whether nothing waits any more.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The ranges to report: first the one that the latest segment went into, then those reported
+    /// before (RFC 2018 section 4).
+    pub(crate) fn reported(&self) -> impl Iterator<Item = Range> {
+        self.recent[..self.recent_count]
+            .iter()
+            .filter_map(|number| self.waiting.at_or_above(*number))
+    }
+
+    fn forget_recent(&mut self, forget: impl Fn(u64) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_count {
+            if !forget(self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_count = kept;
+    }
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
+
+# A shell starts its background jobs with Ctrl-C ignored, and so whatever they start; the tests of
+# Ctrl-C would then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """\
 name = "small"

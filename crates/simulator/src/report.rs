@@ -34,7 +34,14 @@ impl Recorder {
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             last_sample: Time::ZERO,
             last_busy: Vec::new(),
-            last_rows: vec![None; if scenario.record.events { scenario.flows.len() } else { 0 }],
+            last_rows: vec![
+                None;
+                if interval.is_some() || scenario.record.events {
+                    scenario.flows.len()
+                } else {
+                    0
+                }
+            ],
             flows: FlowSeries::default(),
             links: LinkSeries::default(),
         }
@@ -61,16 +68,41 @@ impl Recorder {
     ) {
         while self.next_sample <= now {
             let Some(interval) = self.interval else { return };
-            let at = self.next_sample;
-            for (flow, application) in applications.iter().enumerate() {
-                if application.start <= at {
-                    self.flows.push(flow_sample(at, flow, application, hosts));
-                }
-            }
-            self.sample_links(at, &fabric.report(at));
-            self.last_sample = at;
-            self.next_sample = at + interval;
+            self.sample(self.next_sample, hosts, applications, fabric);
+            self.next_sample += interval;
         }
+    }
+
+    /// The last sample, at the end of the run, so that the series ends with the totals.
+    pub(crate) fn sample_end<F: Fabric<Body>>(
+        &mut self,
+        end: Time,
+        hosts: &Hosts,
+        applications: &[Application],
+        fabric: &mut F,
+    ) {
+        self.sample_until(end, hosts, applications, fabric);
+        if self.interval.is_some() && self.last_sample < end {
+            self.sample(end, hosts, applications, fabric);
+        }
+    }
+
+    fn sample<F: Fabric<Body>>(
+        &mut self,
+        at: Time,
+        hosts: &Hosts,
+        applications: &[Application],
+        fabric: &mut F,
+    ) {
+        for (flow, application) in applications.iter().enumerate() {
+            if application.start <= at {
+                let sample = self.with_rates(flow_sample(at, flow, application, hosts));
+                self.last_rows[flow] = Some(sample);
+                self.flows.push(sample);
+            }
+        }
+        self.sample_links(at, &fabric.report(at));
+        self.last_sample = at;
     }
 
     fn sample_links(&mut self, at: Time, lanes: &[LaneReport]) {
@@ -101,13 +133,28 @@ impl Recorder {
     ) {
         let flow = hosts.endpoints[endpoint as usize].flow as usize;
         let sample = flow_sample(now, flow, &applications[flow], hosts);
-        let last = &mut self.last_rows[flow];
-        let same = last.is_some_and(|last| {
-            FlowSample { t_s: 0.0, ..last } == FlowSample { t_s: 0.0, ..sample }
-        });
-        if !same {
-            *last = Some(sample);
+        let timeless = |sample: FlowSample| FlowSample {
+            t_s: 0.0,
+            goodput_bps: 0.0,
+            throughput_bps: 0.0,
+            ..sample
+        };
+        if self.last_rows[flow].is_none_or(|last| timeless(last) != timeless(sample)) {
+            let sample = self.with_rates(sample);
+            self.last_rows[flow] = Some(sample);
             self.flows.push(sample);
+        }
+    }
+
+    /// Fills in the rates since the flow's row before.
+    fn with_rates(&self, sample: FlowSample) -> FlowSample {
+        let Some(last) = self.last_rows[sample.flow as usize] else { return sample };
+        let elapsed = sample.t_s - last.t_s;
+        let rate = |now: u64, before: u64| (now - before) as f64 * 8.0 / elapsed;
+        FlowSample {
+            goodput_bps: rate(sample.delivered_bytes, last.delivered_bytes),
+            throughput_bps: rate(sample.sent_bytes, last.sent_bytes),
+            ..sample
         }
     }
 
@@ -171,6 +218,8 @@ fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) 
         flow: flow as u32,
         t_s: at.as_secs_f64(),
         srtt_ms: f64::NAN,
+        goodput_bps: f64::NAN,
+        throughput_bps: f64::NAN,
         delivered_bytes: totals.delivered,
         sent_bytes: totals.sent.bytes,
         retransmitted: totals.sent.retransmissions,

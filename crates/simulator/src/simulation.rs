@@ -42,7 +42,7 @@ pub struct Progress {
     pub now: Time,
     /// Upper bound of simulated time.
     pub duration: Span,
-    /// Fraction of the bytes of all finite transfers that has arrived; `None` without any.
+    /// Fraction of the bytes of all transfers that has arrived; `None` if one has no size.
     pub transferred: Option<f64>,
     /// Events so far.
     pub events: u64,
@@ -112,7 +112,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
 
     fn run(mut self, seed: u64) -> Recording {
         let partial = !self.run_events();
-        self.recorder.sample_until(self.now, &self.hosts, &self.applications, &mut self.fabric);
+        self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
         let lanes = self.fabric.report(self.now);
         let mut recording =
             self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &lanes);
@@ -266,13 +266,25 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
+    /// Fraction of the bytes of all finite transfers that has arrived.
+    fn transferred(&self) -> Option<f64> {
+        let mut expected = 0;
+        let mut delivered = 0;
+        for application in &self.applications {
+            expected += application.size()?;
+            let receivers = application.pairs.iter().map(|pair| pair.receiver);
+            delivered += receivers.map(|r| self.hosts.connection(r).delivered()).sum::<u64>();
+        }
+        Some(delivered as f64 / expected as f64)
+    }
+
     fn report_progress(&mut self) -> bool {
-        let Some(report) = &mut self.options.progress else { return true };
-        report(&Progress {
+        let progress = Progress {
             now: self.now,
             duration: self.scenario.duration,
-            transferred: None,
+            transferred: self.transferred(),
             events: self.events,
-        })
+        };
+        self.options.progress.as_mut().is_none_or(|report| report(&progress))
     }
 }

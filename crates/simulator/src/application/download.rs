@@ -26,6 +26,10 @@ impl Transfer {
         Self { size, request: 0, opened_by_receiver: false, pair: None }
     }
 
+    pub(super) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
     pub(super) fn start(&mut self, context: &mut Context<'_>) {
         let pair = context.open(self.opened_by_receiver);
         self.pair = Some(pair);

@@ -87,6 +87,14 @@ impl Application {
         self.finished.is_some() || self.aborted
     }
 
+    /// Bytes of the whole transfer, if it is one that ends.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Transfer(transfer) => transfer.size(),
+            Kind::Browser(_) => None,
+        }
+    }
+
     pub(crate) fn is_endless(&self) -> bool {
         self.endless
     }

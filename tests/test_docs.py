@@ -44,14 +44,14 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("block", blocks("sh"))
 def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run(["sh", "-euc", block], tmp_path)
-    assert result.returncode == 0, result.stderr
+    assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout
 
 
 @pytest.mark.parametrize("block", blocks("python"))
 def test_a_python_snippet_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run([sys.executable, "-c", block], tmp_path)
-    assert result.returncode == 0, result.stderr
+    assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout
 
 

@@ -152,10 +152,13 @@ NS2 = Peer(
 
 
 @functools.cache
-def our_flows(recovery: str, per: float, framing: int) -> list[dict[str, Any]]:
+def our_flows(
+    recovery: str, per: float, framing: int, threshold: str = "flight-size"
+) -> list[dict[str, Any]]:
     """The flow of each seed in Bentpipe; one seed says all where nothing is random."""
     sets = [
         f"flow.0.transport.recovery={recovery}",
+        f"flow.0.transport.loss_threshold={threshold}",
         f"link.1.forward.channel.per={per}",
         f"link.*.framing={framing}B",
     ]
@@ -167,6 +170,7 @@ def our_flows(recovery: str, per: float, framing: int) -> list[dict[str, Any]]:
     return flows
 
 
-def mean_goodput(recovery: str, per: float, framing: int) -> float:
+def mean_goodput(recovery: str, per: float, framing: int, threshold: str = "flight-size") -> float:
     """Mean over the seeds in Bentpipe, in bits per second."""
-    return fmean(flow["goodput_bps"] for flow in our_flows(recovery, per, framing))
+    flows = our_flows(recovery, per, framing, threshold)
+    return fmean(flow["goodput_bps"] for flow in flows)

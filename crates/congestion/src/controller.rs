@@ -27,6 +27,15 @@ impl Recovery {
     }
 }
 
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossThreshold {
+    /// Everything sent and not acknowledged: FlightSize (RFC 5681 equation 4).
+    FlightSize,
+    /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
+    Pipe,
+}
+
 /// How recovery keeps count of what is in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryStyle {

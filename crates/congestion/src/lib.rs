@@ -12,7 +12,7 @@ mod reno;
 mod window;
 
 pub use controller::{
-    Ack, Controller, Loss, PartialAck, Recovery, RecoveryStyle, SendState, Sizing,
+    Ack, Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle, SendState, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};

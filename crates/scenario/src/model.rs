@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{Recovery, Specification};
+use congestion::{LossThreshold, Recovery, Specification};
 use units::{Bytes, Rate, Span};
 
 /// A whole experiment.
@@ -126,6 +126,8 @@ pub struct Flow {
 pub struct Transport {
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// What a loss halves.
+    pub loss_threshold: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1).
     pub mss: u32,
     /// Receive buffer: the largest window that is advertised.

@@ -115,6 +115,7 @@ fn blueprint(flow: &model::Flow) -> Blueprint {
     let transport = &flow.transport;
     let config = Config {
         recovery: transport.recovery,
+        loss_threshold: transport.loss_threshold,
         mss: transport.mss,
         receive_buffer: transport.receive_buffer.get(),
         send_buffer: transport.send_buffer.map_or(u64::MAX, units::Bytes::get),

@@ -1,6 +1,6 @@
 //! What a connection is configured with.
 
-use congestion::Recovery;
+use congestion::{LossThreshold, Recovery};
 use units::Span;
 
 use crate::rtt::RtoConfig;
@@ -34,6 +34,8 @@ pub struct Config {
     pub timestamps: bool,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
+    /// What a loss halves.
+    pub loss_threshold: LossThreshold,
     /// Duplicate ACKs that mean a loss.
     pub duplicate_threshold: u32,
     /// Grow cwnd only while it is what limits the sender.

@@ -231,6 +231,7 @@ mod tests {
             window_scaling: false,
             timestamps: false,
             delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(200) },
+            loss_threshold: congestion::LossThreshold::FlightSize,
             duplicate_threshold: 3,
             window_validation: true,
             rto: RtoConfig {

@@ -17,7 +17,7 @@ use units::{Bytes, Rate, Span};
 
 pub(crate) use link::{Channel, Direction, Link, Queue};
 pub(crate) use traffic::{Bulk, KeepAlive, Traffic};
-pub(crate) use transport::{DelayedAck, RecoveryName, Transport, every_second};
+pub(crate) use transport::{DelayedAck, LossThreshold, RecoveryName, Transport, every_second};
 pub(crate) use words::Name;
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.

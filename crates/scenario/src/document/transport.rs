@@ -13,6 +13,9 @@ pub(crate) struct Transport {
     /// How losses are found and repaired. Default: the recovery that the controller was written
     /// for.
     pub recovery: Option<RecoveryName>,
+    /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
+    /// SACKed or lost has been taken already, as ns-3 does.
+    pub loss_threshold: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
     #[schemars(range(min = 64, max = 65_495))]
@@ -76,6 +79,7 @@ impl Default for Transport {
     fn default() -> Self {
         Self {
             recovery: None,
+            loss_threshold: LossThreshold::FlightSize,
             mss: 1460,
             receive_buffer: Bytes(4 << 20),
             send_buffer: SizeLimit::Unlimited(Unlimited::Unlimited),
@@ -181,6 +185,15 @@ impl Default for Rto {
             deviation_coefficient: 4.0,
         }
     }
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum LossThreshold {
+    FlightSize,
+    Pipe,
 }
 
 /// The name of a recovery.

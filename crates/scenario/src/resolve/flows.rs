@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{Recovery, Specification, Value};
+use congestion::{LossThreshold, Recovery, Specification, Value};
 use units::Span;
 
 use super::Numbers;
@@ -102,6 +102,10 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
     let rto = &written.rto;
     Transport {
         recovery: recovery(written, controller),
+        loss_threshold: match written.loss_threshold {
+            document::LossThreshold::FlightSize => LossThreshold::FlightSize,
+            document::LossThreshold::Pipe => LossThreshold::Pipe,
+        },
         mss: written.mss,
         receive_buffer: written.receive_buffer,
         send_buffer: written.send_buffer.size(),

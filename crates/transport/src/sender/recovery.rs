@@ -4,7 +4,7 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow.
 
-use congestion::{Controller, Loss, PartialAck, Recovery, RecoveryStyle};
+use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
 use units::Time;
 
 use crate::config::Config;
@@ -47,7 +47,10 @@ impl Sender {
     }
 
     fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        let flight = self.flight() - self.limited;
+        let flight = match config.loss_threshold {
+            LossThreshold::FlightSize => self.flight() - self.limited,
+            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+        };
         self.controller.on_loss(&Loss { now, flight, repeated: false });
         self.phase = Phase::FastRecovery;
         self.recover = self.max;
@@ -93,7 +96,11 @@ impl Sender {
             return;
         }
         self.retransmission_quota = self.controller.retransmission_quota();
-        let loss = Loss { now, flight: self.flight(), repeated: self.retries > 1 };
+        let flight = match config.loss_threshold {
+            LossThreshold::FlightSize => self.flight(),
+            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+        };
+        let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
         self.controller.window_mut().count_singly_after_timeout();
         self.phase = Phase::Timeout;

@@ -33,6 +33,7 @@ pub fn config() -> Config {
         window_scaling: false,
         timestamps: false,
         delayed_ack: DelayedAck { segments: 2, timeout: ms(200) },
+        loss_threshold: congestion::LossThreshold::FlightSize,
         duplicate_threshold: 3,
         window_validation: true,
         rto: RtoConfig {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use congestion::{Controller, Recovery, Specification};
 use proptest::prelude::*;
-use transport::{Config, Connection, DelayedAck};
+use transport::{Config, Connection, DelayedAck, State};
 use units::{Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, ms, settings};
@@ -196,7 +196,13 @@ proptest! {
         for (end, other) in [(A, B), (B, A)] {
             prop_assert_eq!(wire.ends[other].delivered(), ends[end].bytes());
             prop_assert!(wire.ends[other].peer_has_finished());
-            prop_assert_eq!(wire.ends[end].acknowledged(), ends[end].bytes());
+            // When both close at once, the ACK of one FIN may be lost while the other is answered.
+            // The peer is then gone and says nothing any more (it would send a RST, which these
+            // ends do not know), and the FIN is given up.
+            let left_alone =
+                wire.ends[end].is_aborted() && wire.ends[other].state() == State::Closed;
+            let acknowledged = wire.ends[end].acknowledged();
+            prop_assert!(left_alone || acknowledged == ends[end].bytes());
             check_counters(&wire, end, &ends[end]);
         }
     }

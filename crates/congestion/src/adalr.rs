@@ -244,6 +244,7 @@ mod tests {
             flight,
             advertised: 65_535,
             srtt: None,
+            min_rtt: None,
             cwnd_limited: true,
         }
     }

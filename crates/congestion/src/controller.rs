@@ -58,6 +58,8 @@ pub struct Ack {
     pub advertised: u64,
     /// Smoothed round-trip time, if there has been a sample.
     pub srtt: Option<Span>,
+    /// Smallest round-trip time of the connection, if there has been a sample.
+    pub min_rtt: Option<Span>,
     /// Whether the congestion window was what held the sender back; growing a window that is not
     /// used says nothing about the path (RFC 7661).
     pub cwnd_limited: bool,

@@ -80,6 +80,7 @@ mod tests {
             flight: 0,
             advertised: u64::MAX,
             srtt: None,
+            min_rtt: None,
             cwnd_limited: true,
         }
     }

@@ -135,6 +135,7 @@ impl Sender {
             flight: self.flight(),
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
             cwnd_limited: limited || !config.window_validation,
         };
         self.controller.on_ack(&ack);

@@ -10,6 +10,8 @@ mod hybla;
 mod parameters;
 mod registry;
 mod reno;
+mod veno;
+mod westwood_plus;
 mod window;
 
 pub use controller::{

@@ -9,6 +9,8 @@ use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, 
 use crate::hybla::Hybla;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
+use crate::veno::Veno;
+use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
 
 /// How far a controller can be trusted to be the one of its paper.
@@ -168,7 +170,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr, Hybla);
+registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

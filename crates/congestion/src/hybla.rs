@@ -149,7 +149,7 @@ mod tests {
         let mut hybla = hybla(3 * MSS, u64::MAX);
         for n in 1..=4 {
             one_round(&mut hybla, rtt);
-            assert_eq!(hybla.window.cwnd, 3 * MSS << (3 * n), "after {n} rounds");
+            assert_eq!(hybla.window.cwnd, (3 * MSS) << (3 * n), "after {n} rounds");
         }
     }
 

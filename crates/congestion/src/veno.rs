@@ -174,6 +174,7 @@ mod tests {
     #[test]
     fn the_backlog_is_the_part_of_the_window_that_waits() {
         let mut veno = veno(30 * MSS, u64::MAX);
+        veno.on_rtt(Time::ZERO, CONGESTED);
         veno.measure(Some(CONGESTED));
         assert!((veno.backlog.unwrap() - 6.0).abs() < 1e-9);
         veno.measure(Some(BASE));
@@ -207,6 +208,7 @@ mod tests {
     fn a_backlog_of_exactly_beta_is_congestion() {
         let mut veno = veno(15 * MSS, 15 * MSS);
         veno.on_ack(&ack(CONGESTED));
+        assert_eq!(veno.window.cwnd, 15 * MSS);
         veno.on_loss(&loss());
         assert_eq!(veno.window.cwnd, 15 * MSS);
     }
@@ -251,6 +253,14 @@ mod tests {
         veno.on_rtt(Time::ZERO, CONGESTED);
         veno.on_ack(&ack(CONGESTED));
         assert!(veno.backlog.unwrap().abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_base_rtt_is_learnt_anew_after_a_timeout() {
+        let mut veno = veno(30 * MSS, 30 * MSS);
+        veno.on_timeout(&loss());
+        veno.on_rtt(Time::ZERO, CONGESTED);
+        assert_eq!(veno.base, Some(CONGESTED));
     }
 
     #[test]

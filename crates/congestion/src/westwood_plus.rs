@@ -33,7 +33,7 @@ pub struct WestwoodPlus {
     /// BWE in bytes per second.
     bandwidth: Option<f64>,
     min_rtt: Option<Span>,
-    /// When the running sample began; none during recovery.
+    /// When the running sample began; none before the first ACK and after a timeout.
     since: Option<Time>,
     /// Bytes acknowledged in it.
     acked: u64,
@@ -117,13 +117,6 @@ impl Controller for WestwoodPlus {
             }
             _ => self.window.half(loss.flight),
         }
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        let ssthresh = self.threshold_after_loss(loss);
-        self.window.ssthresh = ssthresh;
-        self.window.cwnd = ssthresh;
-        self.since = None;
     }
 
     fn on_recovery_exit(&mut self, now: Time) {
@@ -230,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn a_repeated_timeout_leaves_ssthresh_alone() {
+        let mut westwood = westwood();
+        steady(&mut westwood, 2);
+        westwood.window.ssthresh = 50 * MSS;
+        westwood.on_timeout(&Loss { repeated: true, ..loss(1000) });
+        assert_eq!(westwood.window.ssthresh, 50 * MSS);
+    }
+
+    #[test]
     fn ssthresh_never_falls_below_two_segments() {
         let mut westwood = westwood();
         westwood.on_ack(&ack(0, MSS));
@@ -251,7 +253,9 @@ mod tests {
         let mut westwood = westwood();
         steady(&mut westwood, 2);
         westwood.on_loss(&loss(1000));
+        westwood.window.cwnd += 3 * MSS;
         westwood.on_recovery_exit(at(2000));
+        assert_eq!(westwood.window.cwnd, 40 * MSS);
         westwood.on_ack(&ack(2250, 25 * MSS));
         westwood.on_ack(&ack(2500, 25 * MSS));
         assert!((westwood.bandwidth.unwrap() - 100_000.0).abs() < 1e-6);

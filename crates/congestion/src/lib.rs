@@ -6,6 +6,7 @@
 
 mod adalr;
 mod controller;
+mod highspeed;
 mod parameters;
 mod registry;
 mod reno;

@@ -7,9 +7,11 @@
 mod adalr;
 mod controller;
 mod highspeed;
+mod htcp;
 mod parameters;
 mod registry;
 mod reno;
+mod scalable;
 mod window;
 
 pub use controller::{

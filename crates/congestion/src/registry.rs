@@ -7,8 +7,10 @@ use units::{Span, Time};
 use crate::adalr::Adalr;
 use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
 use crate::highspeed::HighSpeed;
+use crate::htcp::Htcp;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
+use crate::scalable::Scalable;
 use crate::window::{Settings, Window};
 
 /// How far a controller can be trusted to be the one of its paper.
@@ -168,7 +170,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr, HighSpeed);
+registry!(Reno, Adalr, HighSpeed, Scalable, Htcp);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

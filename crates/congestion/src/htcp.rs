@@ -367,6 +367,15 @@ mod tests {
     }
 
     #[test]
+    fn the_throughput_is_what_was_acknowledged_in_the_best_round_trip() {
+        let mut htcp = htcp(&[]);
+        for (now, bytes) in [(0, 5), (300, 10), (600, 20), (1200, 60), (1800, 30)] {
+            htcp.on_ack(&ack(at(now), bytes * MSS));
+        }
+        assert!((htcp.since.unwrap() - 100_000.0).abs() < 1e-6, "{:?}", htcp.since);
+    }
+
+    #[test]
     fn a_loss_always_halves_without_adaptive_backoff() {
         let same = [100 * MSS, 100 * MSS];
         assert_eq!(left_after(&[("backoff", word("half"))], same, [600, 610]), 500);

@@ -8,8 +8,9 @@
 //! the legacy window of 16 segments it is standard TCP, and so are slow start and the timeout.
 //!
 //! What was decided here: the paper counts segments and rounds the eighth up to a whole one; bytes
-//! need no rounding. The rule is for each ACK, so delayed ACKs halve the growth unless `byte_counting` is 2. As
-//! in RFC 5681, what a loss reduces is the flight size.
+//! need no rounding. The rule is for each ACK, so delayed ACKs halve the growth, unless the limit L
+//! of byte counting is 2. As in RFC 5681, what a loss reduces is the flight size. The legacy window
+//! of 16 is the value that is commonly given; the paper's own text was not at hand.
 
 use crate::controller::{Ack, Controller, Loss, Recovery};
 use crate::parameters::{Allowed, Parameter, Values};

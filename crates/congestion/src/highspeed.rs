@@ -9,11 +9,12 @@
 //! at a loss rate of `low_p` and w = `high_window` at `high_p`, on a straight line in log w over
 //! log p between them. Slow start and the timeout are those of standard TCP.
 //!
-//! What was decided here (the RFC's equations were read as they are used in several
-//! implementations, its table in one of them): the equations themselves are used. The RFC rounds 1 / S to 1.2 and its
-//! factor to 0.078 before it computes the table, which makes a(w) there up to 2.4 % smaller. a(w) is
+//! What was decided here: the equations themselves are used. The RFC rounds 1 / S to 1.2 and its
+//! factor to 0.078 before it computes the table, which makes a(w) there 1 to 2.5 % smaller. a(w) is
 //! never less than one segment, and b(w) never less than `high_decrease`: beyond `high_window` the
-//! line for b, which the last rows of the table still follow, would become negative. As in RFC 5681, what a loss reduces is the flight size.
+//! line for b, which the last rows of the table still follow, would become negative. As in RFC
+//! 5681, what a loss reduces is the flight size. Equations and table were read in implementations
+//! that name the RFC as their source; the section numbers are from memory.
 
 use crate::controller::{Ack, Controller, Loss, Recovery};
 use crate::parameters::{Allowed, Parameter, Values};

@@ -6,10 +6,16 @@
 
 mod adalr;
 mod controller;
+mod highspeed;
+mod htcp;
 mod hybla;
 mod parameters;
+mod parameters;
+mod registry;
 mod registry;
 mod reno;
+mod reno;
+mod scalable;
 mod veno;
 mod westwood_plus;
 mod window;

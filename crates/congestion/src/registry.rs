@@ -6,9 +6,14 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
+use crate::highspeed::HighSpeed;
+use crate::htcp::Htcp;
 use crate::hybla::Hybla;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
+use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
+use crate::reno::Reno;
+use crate::scalable::Scalable;
 use crate::veno::Veno;
 use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
@@ -170,7 +175,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus);
+registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus, HighSpeed, Scalable, Htcp);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

@@ -6,6 +6,7 @@
 
 mod adalr;
 mod controller;
+mod cubic;
 mod parameters;
 mod registry;
 mod reno;

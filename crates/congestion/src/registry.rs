@@ -6,6 +6,7 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
+use crate::cubic::Cubic;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::window::{Settings, Window};
@@ -167,7 +168,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr);
+registry!(Reno, Adalr, Cubic);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

@@ -1,7 +1,7 @@
 //! CUBIC: a window that is a cubic function of the time since the last loss.
 //!
 //! Source: RFC 9438. Equation and section numbers in the comments are its own. The rules
-//! of sections 4.1 to 4.8 were read in the text of its last draft. The numbers in the tests are
+//! of sections 4.1 to 4.8 were read in the text of its draft. The numbers in the tests are
 //! computed from the equations.
 //!
 //! What it is: after a loss at the window W_max, the window climbs quickly back towards W_max,

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::bic::Bic;
 use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
 use crate::cubic::Cubic;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
@@ -168,7 +169,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr, Cubic);
+registry!(Reno, Adalr, Bic, Cubic);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

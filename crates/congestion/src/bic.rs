@@ -303,7 +303,8 @@ mod tests {
         assert_eq!((bic.window.cwnd, bic.window.ssthresh), (MSS, 400 * MSS));
         bic.on_timeout(&Loss { repeated: true, ..loss(1) });
         assert_eq!(bic.window.ssthresh, 400 * MSS);
-        bic.window.cwnd = 400 * MSS;
+        // 5 if the 1000 segments of W_max were remembered.
+        bic.window.cwnd = 990 * MSS;
         assert_near(round_trip(&mut bic), 32.0, 2.0);
     }
 

@@ -368,8 +368,10 @@ mod tests {
 
     #[test]
     fn after_a_timeout_the_first_stage_is_convex_from_its_start() {
-        let mut cubic = cubic(1000);
+        let mut cubic = cubic(2000);
+        cubic.on_loss(&loss(2000));
         cubic.on_timeout(&loss(1000));
+        assert!((cubic.prior - 1400.0).abs() < 1e-12, "{}", cubic.prior);
         assert_eq!((cubic.window.cwnd, cubic.window.ssthresh), (MSS, 700 * MSS));
         cubic.on_timeout(&Loss { repeated: true, ..loss(1) });
         assert_eq!(cubic.window.ssthresh, 700 * MSS);
@@ -409,11 +411,22 @@ mod tests {
     }
 
     #[test]
+    fn each_loss_begins_a_new_stage() {
+        let mut cubic = cubic(1000);
+        cubic.on_loss(&loss(1000));
+        run(&mut cubic, at(0), at(3000), RTT);
+        cubic.on_loss(&loss(900));
+        cubic.on_ack(&ack(at(4000), RTT));
+        assert_eq!(cubic.stage.unwrap().elapsed, Span::ZERO);
+    }
+
+    #[test]
     fn growth_of_less_than_a_byte_for_an_ack_is_not_lost() {
         let mut cubic = cubic(1_000_000);
         cubic.on_loss(&loss(1_000_000));
         let before = cubic.window.cwnd;
-        cubic.stage = Some(Stage { k: 1.0, ..Stage::begin(at(0), 700_000.0, 1_000_000.0) });
+        cubic.stage =
+            Some(Stage { k: 1.0, w_est: 0.0, ..Stage::begin(at(0), 700_000.0, 1_000_000.0) });
         cubic.w_max = 700_000.4;
         for _ in 0..10_000 {
             cubic.on_ack(&ack(at(0), RTT));

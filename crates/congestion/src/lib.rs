@@ -5,7 +5,9 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod bic;
 mod controller;
+mod cubic;
 mod highspeed;
 mod htcp;
 mod hybla;

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::bic::Bic;
 use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
+use crate::cubic::Cubic;
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
@@ -175,7 +177,7 @@ macro_rules! registry {
     };
 }
 
-registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus, HighSpeed, Scalable, Htcp);
+registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus, HighSpeed, Scalable, Htcp, Bic, Cubic);
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

@@ -12,8 +12,6 @@ use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
-use crate::parameters::{Parameter, ParameterError, Value, Values};
-use crate::reno::Reno;
 use crate::reno::Reno;
 use crate::scalable::Scalable;
 use crate::veno::Veno;

@@ -141,41 +141,55 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 }
 
 /// Builds the enum over all controllers. An enum and not a trait object: the calls stand on the
-/// per-packet path, where a match is inlined and a vtable is not.
+/// per-packet path, where a match is inlined and a vtable is not. Standard TCP stands in the enum
+/// itself; the others, whose state is larger, in a box, so that they do not make each idle
+/// connection pay for the largest of them.
 macro_rules! registry {
-    ($($type:ident),+ $(,)?) => {
+    (inline: $inline:ident; boxed: $($boxed:ident),+ $(,)?) => {
         /// Any of the controllers.
         #[derive(Clone, Debug)]
         pub enum AnyController {
-            $(#[allow(missing_docs)] $type($type),)+
+            #[allow(missing_docs)] $inline($inline),
+            $(#[allow(missing_docs)] $boxed(Box<$boxed>),)+
         }
 
-        const LISTS: &[fn() -> Vec<Entry>] = &[$(|| {
-            <$type as Listed>::LISTED
-                .iter()
-                .map(|listing| Entry {
-                    name: listing.name,
-                    summary: listing.summary,
-                    source: listing.source,
-                    status: listing.status,
-                    recovery: listing.recovery,
-                    parameters: listing.parameters,
-                    build: |settings, values| {
-                        AnyController::$type(<$type as Listed>::build(settings, values))
-                    },
-                })
-                .collect()
-        }),+];
+        const LISTS: &[fn() -> Vec<Entry>] = &[
+            || entries_of::<$inline>(|settings, values| {
+                AnyController::$inline(<$inline as Listed>::build(settings, values))
+            }),
+            $(|| entries_of::<$boxed>(|settings, values| {
+                AnyController::$boxed(Box::new(<$boxed as Listed>::build(settings, values)))
+            }),)+
+        ];
 
         macro_rules! each {
             ($self:expr, $controller:ident => $call:expr) => {
-                match $self { $(AnyController::$type($controller) => $call,)+ }
+                match $self {
+                    AnyController::$inline($controller) => $call,
+                    $(AnyController::$boxed($controller) => $call,)+
+                }
             };
         }
     };
 }
 
-registry!(Reno, Adalr, Hybla, Veno, WestwoodPlus, HighSpeed, Scalable, Htcp, Bic, Cubic);
+fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<Entry> {
+    let entry = |listing: &Listing| Entry {
+        name: listing.name,
+        summary: listing.summary,
+        source: listing.source,
+        status: listing.status,
+        recovery: listing.recovery,
+        parameters: listing.parameters,
+        build,
+    };
+    C::LISTED.iter().map(entry).collect()
+}
+
+registry! {
+    inline: Reno;
+    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+}
 
 impl Controller for AnyController {
     fn window(&self) -> &Window {

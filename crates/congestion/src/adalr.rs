@@ -14,9 +14,8 @@
 
 use units::{Span, Time};
 
-use crate::controller::{
-    Ack, Controller, Loss, PartialAck, Recovery, RecoveryStyle, SendState, Sizing,
-};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss, PartialAck, RecoveryStyle, SendState, Sizing};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

@@ -18,7 +18,8 @@
 //! - Before the first loss, and after a timeout, which forgets W_max, the steps are S_max.
 //! - A timeout leaves half of the flight size as ssthresh (RFC 5681).
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

@@ -1,7 +1,10 @@
-//! What a congestion controller is told, what it may decide, and what it does by default.
+//! What a congestion controller may decide, and what it does by default.
 
 use units::{Span, Time};
 
+use crate::events::{
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RecoveryStyle, SendState, Sent, Sizing,
+};
 use crate::window::Window;
 
 /// How TCP finds and repairs losses. It is no part of the controller, but each controller has one
@@ -36,75 +39,6 @@ pub enum LossThreshold {
     Pipe,
 }
 
-/// How recovery keeps count of what is in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryStyle {
-    /// cwnd is inflated by each duplicate ACK and deflated again (RFC 5681, RFC 6582).
-    Inflation,
-    /// cwnd stands still and the scoreboard counts the pipe (RFC 6675).
-    Pipe,
-}
-
-/// An ACK for new data outside of loss recovery.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// When it arrived.
-    pub now: Time,
-    /// Bytes that it acknowledges for the first time.
-    pub acked: u64,
-    /// Flight size in bytes after this ACK.
-    pub flight: u64,
-    /// The window that the receiver advertised, in bytes.
-    pub advertised: u64,
-    /// Smoothed round-trip time, if there has been a sample.
-    pub srtt: Option<Span>,
-    /// Smallest round-trip time of the connection, if there has been a sample.
-    pub min_rtt: Option<Span>,
-    /// Whether the congestion window was what held the sender back; growing a window that is not
-    /// used says nothing about the path (RFC 7661).
-    pub cwnd_limited: bool,
-}
-
-/// A loss that recovery found, or a retransmission timeout.
-#[derive(Clone, Copy, Debug)]
-pub struct Loss {
-    /// When it was found.
-    pub now: Time,
-    /// Flight size in bytes when it was found.
-    pub flight: u64,
-    /// The retransmission of the same data timed out before: ssthresh stays as it is
-    /// (RFC 5681 section 3.1).
-    pub repeated: bool,
-}
-
-/// An ACK for new data during recovery that leaves some of the old data unacknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct PartialAck {
-    /// Bytes that it acknowledges for the first time.
-    pub acked: u64,
-    /// How recovery counts what is in the network.
-    pub style: RecoveryStyle,
-}
-
-/// The two moments at which the sender asks how much the receiver lets it send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sizing {
-    /// Once when an ACK has arrived: how much may be sent in all.
-    Total,
-    /// Before each new segment: how long it may be.
-    Segment,
-}
-
-/// What the sender has outstanding when it asks.
-#[derive(Clone, Copy, Debug)]
-pub struct SendState {
-    /// Flight size in bytes.
-    pub flight: u64,
-    /// Bytes from the first unacknowledged one to the end of the data that was outstanding when
-    /// the last loss was found; zero when all of it is acknowledged.
-    pub to_recover: u64,
-}
-
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.
 pub trait Controller {
     /// cwnd and ssthresh.
@@ -116,8 +50,29 @@ pub trait Controller {
     /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
     fn on_rtt(&mut self, _now: Time, _sample: Span) {}
 
+    /// What it needs to be told beyond the ACKs that let standard TCP grow.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// An ACK arrived, whatever it acknowledges; comes before all that follows from it. Given to
+    /// those that [need](Needs::feedback) it.
+    fn on_feedback(&mut self, _feedback: &Feedback) {}
+
+    /// A segment was sent. Given to those that [need](Needs::feedback) it.
+    fn on_sent(&mut self, _sent: &Sent) {}
+
+    /// A segment was found to be lost; comes before the feedback of the same ACK. Given to those
+    /// that [need](Needs::records) it.
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, ack: &Ack) {
+        self.grow(ack);
+    }
+
+    /// Growth by the rule of the phase, unless something else than cwnd held the sender back.
+    fn grow(&mut self, ack: &Ack) {
         if !ack.cwnd_limited {
             return;
         }
@@ -199,5 +154,35 @@ pub trait Controller {
     /// How many segments may be retransmitted in answer to one ACK or timeout.
     fn retransmission_quota(&self) -> u32 {
         u32::MAX
+    }
+
+    /// Duplicate ACKs, or segments above a gap, that mean a loss, given the number that the
+    /// scenario sets (RFC 5681 section 3.2).
+    fn duplicate_threshold(&self, configured: u32) -> u32 {
+        configured
+    }
+
+    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked outside of
+    /// recovery while data is outstanding, of those that [need](Needs::feedback) feedback.
+    fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
+        false
+    }
+
+    /// Whether a loss that was found by duplicate ACKs is answered by sending everything
+    /// outstanding again, and not only what is known to be lost. Asked after
+    /// [`on_loss`](Self::on_loss).
+    fn repeats_everything(&self) -> bool {
+        false
+    }
+
+    /// Whether each retransmission timeout doubles the next (RFC 6298 rule 5.5).
+    fn backs_off(&self) -> bool {
+        true
+    }
+
+    /// The rate, in bytes per second, that segments must not exceed; `None` while there is none.
+    /// Asked of those that [need](Needs::pacing) it.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
     }
 }

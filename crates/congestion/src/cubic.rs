@@ -24,7 +24,8 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

@@ -16,7 +16,8 @@
 //! 5681, what a loss reduces is the flight size. Equations and table were read in implementations
 //! that name the RFC as their source; the section numbers are from memory.
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

@@ -19,7 +19,8 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};
@@ -212,14 +213,7 @@ impl Controller for Htcp {
     fn on_ack(&mut self, ack: &Ack) {
         self.last_congestion.get_or_insert(ack.now);
         self.measure(ack);
-        if !ack.cwnd_limited {
-            return;
-        }
-        if self.window.in_slow_start() {
-            self.slow_start(ack);
-        } else {
-            self.avoid_congestion(ack);
-        }
+        self.grow(ack);
     }
 
     /// alpha / w segments for each ACK.

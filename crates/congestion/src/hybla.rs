@@ -21,7 +21,8 @@
 
 use units::Span;
 
-use crate::controller::{Ack, Controller, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::Ack;
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

@@ -8,6 +8,7 @@ mod adalr;
 mod bic;
 mod controller;
 mod cubic;
+mod events;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -19,8 +20,10 @@ mod veno;
 mod westwood_plus;
 mod window;
 
-pub use controller::{
-    Ack, Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle, SendState, Sizing,
+pub use controller::{Controller, LossThreshold, Recovery};
+pub use events::{
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,
+    Sent, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};

@@ -6,8 +6,9 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::bic::Bic;
-use crate::controller::{Ack, Controller, Loss, PartialAck, Recovery, SendState, Sizing};
+use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
@@ -198,17 +199,23 @@ impl Controller for AnyController {
     fn window_mut(&mut self) -> &mut Window {
         each!(self, c => c.window_mut())
     }
+    fn needs(&self) -> Needs {
+        each!(self, c => c.needs())
+    }
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        each!(self, c => c.on_feedback(feedback))
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        each!(self, c => c.on_sent(sent))
+    }
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        each!(self, c => c.on_segment_lost(lost))
+    }
     fn on_rtt(&mut self, now: Time, sample: Span) {
         each!(self, c => c.on_rtt(now, sample))
     }
     fn on_ack(&mut self, ack: &Ack) {
         each!(self, c => c.on_ack(ack))
-    }
-    fn slow_start(&mut self, ack: &Ack) {
-        each!(self, c => c.slow_start(ack))
-    }
-    fn avoid_congestion(&mut self, ack: &Ack) {
-        each!(self, c => c.avoid_congestion(ack))
     }
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
         each!(self, c => c.threshold_after_loss(loss))
@@ -236,6 +243,21 @@ impl Controller for AnyController {
     }
     fn retransmission_quota(&self) -> u32 {
         each!(self, c => c.retransmission_quota())
+    }
+    fn duplicate_threshold(&self, configured: u32) -> u32 {
+        each!(self, c => c.duplicate_threshold(configured))
+    }
+    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
+        each!(self, c => c.finds_loss(feedback))
+    }
+    fn repeats_everything(&self) -> bool {
+        each!(self, c => c.repeats_everything())
+    }
+    fn backs_off(&self) -> bool {
+        each!(self, c => c.backs_off())
+    }
+    fn pacing_rate(&self) -> Option<f64> {
+        each!(self, c => c.pacing_rate())
     }
 }
 

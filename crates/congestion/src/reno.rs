@@ -55,7 +55,7 @@ mod tests {
     use units::Time;
 
     use super::*;
-    use crate::controller::{Ack, Loss, PartialAck, RecoveryStyle};
+    use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
 
     const MSS: u64 = 1000;
 

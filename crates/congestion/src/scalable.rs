@@ -12,7 +12,8 @@
 //! of byte counting is 2. As in RFC 5681, what a loss reduces is the flight size. The legacy window
 //! of 16 is the value that is commonly given; the paper's own text was not at hand.
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};

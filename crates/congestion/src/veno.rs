@@ -20,7 +20,8 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};
@@ -93,14 +94,7 @@ impl Controller for Veno {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack.srtt);
-        if !ack.cwnd_limited {
-            return;
-        }
-        if self.window.in_slow_start() {
-            self.slow_start(ack);
-        } else {
-            self.avoid_congestion(ack);
-        }
+        self.grow(ack);
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {

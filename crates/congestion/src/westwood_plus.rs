@@ -18,7 +18,8 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Ack, Controller, Loss, Recovery};
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Loss};
 use crate::parameters::Values;
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};
@@ -99,14 +100,7 @@ impl Controller for WestwoodPlus {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.count(ack);
-        if !ack.cwnd_limited {
-            return;
-        }
-        if self.window.in_slow_start() {
-            self.slow_start(ack);
-        } else {
-            self.avoid_congestion(ack);
-        }
+        self.grow(ack);
     }
 
     /// BWE * RTTmin, at least two segments.

@@ -4,7 +4,7 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow.
 
-use congestion::{Controller, Feedback, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
+use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
 use units::Time;
 
 use crate::config::Config;
@@ -47,9 +47,8 @@ impl Sender {
     }
 
     /// The controller may see a loss before the duplicate threshold does.
-    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config, feedback: &Feedback) {
-        let may = self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery();
-        if may && self.controller.finds_loss(feedback) {
+    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
+        if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
             self.enter_fast_recovery(now, config);
         }
     }

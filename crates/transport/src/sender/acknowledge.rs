@@ -23,6 +23,10 @@ pub(crate) struct Acknowledgement {
     pub(crate) round_trip: Option<Span>,
     /// TSval, if in use.
     pub(crate) peer_clock: Option<u32>,
+    /// ECN-Echo.
+    pub(crate) marked: bool,
+    /// Bytes that the other end has received twice.
+    pub(crate) needless: u64,
 }
 
 impl Sender {
@@ -56,6 +60,9 @@ impl Sender {
             if duplicate {
                 self.on_duplicate(now, config);
             }
+        }
+        if ack.marked {
+            self.on_mark(now, config);
         }
         if self.controller_saw_loss() {
             self.enter_recovery_early(now, config);

@@ -32,7 +32,8 @@ impl Instruments {
             waiting_until: Time::NEVER,
             saw_loss: false,
         };
-        (needs != Needs::default()).then(|| Box::new(instruments))
+        let measures = needs.feedback || needs.records || needs.pacing;
+        measures.then(|| Box::new(instruments))
     }
 
     /// When a segment that pacing holds back may leave.
@@ -211,6 +212,8 @@ impl Sender {
             pipe: self.scoreboard.pipe(self.una, self.max),
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
+            marked: ack.marked,
+            needless: ack.needless,
             head_sent: instruments.delivery.head_sent(),
             rate: instruments.delivery.take_sample(min_rtt),
         };

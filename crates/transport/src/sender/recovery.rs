@@ -46,6 +46,29 @@ impl Sender {
         }
     }
 
+    /// The receiver echoes that a router has marked data. Losses have reduced the window already
+    /// (RFC 3168 section 6.1.2).
+    pub(super) fn on_mark(&mut self, now: Time, config: &Config) {
+        if self.phase == Phase::Open && self.una > self.reduced_at {
+            let flight = self.flight_to_reduce(config);
+            self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
+            self.note_reduction();
+        }
+    }
+
+    /// What a loss halves.
+    fn flight_to_reduce(&self, config: &Config) -> u64 {
+        match config.loss_threshold {
+            LossThreshold::FlightSize => self.flight() - self.limited,
+            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+        }
+    }
+
+    fn note_reduction(&mut self) {
+        self.reduced_at = self.max;
+        self.tell_reduction = true;
+    }
+
     /// The controller may see a loss before the duplicate threshold does.
     pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
         if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
@@ -54,11 +77,9 @@ impl Sender {
     }
 
     fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        let flight = match config.loss_threshold {
-            LossThreshold::FlightSize => self.flight() - self.limited,
-            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
-        };
+        let flight = self.flight_to_reduce(config);
         self.controller.on_loss(&Loss { now, flight, repeated: false });
+        self.note_reduction();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
             self.send_everything_again(now);
@@ -128,6 +149,7 @@ impl Sender {
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
+        self.note_reduction();
         self.send_everything_again(now);
         if self.controller.backs_off() {
             self.rtt.back_off(&config.rto);

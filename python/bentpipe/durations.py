@@ -27,4 +27,5 @@ def seconds(text: str) -> float:
     if unit not in NANOSECONDS:
         reason = f"unknown unit {unit!r}" if unit else "the unit is missing"
         raise ValueError(f"expected {EXPECTED}, found {text!r}: {reason}; one of {units}")
-    return round(Decimal(number) * NANOSECONDS[unit]) / 1e9
+    # Rounded as in scenarios: half a nanosecond is one.
+    return int(Decimal(number) * NANOSECONDS[unit] + Decimal("0.5")) / 1e9

@@ -50,9 +50,9 @@ def bridge(
     """From one end to the other in `steps` steps, within the cut on the way: `steps` + 1 values.
 
     Each value is drawn, in order, from the law of the AR(1) process given the value before and the
-    end ahead, cut off on both sides. With an infinite cut this is exactly the process conditioned on
-    both ends. Otherwise a step heeds the cut for itself alone and not for those that follow, so near
-    the cut the path is only close to the process that never leaves it.
+    end ahead, cut off on both sides. With an infinite cut this is exactly the process conditioned
+    on both ends. Otherwise a step heeds the cut for itself alone and not for those that follow, so
+    near the cut the path is only close to the process that never leaves it.
     """
     left = decay * np.arange(steps, 0, -1)
     # With m steps left to the end e: mean (x sinh((m-1) d) + e sinh(d)) / sinh(m d), written

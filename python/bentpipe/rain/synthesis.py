@@ -90,7 +90,7 @@ class Synthesis(ABC):
 
     def attenuation_exceeded(self, percent: float) -> float:
         """What the series exceed for `percent` of the time, in dB: compare P.618's A_p."""
-        within("percent", percent, 0.001, 100.0)
+        within("percent", percent, 1e-6, 100.0)
         return float(self.attenuation(-ndtri(percent / 100)))
 
     def series(self, duration_s: float, step_s: float = 1.0, *, seed: int) -> Series:

@@ -7,8 +7,10 @@ import sys
 from dataclasses import replace
 from statistics import NormalDist
 from types import ModuleType, SimpleNamespace
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 import pytest
 
 from bentpipe.errors import BentpipeError, RainError
@@ -23,8 +25,12 @@ from bentpipe.rain import (
     coefficients,
     event,
 )
-from bentpipe.rain.gaussian import bridge, generator, stationary
+from bentpipe.rain.bridge import bridge
+from bentpipe.rain.gaussian import generator, stationary
 from bentpipe.rain.synthesis import BETA
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FITS = {name: method.fit(SPINO_DADDA) for name, method in METHODS.items()}
 SIGMAS = 5
@@ -266,7 +272,7 @@ def test_an_event_is_as_rough_as_the_series() -> None:
     assert abs(float(np.diff(x).std()) / step - 1) < 0.02 + SIGMAS * error
 
 
-def test_a_bridge_without_a_cut_is_the_conditioned_process() -> None:
+def test_a_bridge_without_limits_is_the_conditioned_process() -> None:
     # Half-way, h steps of decay d from both ends a and b: mean (a + b) / (2 cosh(h d)), variance
     # tanh(h d), from the normal distribution of three values of X.
     random, ends, nowhere = generator(9), (-1.0, 2.0), (-math.inf, math.inf)
@@ -277,6 +283,29 @@ def test_a_bridge_without_a_cut_is_the_conditioned_process() -> None:
     mean = sum(ends) / (2 * math.cosh(half * decay))
     assert abs(float(middle.mean()) - mean) < SIGMAS * math.sqrt(variance / count)
     assert abs(float(middle.var()) / variance - 1) < SIGMAS * math.sqrt(2 / count)
+
+
+def test_a_bridge_between_limits_is_near_the_process_that_never_leaves_them() -> None:
+    # The rise of an event of 20 minutes at 10 s, against those of many bridges without limits that
+    # stay between them by chance. The weights of the steps are approximations: a tenth of a
+    # standard deviation is granted to them. Without weights the mean is off by 0.4.
+    fit, steps, decay = FITS["dirac"], 60, 10 * BETA
+    levels = fit.threshold, fit.level(12.0)
+    random, wanted = generator(1), 1500
+    free = stationary(random, decay, steps + 1, 100_000)
+    left = decay * np.arange(steps, -1, -1)
+    # A free path less the mean way of its errors at both ends is a bridge between the levels.
+    first, last = free[:, :1] - levels[0], free[:, -1:] - levels[1]
+    scale = math.sinh(steps * decay)
+    free -= (first * np.sinh(left) + last * np.sinh(left[::-1])) / scale
+    inner = free[:, 1:-1]
+    exact = inner[((inner > levels[0]) & (inner < levels[1])).all(axis=1)]
+    ours = np.array([bridge(random, decay, steps, levels, levels)[1:-1] for _ in range(wanted)])
+    assert len(exact) > wanted
+    deviation = exact.std(axis=0)
+    error = math.sqrt(1 / wanted + 1 / len(exact))
+    assert (abs(ours.mean(axis=0) - exact.mean(axis=0)) / deviation).max() < 0.1 + 4 * error
+    assert (abs(ours.std(axis=0) / deviation - 1)).max() < 0.1 + 4 * error / math.sqrt(2)
 
 
 @pytest.mark.parametrize(
@@ -311,16 +340,12 @@ def test_a_series_that_would_not_fit_the_memory_is_refused() -> None:
         FITS["dirac"].series(3e9, 1e-9, seed=1)
 
 
-def test_a_series_leaves_no_half_file(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pathlib import Path
-
-    import polars as pl
-
-    def fails(_: pl.DataFrame, file: object) -> None:
-        file.write(b"time_s,")  # type: ignore[attr-defined]
+def test_a_series_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: pl.DataFrame, file: IO[bytes]) -> None:
+        file.write(b"time_s,")
         raise OSError(28, "No space left on device")
 
-    target = Path(str(tmp_path)) / "fade.csv"
+    target = tmp_path / "fade.csv"
     target.write_text("mine")
     monkeypatch.setattr(pl.DataFrame, "write_csv", fails)
     with pytest.raises(BentpipeError, match=r"fade\.csv: No space left"):

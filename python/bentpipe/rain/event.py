@@ -2,9 +2,9 @@
 
 A stationary series of 15 minutes is mostly dry, and the event that an experiment needs may be years
 away. So X of a fitted method is led from the threshold of rain to the level of the peak and back,
-by an AR(1) bridge for each side (see `gaussian.bridge`); the fall is a rise read backwards, as X
-has the same law in both directions. No Recommendation was found that says how, and no measured
-event was compared.
+a bridge for each side (see `bentpipe.rain.bridge`); the fall is a rise read backwards, as X has the
+same law in both directions. No Recommendation was found that says how, and no measured event was
+compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import RainError
-from bentpipe.rain.gaussian import bridge, generator
+from bentpipe.rain.bridge import bridge
+from bentpipe.rain.gaussian import generator
 from bentpipe.rain.series import Series, nanoseconds, steps_in, times
 from bentpipe.rain.site import within
 from bentpipe.rain.synthesis import BETA
@@ -23,7 +24,7 @@ from bentpipe.rain.synthesis import BETA
 if TYPE_CHECKING:
     from bentpipe.rain.synthesis import Synthesis
 
-MOST_STEPS = 1_000_000
+MOST_STEPS = 200_000
 """Each step is drawn on its own; so many take some seconds."""
 
 NARROWEST = 1e-6
@@ -61,8 +62,8 @@ def event(
 
     random = generator(seed)
     levels = low, high
-    there = bridge(random, BETA * step_s, rise, ends=levels, cut=levels)
-    back = bridge(random, BETA * step_s, steps - rise, ends=levels, cut=levels)[::-1]
+    there = bridge(random, BETA * step_s, rise, ends=levels, limits=levels)
+    back = bridge(random, BETA * step_s, steps - rise, ends=levels, limits=levels)[::-1]
     attenuation = method.attenuation(np.concatenate((there, back[1:])))
     # What is asked for is exact; the levels are so but for rounding.
     attenuation = np.minimum(attenuation, peak_db)

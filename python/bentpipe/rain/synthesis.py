@@ -97,7 +97,7 @@ class Synthesis(ABC):
         """A stationary series at 0, step, ..., duration: most of them are dry throughout.
 
         `RainError` unless the duration is a whole number of steps. The step may be any: the process
-        is sampled exactly. A year at 1 s needs about 1 GB.
+        is sampled exactly. A year at 1 s needs about 1.3 GB.
         """
         steps = steps_in(duration_s, step_s)
         (x,) = stationary(generator(seed), BETA * step_s, steps + 1)

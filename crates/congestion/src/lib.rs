@@ -5,6 +5,7 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod bandwidth;
 mod bic;
 mod controller;
 mod cubic;

@@ -162,8 +162,8 @@ pub trait Controller {
         configured
     }
 
-    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked outside of
-    /// recovery while data is outstanding, of those that [need](Needs::feedback) feedback.
+    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked after
+    /// [`on_feedback`](Self::on_feedback); counts outside of recovery while data is outstanding.
     fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
         false
     }

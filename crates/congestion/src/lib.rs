@@ -7,6 +7,7 @@
 mod adalr;
 mod bandwidth;
 mod bic;
+mod bulk_repeat;
 mod controller;
 mod cubic;
 mod events;
@@ -17,7 +18,10 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod spike;
 mod veno;
+mod westwood;
+mod westwood_abse;
 mod westwood_plus;
 mod window;
 

@@ -13,9 +13,11 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendSta
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
+use crate::jersey::{Jersey, NewJersey};
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
+use crate::star::Star;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use crate::westwood_abse::WestwoodAbse;
@@ -192,7 +194,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, Westwood,
+    boxed: Adalr, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, NewJersey, Scalable, Star, Veno, Westwood,
         WestwoodAbse, WestwoodPlus,
 }
 

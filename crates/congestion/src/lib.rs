@@ -5,18 +5,25 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod bandwidth;
 mod bic;
+mod bulk_repeat;
 mod controller;
 mod cubic;
 mod events;
 mod highspeed;
 mod htcp;
 mod hybla;
+mod jersey;
 mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod spike;
+mod star;
 mod veno;
+mod westwood;
+mod westwood_abse;
 mod westwood_plus;
 mod window;
 

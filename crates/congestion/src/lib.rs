@@ -5,9 +5,11 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod bbr;
 mod bic;
 mod controller;
 mod cubic;
+mod delivery_model;
 mod events;
 mod highspeed;
 mod htcp;
@@ -16,6 +18,8 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+#[cfg(test)]
+mod test_path;
 mod veno;
 mod westwood_plus;
 mod window;

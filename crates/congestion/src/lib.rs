@@ -6,6 +6,7 @@
 
 mod adalr;
 mod bbr;
+mod bbr3;
 mod bic;
 mod controller;
 mod cubic;

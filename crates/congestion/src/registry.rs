@@ -6,6 +6,7 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::bbr::Bbr;
+use crate::bbr3::Bbr3;
 use crate::bic::Bic;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
@@ -190,7 +191,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bbr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Bbr, Bbr3, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {

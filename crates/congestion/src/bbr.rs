@@ -22,7 +22,7 @@
 //! had come.
 //!
 //! Not here: the detection of token-bucket policers (`lt_bw`), and what Linux does about segments
-//! that its lower layers hold back. Decisions: `ProbeBW` begins in a phase that Linux draws at
+//! that its lower layers hold back. Marks of congestion are ignored, as in Linux. Decisions: `ProbeBW` begins in a phase that Linux draws at
 //! random from all but 0.75; here it follows from the time and from what was delivered, so that a run
 //! can be repeated. The largest excess of ACKs is one over ten rounds, where Linux has two periods of
 //! five. Until the first RTT is known, it is taken as 1 ms. ssthresh stays unlimited and means
@@ -376,7 +376,7 @@ impl Controller for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, records: true, pacing: true }
+        Needs { feedback: true, records: true, pacing: true, ..Needs::default() }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {
@@ -439,6 +439,8 @@ impl Controller for Bbr {
     }
 
     fn on_partial_ack(&mut self, _partial: &PartialAck) {}
+
+    fn on_congestion_mark(&mut self, _loss: &Loss) {}
 
     fn on_recovery_exit(&mut self, _now: Time) {
         self.restore_cwnd();

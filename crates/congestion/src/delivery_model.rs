@@ -203,6 +203,8 @@ mod tests {
             advertised: u64::MAX,
             peer_clock: None,
             head_sent: None,
+            marked: false,
+            needless: 0,
             rate: Some(RateSample {
                 rate: None,
                 delivered,

@@ -178,6 +178,8 @@ impl<C: Controller> TestPath<C> {
             advertised: u64::MAX,
             peer_clock: None,
             head_sent: None,
+            marked: false,
+            needless: 0,
             rate: Some(RateSample {
                 rate: Some(delivered as f64 / interval.as_secs_f64()),
                 delivered: self.delivered,

@@ -285,3 +285,12 @@ fn large_and_long_paths_do_not_overflow() {
     path.run(secs(9.0), |path| assert!(path.controller.pacing.is_finite()));
     assert!(path.controller.window.cwnd > 150_000 * MSS, "{}", path.controller.window.cwnd);
 }
+
+#[test]
+fn marks_of_congestion_change_nothing() {
+    let mut path = cruising();
+    let before = path.controller.window;
+    let event = loss(&path);
+    path.controller.on_congestion_mark(&event);
+    assert_eq!(path.controller.window, before);
+}

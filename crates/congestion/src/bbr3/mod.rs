@@ -15,8 +15,8 @@
 //! short-term bounds, of rate and volume, to what arrived in the round or 0.7 of the bound before.
 //! The next probe forgets these.
 //!
-//! Not here: ECN (the draft leaves it out as well); what is undone when a loss proves spurious
-//! (5.5.11), which TCP here does not find out; the rules for connections without SACK.
+//! Not here: what is undone when a loss proves spurious (5.5.11); the rules for connections without
+//! SACK.
 //!
 //! Decisions where the draft leaves room:
 //! - The six separate losses that end Startup (5.3.1.3) are counted as ACKs that find losses.
@@ -27,6 +27,8 @@
 //! - cwnd limits the sender when, in this or the last round, less than a segment fitted below it.
 //! - A probe has reached the long-term bound (5.3.3.7) when no segment more fitted below it before
 //!   the ACK came. After the ACK there is always room, as the bound is one of cwnd as well.
+//! - The draft demands an answer to marks of congestion and names none (3.7): here they lower the
+//!   short-term bounds as a loss does, and bound nothing in the long term.
 //! - A flow restarts from idle when it sends new data and nothing is in the network.
 //! - ssthresh stays unlimited and means nothing.
 
@@ -320,7 +322,7 @@ impl Controller for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, records: true, pacing: true }
+        Needs { feedback: true, records: true, pacing: true, ..Needs::default() }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {
@@ -388,6 +390,11 @@ impl Controller for Bbr3 {
     }
 
     fn on_partial_ack(&mut self, _partial: &PartialAck) {}
+
+    /// A round with a mark counts as one with a loss.
+    fn on_congestion_mark(&mut self, _loss: &Loss) {
+        self.note_loss();
+    }
 
     fn on_recovery_exit(&mut self, _now: Time) {
         self.end_recovery();

@@ -280,6 +280,18 @@ fn a_round_with_losses_outside_of_probes_lowers_the_short_term_bounds() {
 }
 
 #[test]
+fn a_mark_of_congestion_lowers_the_short_term_bounds_at_the_end_of_its_round() {
+    let mut path = cycling(State::Cruise);
+    let before = path.controller.window;
+    let event = Loss { now: path.now, flight: path.pipe, repeated: false };
+    path.controller.on_congestion_mark(&event);
+    assert_eq!(path.controller.window, before);
+    path.run(secs(0.25), |_| {});
+    assert!(path.controller.model.inflight_short.is_finite());
+    assert_eq!(path.controller.model.inflight_long, f64::INFINITY);
+}
+
+#[test]
 fn the_short_term_bounds_fall_to_seven_tenths_at_most() {
     let mut path = cycling(State::Cruise);
     let bbr = &mut path.controller;

@@ -95,7 +95,7 @@ impl Progress {
         let sample = feedback.rate?;
         let acked = sample.delivered - self.delivered;
         self.delivered = sample.delivered;
-        self.round_began = sample.prior_delivered >= self.round_end;
+        self.round_began = ends_round(&sample, self.round_end);
         if self.round_began {
             self.begin_round();
             self.round += 1;
@@ -128,6 +128,13 @@ impl Progress {
         };
         self.held_back = Some((from, self.delivered + pipe));
     }
+}
+
+/// Whether a segment was acknowledged that was sent after `end` bytes were delivered. One that had
+/// arrived before it was sent again gives no rate and ends no round: Linux takes it so, where the
+/// draft is silent. After a needless timeout each ACK would end one.
+pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {
+    sample.rate.is_some() && sample.prior_delivered >= end
 }
 
 /// How much more than expected is acknowledged at once, by links and receivers that collect data
@@ -206,7 +213,7 @@ mod tests {
             marked: false,
             needless: 0,
             rate: Some(RateSample {
-                rate: None,
+                rate: Some(1000.0),
                 delivered,
                 prior_delivered,
                 lost: 0,
@@ -247,6 +254,15 @@ mod tests {
         let expected =
             [(1, true), (1, false), (2, true), (2, false), (3, true), (3, false), (4, true)];
         assert_eq!(rounds, expected);
+    }
+
+    #[test]
+    fn a_segment_that_had_arrived_before_it_was_sent_again_ends_no_round() {
+        let mut progress = Progress::default();
+        let mut unreliable = feedback(1000, 999);
+        unreliable.rate = unreliable.rate.map(|sample| RateSample { rate: None, ..sample });
+        let arrival = progress.on_feedback(&unreliable).unwrap();
+        assert_eq!((progress.round, progress.round_began, arrival.acked), (0, false, 1000));
     }
 
     #[test]

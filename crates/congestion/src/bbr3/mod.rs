@@ -20,7 +20,7 @@
 //!
 //! Decisions where the draft leaves room:
 //! - The six separate losses that end Startup (5.3.1.3) are counted as ACKs that find losses.
-//! - A round without a reliable sample does not count as one without growth (5.3.1.2).
+//! - A sample without a reliable rate ends no round.
 //! - The random part of the wait for a probe follows from the time and what was delivered, so that a
 //!   run can be repeated.
 //! - A segment is sent for itself; the send quantum (5.6.3) only enters the room for bursts.

@@ -2,7 +2,7 @@
 //!
 //! Rates are in bytes per second and volumes in bytes; a bound that is not set is infinite.
 
-use crate::delivery_model::{Aggregation, Arrival, WindowedMax};
+use crate::delivery_model::{Aggregation, Arrival, WindowedMax, ends_round};
 
 use super::Bbr3;
 
@@ -116,7 +116,7 @@ impl Bbr3 {
         let sample = &arrival.sample;
         model.bandwidth_latest = model.bandwidth_latest.max(sample.rate.unwrap_or(0.0));
         model.inflight_latest = model.inflight_latest.max(delivered(arrival));
-        model.loss_round_began = sample.prior_delivered >= model.loss_round_end;
+        model.loss_round_began = ends_round(sample, model.loss_round_end);
         if model.loss_round_began {
             model.loss_round_end = sample.delivered;
         }

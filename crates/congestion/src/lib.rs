@@ -6,10 +6,13 @@
 
 mod adalr;
 mod bandwidth;
+mod bbr3;
+mod bbr;
 mod bic;
 mod bulk_repeat;
 mod controller;
 mod cubic;
+mod delivery_model;
 mod events;
 mod highspeed;
 mod htcp;
@@ -19,8 +22,10 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+#[cfg(test)]
 mod spike;
 mod star;
+mod test_path;
 mod veno;
 mod westwood;
 mod westwood_abse;

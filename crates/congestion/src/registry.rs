@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::bbr::Bbr;
+use crate::bbr3::Bbr3;
 use crate::bic::Bic;
 use crate::bulk_repeat::BulkRepeat;
 use crate::controller::{Controller, Recovery};
@@ -194,8 +196,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, NewJersey, Scalable, Star, Veno, Westwood,
-        WestwoodAbse, WestwoodPlus,
+    boxed: Adalr, Bbr, Bbr3, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, NewJersey, Scalable, Star, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

@@ -5,11 +5,13 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod aliad;
 mod bic;
 mod controller;
 mod cubic;
 mod events;
 mod highspeed;
+mod hoe;
 mod htcp;
 mod hybla;
 mod parameters;

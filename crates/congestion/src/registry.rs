@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::aliad::Aliad;
 use crate::bic::Bic;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
@@ -189,7 +190,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Aliad, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {

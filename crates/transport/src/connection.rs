@@ -375,6 +375,7 @@ impl Connection {
             sequence,
             carries_data: segment.payload > 0 || fin,
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
+            peer_clock: self.timestamps.then_some(segment.timestamp),
         };
         let out = self.out;
         let blocks = segment.blocks().iter().filter_map(|block| unwrap_block(out, block, una));

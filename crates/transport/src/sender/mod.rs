@@ -4,8 +4,11 @@
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
 //! - `timers`: retransmission and persist
+//! - `instruments`: what only some controllers need, with `delivery`, the records of segments
 
 mod acknowledge;
+mod delivery;
+mod instruments;
 mod recovery;
 mod timers;
 mod transmit;
@@ -17,6 +20,8 @@ use crate::config::Config;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 
+use instruments::Instruments;
+
 pub(crate) use acknowledge::Acknowledgement;
 pub(crate) use transmit::Chunk;
 
@@ -27,7 +32,8 @@ pub enum Phase {
     Open,
     /// Fast recovery: a loss was found by duplicate ACKs or by SACK.
     FastRecovery,
-    /// The retransmission timer expired; everything outstanding is sent again as ACKs allow.
+    /// The retransmission timer expired, or the controller answers a loss as if it had: everything
+    /// outstanding is sent again as ACKs allow.
     Timeout,
 }
 
@@ -82,6 +88,7 @@ pub(crate) struct Sender {
     retransmission_quota: u32,
     scoreboard: Scoreboard,
     controller: AnyController,
+    instruments: Option<Box<Instruments>>,
     rtt: RttEstimator,
 
     /// Where recovery ends: behind everything that had been sent when the loss was found.
@@ -123,6 +130,7 @@ impl Sender {
             duplicates: 0,
             retransmission_quota: u32::MAX,
             scoreboard: Scoreboard::default(),
+            instruments: Instruments::for_needs(controller.needs()),
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
@@ -271,7 +279,7 @@ impl Sender {
     }
 
     pub(crate) fn deadline(&self) -> Time {
-        self.deadline
+        self.deadline.min(self.instruments.as_ref().map_or(Time::NEVER, |i| i.deadline()))
     }
 
     fn set_window(&mut self, window: u64) {

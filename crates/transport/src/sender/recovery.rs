@@ -4,7 +4,7 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow.
 
-use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
+use congestion::{Controller, Feedback, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
 use units::Time;
 
 use crate::config::Config;
@@ -31,7 +31,7 @@ impl Sender {
     }
 
     fn loss_is_certain(&self, config: &Config) -> bool {
-        self.duplicates >= config.duplicate_threshold
+        self.duplicates >= self.controller.duplicate_threshold(config.duplicate_threshold)
             || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
     }
 
@@ -46,24 +46,51 @@ impl Sender {
         }
     }
 
+    /// The controller may see a loss before the duplicate threshold does.
+    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config, feedback: &Feedback) {
+        let may = self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery();
+        if may && self.controller.finds_loss(feedback) {
+            self.enter_fast_recovery(now, config);
+        }
+    }
+
     fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
         let flight = match config.loss_threshold {
             LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
         };
         self.controller.on_loss(&Loss { now, flight, repeated: false });
+        self.counters.fast_recoveries += 1;
+        if self.controller.repeats_everything() {
+            self.send_everything_again(now);
+            return;
+        }
         self.phase = Phase::FastRecovery;
         self.recover = self.max;
         self.resend_head = true;
         self.rescued = false;
         self.first_partial_ack = true;
-        self.counters.fast_recoveries += 1;
         self.scoreboard.begin_recovery(self.una);
         if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
             // step 3).
-            self.controller.window_mut().cwnd += u64::from(config.duplicate_threshold) * self.mss;
+            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let left = u64::from(self.duplicates.min(threshold));
+            self.controller.window_mut().cwnd += left * self.mss;
         }
+    }
+
+    /// Whatever is outstanding counts as lost, but for what is sacked.
+    fn send_everything_again(&mut self, now: Time) {
+        self.note_losses(now, self.una, self.max);
+        self.controller.window_mut().count_singly_after_timeout();
+        self.phase = Phase::Timeout;
+        self.recover = self.max;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.resend_head = false;
+        self.timed = None;
+        self.scoreboard.lose_everything(self.una, self.max);
     }
 
     /// Returns whether the retransmission timer is to be restarted.
@@ -102,15 +129,10 @@ impl Sender {
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
-        self.controller.window_mut().count_singly_after_timeout();
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
-        self.timed = None;
-        self.scoreboard.lose_everything(self.una, self.max);
-        self.rtt.back_off(&config.rto);
+        self.send_everything_again(now);
+        if self.controller.backs_off() {
+            self.rtt.back_off(&config.rto);
+        }
         self.restart_timer(now);
     }
 }

@@ -153,7 +153,7 @@ mod tests {
             (1e-6, 1.0956, 0.01),
             (1e-5, 1.1193, 0.023),
         ] {
-            for rtt in [25, 50, 75, 100, 150, 200, 300, 400, 500, 600] {
+            for rtt in [25_u32, 50, 75, 100, 150, 200, 300, 400, 500, 600] {
                 let seconds = f64::from(rtt) / 1e3;
                 if epoch(p) >= seconds {
                     let fit = alpha(Rule::Power(exponent));
@@ -168,12 +168,12 @@ mod tests {
     fn the_online_form_is_the_worked_example_of_10_megabits_per_second() {
         // Packets of 1000 bytes, Wmax one bandwidth-delay product, beta 1/2.
         for (rtt, wanted) in [
-            (25, 1.18),
+            (25_u32, 1.18),
             (50, 1.51),
             (75, 2.0),
             (100, 2.70),
             (200, 10.2),
-            (300, 43.0),
+            (300, 43.4),
             (400, 201.0),
             (600, 375.0), // one round trip: 5126 would be two thirds of one
         ] {

@@ -1,6 +1,6 @@
 //! An ACK arrives.
 
-use congestion::{Ack, Controller, Feedback, SendState, Sizing};
+use congestion::{Ack, Controller, SendState, Sizing};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -23,6 +23,10 @@ pub(crate) struct Acknowledgement {
     pub(crate) round_trip: Option<Span>,
     /// TSval, if in use.
     pub(crate) peer_clock: Option<u32>,
+    /// ECN-Echo.
+    pub(crate) marked: bool,
+    /// Bytes that the other end has received twice.
+    pub(crate) needless: u64,
 }
 
 impl Sender {
@@ -48,18 +52,20 @@ impl Sender {
         } else {
             0
         };
-        let feedback = if ack.number > self.una {
-            self.on_new_data(now, config, ack, sacked)
+        if ack.number > self.una {
+            self.on_new_data(now, config, ack, sacked);
         } else {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
-            let feedback = self.give_feedback(now, ack, 0, sacked, duplicate);
+            self.give_feedback(now, ack, 0, sacked, duplicate);
             if duplicate {
                 self.on_duplicate(now, config);
             }
-            feedback
-        };
-        if let Some(feedback) = feedback {
-            self.enter_recovery_early(now, config, &feedback);
+        }
+        if ack.marked {
+            self.on_mark(now, config);
+        }
+        if self.controller_saw_loss() {
+            self.enter_recovery_early(now, config);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -122,13 +128,7 @@ impl Sender {
         news
     }
 
-    fn on_new_data(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        sacked: u64,
-    ) -> Option<Feedback> {
+    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
         let acked = ack.number - self.una;
         self.note_acknowledgement(now, self.una, ack.number);
         self.una = ack.number;
@@ -137,7 +137,7 @@ impl Sender {
         self.retries = 0;
         self.duplicates = 0;
         self.limited = 0;
-        let feedback = self.give_feedback(now, ack, acked, sacked, false);
+        self.give_feedback(now, ack, acked, sacked, false);
         let restart_timer = match self.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {
@@ -153,7 +153,6 @@ impl Sender {
         } else if restart_timer {
             self.restart_timer(now);
         }
-        feedback
     }
 
     /// Tells the controller about an ACK outside of fast recovery.

@@ -18,6 +18,8 @@ pub(super) struct Instruments {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
+    /// The controller saw a loss in the ACK that is being processed.
+    saw_loss: bool,
 }
 
 impl Instruments {
@@ -28,8 +30,10 @@ impl Instruments {
             delivery: Delivery::default(),
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
+            saw_loss: false,
         };
-        (needs != Needs::default()).then(|| Box::new(instruments))
+        let measures = needs.feedback || needs.records || needs.pacing;
+        measures.then(|| Box::new(instruments))
     }
 
     /// When a segment that pacing holds back may leave.
@@ -48,9 +52,14 @@ impl Instruments {
 }
 
 impl Sender {
-    /// Whether pacing holds back whatever would be sent now. The rate follows from cwnd, so it is
-    /// cwnd that limits the sender.
+    /// Whether pacing holds back whatever would be sent now.
+    #[inline]
     pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {
+        self.instruments.is_some() && self.waits_for_departure(now)
+    }
+
+    /// The rate follows from cwnd, so it is cwnd that limits a sender held by pacing.
+    fn waits_for_departure(&mut self, now: Time) -> bool {
         let Some(instruments) = &mut self.instruments else { return false };
         if instruments.next_departure <= now {
             return false;
@@ -92,7 +101,14 @@ impl Sender {
     }
 
     /// Everything that the application has written is sent, and the windows would take more.
+    #[inline]
     pub(super) fn note_application_limit(&mut self) {
+        if self.instruments.is_some() {
+            self.record_application_limit();
+        }
+    }
+
+    fn record_application_limit(&mut self) {
         let pipe = self.scoreboard.pipe(self.una, self.max);
         let room = self.controller.window().cwnd >= pipe + self.mss;
         if let Some(instruments) = &mut self.instruments
@@ -104,7 +120,14 @@ impl Sender {
     }
 
     /// A SACK block is about to enter the scoreboard.
+    #[inline]
     pub(super) fn note_sack_block(&mut self, now: Time, block: Range) {
+        if self.instruments.is_some() {
+            self.record_sack_block(now, block);
+        }
+    }
+
+    fn record_sack_block(&mut self, now: Time, block: Range) {
         let Some(instruments) = &mut self.instruments else { return };
         if instruments.needs.records {
             for news in self.scoreboard.holes(block.start, block.end) {
@@ -114,7 +137,14 @@ impl Sender {
     }
 
     /// Everything up to `una` is acknowledged and about to leave the scoreboard.
+    #[inline]
     pub(super) fn note_acknowledgement(&mut self, now: Time, before: u64, una: u64) {
+        if self.instruments.is_some() {
+            self.record_acknowledgement(now, before, una);
+        }
+    }
+
+    fn record_acknowledgement(&mut self, now: Time, before: u64, una: u64) {
         let Some(instruments) = &mut self.instruments else { return };
         if instruments.needs.records {
             let news = self.scoreboard.holes(before, una).map(Range::len).sum();
@@ -123,7 +153,14 @@ impl Sender {
     }
 
     /// What lies between two positions and is not sacked was found to be lost.
+    #[inline]
     pub(super) fn note_losses(&mut self, now: Time, from: u64, to: u64) {
+        if self.instruments.is_some() {
+            self.record_losses(now, from, to);
+        }
+    }
+
+    fn record_losses(&mut self, now: Time, from: u64, to: u64) {
         let Some(instruments) = &mut self.instruments else { return };
         if instruments.needs.records {
             let controller = &mut self.controller;
@@ -134,6 +171,7 @@ impl Sender {
     }
 
     /// Tells the controller about an ACK, if it needs to know.
+    #[inline]
     pub(super) fn give_feedback(
         &mut self,
         now: Time,
@@ -141,10 +179,23 @@ impl Sender {
         acked: u64,
         sacked: u64,
         duplicate: bool,
-    ) -> Option<Feedback> {
-        let instruments = self.instruments.as_mut()?;
+    ) {
+        if self.instruments.is_some() {
+            self.describe_ack(now, ack, acked, sacked, duplicate);
+        }
+    }
+
+    fn describe_ack(
+        &mut self,
+        now: Time,
+        ack: &Acknowledgement,
+        acked: u64,
+        sacked: u64,
+        duplicate: bool,
+    ) {
+        let Some(instruments) = &mut self.instruments else { return };
         if !instruments.needs.feedback {
-            return None;
+            return;
         }
         let min_rtt = self.rtt.min();
         let feedback = Feedback {
@@ -161,10 +212,19 @@ impl Sender {
             pipe: self.scoreboard.pipe(self.una, self.max),
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
+            marked: ack.marked,
+            needless: ack.needless,
             head_sent: instruments.delivery.head_sent(),
             rate: instruments.delivery.take_sample(min_rtt),
         };
         self.controller.on_feedback(&feedback);
-        Some(feedback)
+        instruments.saw_loss = self.controller.finds_loss(&feedback);
+    }
+
+    /// Whether the controller saw a loss in this ACK, before the duplicate threshold was reached.
+    #[inline]
+    pub(super) fn controller_saw_loss(&mut self) -> bool {
+        let saw = |instruments: &mut Box<Instruments>| std::mem::take(&mut instruments.saw_loss);
+        self.instruments.as_mut().is_some_and(saw)
     }
 }

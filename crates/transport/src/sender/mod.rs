@@ -95,6 +95,11 @@ pub(crate) struct Sender {
     recover: u64,
     /// Bytes sent by limited transmit since the last new ACK.
     limited: u64,
+    /// What had been sent when the window was last reduced: one reduction answers all marks of a
+    /// round trip (RFC 3168 section 6.1.2).
+    reduced_at: u64,
+    /// The next new data tells the receiver of a reduction.
+    tell_reduction: bool,
     first_partial_ack: bool,
     /// A rescue retransmission was made in this recovery (RFC 6675 `NextSeg` rule 4).
     rescued: bool,
@@ -135,6 +140,8 @@ impl Sender {
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
             limited: 0,
+            reduced_at: 0,
+            tell_reduction: false,
             first_partial_ack: false,
             rescued: false,
             retries: 0,
@@ -209,6 +216,11 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn finish(&mut self) {
         self.fin_queued = true;
+    }
+
+    /// Whether new data is to carry the news that the window was reduced (CWR).
+    pub(crate) fn take_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.tell_reduction)
     }
 
     /// Whether there may be something to send. Most ends of a satellite link only receive, and are

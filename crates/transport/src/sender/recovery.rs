@@ -4,7 +4,7 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow.
 
-use congestion::{Controller, Feedback, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
+use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
 use units::Time;
 
 use crate::config::Config;
@@ -46,20 +46,40 @@ impl Sender {
         }
     }
 
+    /// The receiver echoes that a router has marked data. Losses have reduced the window already
+    /// (RFC 3168 section 6.1.2).
+    pub(super) fn on_mark(&mut self, now: Time, config: &Config) {
+        if self.phase == Phase::Open && self.una > self.reduced_at {
+            let flight = self.flight_to_reduce(config);
+            self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
+            self.note_reduction();
+        }
+    }
+
+    /// What a loss halves.
+    fn flight_to_reduce(&self, config: &Config) -> u64 {
+        match config.loss_threshold {
+            LossThreshold::FlightSize => self.flight() - self.limited,
+            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+        }
+    }
+
+    fn note_reduction(&mut self) {
+        self.reduced_at = self.max;
+        self.tell_reduction = true;
+    }
+
     /// The controller may see a loss before the duplicate threshold does.
-    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config, feedback: &Feedback) {
-        let may = self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery();
-        if may && self.controller.finds_loss(feedback) {
+    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
+        if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
             self.enter_fast_recovery(now, config);
         }
     }
 
     fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        let flight = match config.loss_threshold {
-            LossThreshold::FlightSize => self.flight() - self.limited,
-            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
-        };
+        let flight = self.flight_to_reduce(config);
         self.controller.on_loss(&Loss { now, flight, repeated: false });
+        self.note_reduction();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
             self.send_everything_again(now);
@@ -129,6 +149,7 @@ impl Sender {
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
+        self.note_reduction();
         self.send_everything_again(now);
         if self.controller.backs_off() {
             self.rtt.back_off(&config.rto);

@@ -19,6 +19,8 @@ pub(crate) struct Chunk {
     pub(crate) fin: bool,
     /// It ends what the application has written so far.
     pub(crate) push: bool,
+    /// It was sent before.
+    pub(crate) again: bool,
 }
 
 impl Sender {
@@ -79,7 +81,7 @@ impl Sender {
         self.last_sent = now;
         self.counters.segments += 1;
         self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false })
+        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
     }
 
     /// Lost data that was not sent again yet.
@@ -134,7 +136,7 @@ impl Sender {
             self.counters.retransmissions += 1;
             self.counters.bytes += length;
         }
-        Chunk { start: range.start, length, fin, push: range.end >= self.written }
+        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
@@ -231,6 +233,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written }
+        Chunk { start, length, fin, push: reached == self.written, again: false }
     }
 }

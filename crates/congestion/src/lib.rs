@@ -6,6 +6,7 @@
 
 mod adalr;
 mod aliad;
+mod bandwidth;
 mod bic;
 mod controller;
 mod cubic;

@@ -158,6 +158,8 @@ mod tests {
             peer_clock: None,
             head_sent: None,
             rate: None,
+            marked: false,
+            needless: 0,
         }
     }
 

@@ -15,6 +15,7 @@ mod highspeed;
 mod hoe;
 mod htcp;
 mod hybla;
+mod logwestwood_plus;
 mod parameters;
 mod registry;
 mod reno;

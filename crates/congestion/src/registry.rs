@@ -13,6 +13,7 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendSta
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
+use crate::logwestwood_plus::LogWestwoodPlus;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
@@ -190,7 +191,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Aliad, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Aliad, Bic, Cubic, HighSpeed, Htcp, Hybla, LogWestwoodPlus, Scalable, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {

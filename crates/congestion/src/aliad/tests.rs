@@ -62,6 +62,8 @@ impl Path {
             peer_clock: None,
             head_sent: None,
             rate: None,
+            marked: false,
+            needless: 0,
         }
     }
 

@@ -56,6 +56,8 @@ pub(crate) mod samples {
             peer_clock: None,
             head_sent: None,
             rate: None,
+            marked: false,
+            needless: 0,
         }
     }
 

@@ -14,6 +14,10 @@
 //!   that a return channel bunches together do no harm.
 //! - A train has at least three ACKs and is shorter than RTTmin; a longer one is as long as the
 //!   sender's own window makes it and tells nothing of the bottleneck.
+//! - A pause of more than an eighth of RTTmin ends a train too: there the sender had nothing to
+//!   send, or the receiver waited for a second segment to acknowledge. Self-clocking repeats such a
+//!   pause in each later round trip. A path that holds less than some sixteen segments has nothing
+//!   but such pauses, and no estimate.
 //! - An ACK for fewer bytes than the largest one before it may have waited for the delayed ACK
 //!   timer, so no train ends with it. Duplicates and ACKs of a recovery break a train off.
 //! - The estimate is the median of the last three trains, of two the smaller. Until the first train
@@ -25,6 +29,8 @@ use crate::events::Feedback;
 
 /// Hoe's three ACKs: two gaps.
 const LEAST_ACKS: u32 = 3;
+/// The longest gap in a train, as a divisor of RTTmin.
+const PAUSE: u64 = 8;
 /// Trains that the median is taken of.
 const REMEMBERED: usize = 3;
 
@@ -43,6 +49,7 @@ struct Train {
     /// Position in the stream with whose acknowledgement the round trip is over.
     end: u64,
     first: Time,
+    last: Time,
     acks: u32,
     /// Bytes acknowledged after the first ACK.
     bytes: u64,
@@ -58,6 +65,7 @@ impl Train {
         Self {
             end: feedback.sent,
             first: feedback.now,
+            last: feedback.now,
             acks: 1,
             bytes: 0,
             largest: 0,
@@ -66,7 +74,14 @@ impl Train {
         }
     }
 
+    fn continues_with(&self, feedback: &Feedback) -> bool {
+        let gap = feedback.now.since(self.last).as_nanos();
+        let short = feedback.min_rtt.is_none_or(|rtt| gap <= rtt.as_nanos() / PAUSE);
+        feedback.acknowledged <= self.end && short
+    }
+
     fn add(&mut self, feedback: &Feedback) {
+        self.last = feedback.now;
         self.acks += 1;
         self.bytes += feedback.acked;
         if feedback.acked >= self.largest {
@@ -95,7 +110,7 @@ impl Hoe {
             return;
         }
         match &mut self.train {
-            Some(train) if feedback.acknowledged <= train.end => {
+            Some(train) if train.continues_with(feedback) => {
                 train.add(feedback);
                 if feedback.acknowledged == train.end {
                     self.complete();
@@ -225,8 +240,20 @@ mod tests {
         for i in 0..5 {
             odd.on_feedback(&feedback(600 + 2 * i, 2, 2 * (i + 1), 11));
         }
-        odd.on_feedback(&feedback(608 + 200, 1, 11, 21));
+        odd.on_feedback(&feedback(608 + 40, 1, 11, 21));
         assert_eq!(odd.path_capacity(), hoe.path_capacity());
+    }
+
+    #[test]
+    fn a_pause_within_a_round_trip_is_in_no_train() {
+        let mut hoe = Hoe::default();
+        for i in 0..5 {
+            hoe.on_feedback(&feedback(600 + i, 1, i + 1, 10));
+        }
+        for i in 5..10 {
+            hoe.on_feedback(&feedback(800 + i, 1, i + 1, 10));
+        }
+        assert_eq!(hoe.path_capacity(), Some(600 * MSS));
     }
 
     #[test]

@@ -26,6 +26,11 @@
 //! Decisions:
 //! - W_k is frozen for the round trip. With the running window in its place the gap could not
 //!   shrink below about 1/e in a round trip, whatever alpha is.
+//! - The target of the fast increase in (3) is the window at which RTT / RTTmin would reach delta. The
+//!   window and the RTT are proportional once there is a queue, but the RTT that an ACK shows is
+//!   that of the window a round trip ago: the target is delta W_{k-1} RTTmin / RTT. With W_k in its
+//!   place an empty queue lets the window grow by 46 % in a round trip instead of 26 %, and beyond
+//!   the target before the queue shows.
 //! - A round-trip time counts only if the next is as long, so that an ACK that waited for the
 //!   delayed ACK timer is no queue. RTTs measured during a recovery are those of the queue before
 //!   it and belong to no epoch. The RTT in alpha is RTTmin, so that a queue does not feed itself.
@@ -91,11 +96,12 @@ const DELTA: Parameter = Parameter {
 };
 const PROBE: Parameter = Parameter {
     name: "probe",
-    default: "delay",
-    allowed: Allowed::OneOf(&["delay", "doubling"]),
+    default: "delay-sent",
+    allowed: Allowed::OneOf(&["delay", "delay-sent", "doubling"]),
     meaning: "Increase while probing below delta: delay halves the distance to the window at which \
-              RTT / RTTmin would be delta; doubling begins with one segment in a round trip and \
-              doubles in each, as BIC",
+              RTT / RTTmin would be delta, for the present window; delay-sent does so for the \
+              window of the round trip before, in which what is acknowledged now was sent; doubling \
+              begins with one segment in a round trip and doubles in each, as BIC",
 };
 const AT_WMAX: Parameter = Parameter {
     name: "at_wmax",
@@ -165,10 +171,18 @@ struct Rules {
     /// Equation 1, and not doubling up to gamma.
     hybrid_start: bool,
     delta: f64,
-    probe_by_delay: bool,
+    probe: Probe,
     probe_at_w_max: bool,
     rtt_max_of_epoch: bool,
     beta: (f64, f64),
+}
+
+/// The fast increase of equation 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    Delay,
+    DelaySent,
+    Doubling,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +203,8 @@ struct Round {
     end: u64,
     /// W_k in bytes.
     window: f64,
+    /// W_{k-1} in bytes.
+    before: f64,
     /// Increase in bytes when probing doubles it in each round.
     step: f64,
 }
@@ -254,13 +270,22 @@ impl Listed for Aliad {
                 alpha,
                 hybrid_start: adaptive,
                 delta: values.number("delta"),
-                probe_by_delay: values.word("probe") == "delay",
+                probe: match values.word("probe") {
+                    "delay" => Probe::Delay,
+                    "delay-sent" => Probe::DelaySent,
+                    _ => Probe::Doubling,
+                },
                 probe_at_w_max: values.word("at_wmax") == "probe",
                 rtt_max_of_epoch: values.word("rtt_max") == "epoch",
                 beta: (values.number("beta_min"), values.number("beta_max")),
             },
             phase: Phase::Exponential,
-            round: Round { end: 0, window: settings.initial_window as f64, step: 0.0 },
+            round: Round {
+                end: 0,
+                window: settings.initial_window as f64,
+                before: settings.initial_window as f64,
+                step: 0.0,
+            },
             hoe: Hoe::default(),
             starting: true,
             delays: Delays::default(),
@@ -275,6 +300,7 @@ impl Listed for Aliad {
 impl Aliad {
     fn begin_round(&mut self) {
         self.round.end = self.sent;
+        self.round.before = self.round.window;
         self.round.window = self.window.cwnd as f64;
         self.round.step = (2.0 * self.round.step).min(self.round.window);
     }
@@ -328,16 +354,15 @@ impl Aliad {
                 let gamma = self.window.ssthresh;
                 (((gamma as f64 - frozen) / (2.0 * frozen)).max(one), gamma)
             }
-            // Equation 3. The window of the fixed bottleneck rate is proportional to the RTT, so at
-            // the ratio delta it is delta / ratio times as large; half of the way there.
+            // Equation 3: half of the way to the window at which the ratio would be delta.
             Phase::Probe => {
                 let ratio = self.delays.ratio();
-                let fast = if ratio >= self.rules.delta {
-                    one
-                } else if self.rules.probe_by_delay {
-                    (self.rules.delta / ratio - 1.0) / 2.0
-                } else {
-                    self.round.step / frozen
+                let to = |target: f64| (target / frozen - 1.0) / 2.0;
+                let fast = match self.rules.probe {
+                    _ if ratio >= self.rules.delta => one,
+                    Probe::Delay => to(self.rules.delta / ratio * frozen),
+                    Probe::DelaySent => to(self.rules.delta / ratio * self.round.before),
+                    Probe::Doubling => self.round.step / frozen,
                 };
                 (fast.max(one), u64::MAX)
             }

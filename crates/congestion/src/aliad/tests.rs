@@ -251,13 +251,36 @@ fn liad_halves_the_gap_on_every_path_and_doubles_up_to_gamma() {
 }
 
 #[test]
-fn probing_grows_by_46_percent_on_an_empty_queue() {
-    let mut path = Path::aliad(100);
+fn probing_from_the_present_window_grows_by_46_percent_on_an_empty_queue() {
+    let mut path = Path::with(0, 100, &[Path::word("probe", "delay")]);
     path.gamma(100);
     path.round();
     near(path.segments(), 146.5, 0.1);
     path.round();
     near(path.segments(), 214.6, 0.7);
+}
+
+#[test]
+fn probing_from_the_window_that_was_sent_grows_by_26_percent_on_an_empty_queue() {
+    // r = 1 + (1.93 / r - 1) / 2.
+    let mut path = Path::aliad(100);
+    path.gamma(100);
+    for _ in 0..10 {
+        path.round();
+    }
+    let before = path.segments();
+    path.round();
+    near(path.segments() / before, 1.264, 2e-3);
+}
+
+#[test]
+fn a_window_that_has_just_doubled_waits_until_its_queue_shows() {
+    let mut path = after_a_loss_of_half(&[]);
+    path.round();
+    let before = path.segments();
+    path.round();
+    // W_{k-1} = 350, RTT still RTTmin: the target of 675.5 is below the window.
+    near(path.segments(), before + 1.0, 0.1);
 }
 
 #[test]

@@ -203,7 +203,7 @@ struct Round {
     end: u64,
     /// W_k in bytes.
     window: f64,
-    /// W_{k-1} in bytes.
+    /// The window a round trip before, W_{k-1}, in bytes.
     before: f64,
     /// Increase in bytes when probing doubles it in each round.
     step: f64,
@@ -299,15 +299,21 @@ impl Listed for Aliad {
 
 impl Aliad {
     fn begin_round(&mut self) {
-        self.round.end = self.sent;
         self.round.before = self.round.window;
-        self.round.window = self.window.cwnd as f64;
+        self.freeze();
         self.round.step = (2.0 * self.round.step).min(self.round.window);
     }
 
+    fn freeze(&mut self) {
+        self.round.end = self.sent;
+        self.round.window = self.window.cwnd as f64;
+    }
+
+    /// A new phase freezes the window anew. The round that it cuts short is no round trip, so the
+    /// window of the one before stays.
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        self.begin_round();
+        self.freeze();
         self.round.step = self.window.mss as f64;
     }
 

@@ -8,6 +8,7 @@ mod adalr;
 mod aliad;
 mod bandwidth;
 mod bic;
+mod bulk_repeat;
 mod controller;
 mod cubic;
 mod events;
@@ -20,7 +21,10 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod spike;
 mod veno;
+mod westwood;
+mod westwood_abse;
 mod westwood_plus;
 mod window;
 

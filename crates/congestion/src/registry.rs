@@ -7,6 +7,7 @@ use units::{Span, Time};
 use crate::adalr::Adalr;
 use crate::aliad::Aliad;
 use crate::bic::Bic;
+use crate::bulk_repeat::BulkRepeat;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
@@ -18,6 +19,8 @@ use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
 use crate::veno::Veno;
+use crate::westwood::Westwood;
+use crate::westwood_abse::WestwoodAbse;
 use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
 
@@ -191,7 +194,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Aliad, Bic, Cubic, HighSpeed, Htcp, Hybla, LogWestwoodPlus, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Aliad, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, LogWestwoodPlus, Scalable, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

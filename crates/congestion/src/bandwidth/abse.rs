@@ -22,37 +22,40 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use super::Estimator;
 use super::low_pass::LowPass;
+use crate::events::Feedback;
+use crate::window::Window;
 
 /// What the estimator lets one choose.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Adaptation {
+pub struct Adaptation {
     /// N: how much longer than the RTT the time constant gets at most.
-    pub(crate) range: f64,
+    pub range: f64,
     /// How many values of U make U_max.
-    pub(crate) history: usize,
+    pub history: usize,
     /// Weight of the new value in Thm.
-    pub(crate) throughput_gain: f64,
+    pub throughput_gain: f64,
     /// Weight of the new value in U.
-    pub(crate) spread_gain: f64,
+    pub spread_gain: f64,
     /// Silence counts after this part of the time constant.
-    pub(crate) m: f64,
+    pub m: f64,
 }
 
 /// What an ACK says of the path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
+pub struct Path {
     /// Smoothed round-trip time.
-    pub(crate) rtt: Span,
+    pub rtt: Span,
     /// Smallest round-trip time.
-    pub(crate) min_rtt: Span,
+    pub min_rtt: Span,
     /// W in bytes.
-    pub(crate) window: u64,
+    pub window: u64,
 }
 
 /// The adaptive estimate.
 #[derive(Clone, Debug)]
-pub(crate) struct Abse {
+pub struct Abse {
     adaptation: Adaptation,
     /// None before the first ACK, which only starts the clock: what it covers was sent before.
     filter: Option<LowPass>,
@@ -75,7 +78,7 @@ pub(crate) struct Abse {
 
 impl Abse {
     /// An estimator that has seen nothing.
-    pub(crate) fn new(adaptation: Adaptation) -> Self {
+    pub fn new(adaptation: Adaptation) -> Self {
         Self {
             adaptation,
             filter: None,
@@ -91,7 +94,7 @@ impl Abse {
     }
 
     /// An ACK of `bytes`.
-    pub(crate) fn count(&mut self, now: Time, bytes: u64, path: Path) {
+    pub fn count(&mut self, now: Time, bytes: u64, path: Path) {
         if bytes == 0 {
             return;
         }
@@ -115,11 +118,6 @@ impl Abse {
         }
         self.tau = tau;
         self.since = now;
-    }
-
-    /// Bytes per second, with the silence since the last ACK.
-    pub(crate) fn rate_at(&self, now: Time) -> Option<f64> {
-        self.filter.map(|filter| filter.value_at(now, self.tau))
     }
 
     /// Keeps the ACKs of two round trips: the smoothed one may grow.
@@ -167,6 +165,22 @@ impl Abse {
         // Below that it is the rounding of numbers and no spread.
         let share = if largest > sample * f64::EPSILON { spread / largest } else { 0.0 };
         Span::from_secs_f64(rtt.as_secs_f64() * (1.0 + self.adaptation.range * share))
+    }
+}
+
+impl Estimator for Abse {
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, window: &Window) {
+        if let (Some(rtt), Some(min_rtt)) = (feedback.srtt, feedback.min_rtt) {
+            // What duplicate ACKs add to cwnd during recovery stands for no more in the network.
+            let inflated = feedback.recovering;
+            let window = if inflated { window.cwnd.min(window.ssthresh) } else { window.cwnd };
+            self.count(feedback.now, delivered, Path { rtt, min_rtt, window });
+        }
+    }
+
+    /// With the silence since the last ACK.
+    fn rate_at(&self, now: Time) -> Option<f64> {
+        self.filter.map(|filter| filter.value_at(now, self.tau))
     }
 }
 

@@ -1,30 +1,36 @@
 //! What the path carries, as the ACKs show it: estimators for controllers that set their window
 //! from a rate.
 //!
-//! [`Accounting`] says how much has arrived with each ACK; an estimator makes a rate in bytes per
-//! second of that. Which one is what the members of the Westwood family differ in.
+//! [`accounting`] says how much has arrived with each ACK, an [`Estimator`] makes a rate in bytes per
+//! second of that, and [`Share`] a window of the rate. The estimator is what the members of the
+//! Westwood family differ in.
 
 mod abse;
 mod accounting;
 mod low_pass;
 mod per_round;
+mod share;
 #[cfg_attr(not(test), expect(dead_code, reason = "TCP-Jersey and TCP-STAR stand on it"))]
 mod sliding;
 mod tustin;
 
-pub(crate) use abse::{Abse, Adaptation};
-pub(crate) use accounting::Accounting;
-pub(crate) use per_round::PerRound;
-pub(crate) use tustin::Tustin;
+pub use abse::{Abse, Adaptation};
+pub use per_round::PerRound;
+pub use share::Share;
+pub use tustin::Tustin;
 
-use units::Span;
+use units::Time;
 
+use crate::events::Feedback;
 use crate::window::Window;
 
-/// The window that keeps a path of this rate busy and its queues empty: rate times the smallest
-/// round-trip time, in bytes, at least two segments.
-pub(crate) fn window_for(rate: f64, min_rtt: Span, window: &Window) -> u64 {
-    ((rate * min_rtt.as_secs_f64()) as u64).max(2 * window.mss)
+/// What the Westwood family asks of an estimator.
+pub trait Estimator {
+    /// An ACK that tells of `delivered` more bytes.
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, window: &Window);
+
+    /// Bytes per second; none before there is an estimate.
+    fn rate_at(&self, now: Time) -> Option<f64>;
 }
 
 /// Events for tests.

@@ -7,9 +7,13 @@
 
 use units::{Span, Time};
 
+use super::Estimator;
+use crate::events::Feedback;
+use crate::window::Window;
+
 /// Average of what arrived in each round-trip time.
 #[derive(Clone, Debug)]
-pub(crate) struct PerRound {
+pub struct PerRound {
     /// Weight of the old estimate.
     memory: f64,
     rate: Option<f64>,
@@ -22,12 +26,12 @@ pub(crate) struct PerRound {
 
 impl PerRound {
     /// Weight of the old estimate: 0.9 in Westwood+.
-    pub(crate) fn new(memory: f64) -> Self {
+    pub fn new(memory: f64) -> Self {
         Self { memory, rate: None, since: None, counted: 0 }
     }
 
     /// An ACK of `bytes`, and the round-trip time.
-    pub(crate) fn count(&mut self, now: Time, bytes: u64, rtt: Option<Span>) {
+    pub fn count(&mut self, now: Time, bytes: u64, rtt: Option<Span>) {
         let Some(since) = self.since else {
             self.since = Some(now);
             return;
@@ -42,9 +46,14 @@ impl PerRound {
             self.counted = 0;
         }
     }
+}
 
-    /// Bytes per second; none before the first sample.
-    pub(crate) fn rate(&self) -> Option<f64> {
+impl Estimator for PerRound {
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, _window: &Window) {
+        self.count(feedback.now, delivered, feedback.srtt);
+    }
+
+    fn rate_at(&self, _now: Time) -> Option<f64> {
         self.rate
     }
 }

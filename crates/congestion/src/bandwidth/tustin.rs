@@ -8,11 +8,14 @@
 
 use units::{Span, Time};
 
+use super::Estimator;
 use super::low_pass::LowPass;
+use crate::events::Feedback;
+use crate::window::Window;
 
 /// Filtered rate of the ACKs.
 #[derive(Clone, Debug)]
-pub(crate) struct Tustin {
+pub struct Tustin {
     tau: Span,
     m: f64,
     /// None before the first ACK, which only starts the clock: what it covers was sent before.
@@ -25,12 +28,12 @@ pub(crate) struct Tustin {
 
 impl Tustin {
     /// Time constant, and the part of it after which silence counts.
-    pub(crate) fn new(tau: Span, m: f64) -> Self {
+    pub fn new(tau: Span, m: f64) -> Self {
         Self { tau, m, filter: None, since: Time::ZERO, pending: 0 }
     }
 
     /// An ACK of `bytes`.
-    pub(crate) fn count(&mut self, now: Time, bytes: u64) {
+    pub fn count(&mut self, now: Time, bytes: u64) {
         if bytes == 0 {
             return;
         }
@@ -47,9 +50,15 @@ impl Tustin {
             self.pending = 0;
         }
     }
+}
 
-    /// Bytes per second, with the silence since the last ACK.
-    pub(crate) fn rate_at(&self, now: Time) -> Option<f64> {
+impl Estimator for Tustin {
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, _window: &Window) {
+        self.count(feedback.now, delivered);
+    }
+
+    /// With the silence since the last ACK.
+    fn rate_at(&self, now: Time) -> Option<f64> {
         self.filter.map(|filter| filter.value_at(now, self.tau))
     }
 }

@@ -18,33 +18,35 @@
 //! Decisions: before the first loss there is no Wmax, and avoidance is standard. A timeout sets
 //! Wmax too. Before the first sample of the bandwidth a loss halves.
 
-use units::Span;
-
-use crate::bandwidth::{Accounting, PerRound, window_for};
+use crate::bandwidth::{PerRound, Share};
 use crate::controller::{Controller, Recovery};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};
 
-/// Share of the old estimate in the new one, as in Westwood+.
-const MEMORY: f64 = 0.9;
-
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "alpha",
-    default: "2",
-    allowed: Allowed::Range(1.0, 1000.0),
-    meaning: "Divisor of the distance to Wmax: a larger one climbs more slowly",
-}];
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "alpha",
+        default: "2",
+        allowed: Allowed::Range(1.0, 1000.0),
+        meaning: "Divisor of the distance to Wmax: a larger one climbs more slowly",
+    },
+    Parameter {
+        name: "memory",
+        default: "0.9",
+        allowed: Allowed::Range(0.0, 0.999),
+        meaning: "Share of the old bandwidth estimate in the new one, for each round-trip time, as \
+                  in Westwood+",
+    },
+];
 
 /// LogWestwood+.
 #[derive(Clone, Debug)]
 pub struct LogWestwoodPlus {
     window: Window,
     alpha: f64,
-    accounting: Accounting,
-    bandwidth: PerRound,
-    min_rtt: Option<Span>,
+    share: Share<PerRound>,
     /// Window at the last loss in bytes; zero before.
     w_max: u64,
 }
@@ -63,9 +65,7 @@ impl Listed for LogWestwoodPlus {
         Self {
             window: Window::new(settings),
             alpha: values.number("alpha"),
-            accounting: Accounting::default(),
-            bandwidth: PerRound::new(MEMORY),
-            min_rtt: None,
+            share: Share::new(PerRound::new(values.number("memory"))),
             w_max: 0,
         }
     }
@@ -85,9 +85,7 @@ impl Controller for LogWestwoodPlus {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {
-        self.min_rtt = feedback.min_rtt;
-        let delivered = self.accounting.delivered(feedback, self.window.mss);
-        self.bandwidth.count(feedback.now, delivered, feedback.srtt);
+        self.share.on_feedback(feedback, &self.window);
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {
@@ -100,10 +98,7 @@ impl Controller for LogWestwoodPlus {
 
     /// BWE * RTTmin, at least two segments.
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
-        match (self.bandwidth.rate(), self.min_rtt) {
-            (Some(rate), Some(rtt)) => window_for(rate, rtt, &self.window),
-            _ => self.window.half(loss.flight),
-        }
+        self.share.threshold_after(loss, &self.window)
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -123,7 +118,7 @@ impl Controller for LogWestwoodPlus {
 
 #[cfg(test)]
 mod tests {
-    use units::Time;
+    use units::{Span, Time};
 
     use super::*;
     use crate::bandwidth::samples::acknowledged;

@@ -194,7 +194,8 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Aliad, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, LogWestwoodPlus, Scalable, Veno, Westwood, WestwoodAbse, WestwoodPlus,
+    boxed: Adalr, Aliad, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, LogWestwoodPlus, Scalable,
+        Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::aliad::Aliad;
 use crate::bbr::Bbr;
 use crate::bbr3::Bbr3;
 use crate::bic::Bic;
@@ -16,6 +17,7 @@ use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
 use crate::jersey::{Jersey, NewJersey};
+use crate::logwestwood_plus::LogWestwoodPlus;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
@@ -196,7 +198,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bbr, Bbr3, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, NewJersey, Scalable, Star, Veno, Westwood, WestwoodAbse, WestwoodPlus,
+    boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, Scalable, Star, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

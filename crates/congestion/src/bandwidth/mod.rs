@@ -66,6 +66,8 @@ pub(crate) mod samples {
             needless: 0,
             head_sent: None,
             rate: None,
+            marked: false,
+            needless: 0,
         }
     }
 

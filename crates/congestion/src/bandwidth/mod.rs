@@ -66,8 +66,6 @@ pub(crate) mod samples {
             needless: 0,
             head_sent: None,
             rate: None,
-            marked: false,
-            needless: 0,
         }
     }
 

@@ -6,7 +6,7 @@ mod direction;
 mod serialiser;
 mod stream;
 
-pub use channel::{Channel, Errors};
+pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Fate, Limit, Link, Settings};
 pub use serialiser::Serialiser;
 pub use stream::{Purpose, stream};

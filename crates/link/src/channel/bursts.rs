@@ -26,6 +26,12 @@ impl Bursts {
         self.mean_loss / self.loss_in_burst
     }
 
+    /// Mean number of packets between two bursts: as many bursts begin as end, so that the two
+    /// means are in the ratio of the two shares.
+    pub fn mean_gap(&self) -> f64 {
+        self.mean_burst * (1.0 - self.bad_share()) / self.bad_share()
+    }
+
     /// The largest mean loss of any chain with these bursts: one good packet between two of them.
     pub fn largest_mean_loss(&self) -> f64 {
         self.loss_in_burst * self.mean_burst / (1.0 + self.mean_burst)
@@ -44,14 +50,10 @@ pub(super) struct Chain {
 impl Chain {
     /// A chain that has been at work for ever.
     pub fn new(bursts: &Bursts, rng: &mut Xoshiro256PlusPlus) -> Self {
-        let bad = bursts.bad_share();
-        let leaves = 1.0 / bursts.mean_burst;
-        // As many stays begin as end: (1 - bad) enters = bad leaves.
-        let enters = leaves * bad / (1.0 - bad);
         Self {
-            bad: rng.next_u64() < threshold(bad),
-            enters: threshold(enters),
-            leaves: threshold(leaves),
+            bad: rng.next_u64() < threshold(bursts.bad_share()),
+            enters: threshold(1.0 / bursts.mean_gap()),
+            leaves: threshold(1.0 / bursts.mean_burst),
             loses: threshold(bursts.loss_in_burst),
         }
     }

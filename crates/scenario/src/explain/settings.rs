@@ -21,7 +21,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn new(name: impl Into<String>, value: impl Into<String>, written: bool) -> Self {
+    pub(super) fn new(name: impl Into<String>, value: impl Into<String>, written: bool) -> Self {
         Self { name: name.into(), value: value.into(), default: !written }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn of_direction(
         setting("delay", direction.delay.to_string()),
         setting("queue", queue(direction.queue)),
         setting("framing", direction.framing.to_string()),
-        setting("channel", channel(direction.channel)),
+        setting("channel", channel(&direction.channel)),
     ]
 }
 
@@ -63,13 +63,18 @@ fn queue(limit: QueueLimit) -> String {
     }
 }
 
-fn channel(channel: Channel) -> String {
+fn channel(channel: &Channel) -> String {
     match channel {
         Channel::Perfect => "perfect".into(),
         Channel::PacketErrors { per } => format!("PER {per:?}"),
         Channel::BitErrors { ber, correction_threshold: 0.0 } => format!("BER {ber:?}"),
         Channel::BitErrors { ber, correction_threshold } => {
             format!("BER {ber:?}, corrects {correction_threshold:?}")
+        }
+        Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
+        Channel::Awgn { awgn, .. } => {
+            let budget = awgn.budget();
+            format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
         }
     }
 }

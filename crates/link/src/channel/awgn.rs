@@ -115,7 +115,9 @@ impl Receiver {
     ///
     /// A curve costs some hundred times a comparison. The packet error rate never falls as
     /// attenuation rises, so the two ends of a piece decide for nearly all packets in it, and only
-    /// a draw between the two needs the rate of its own instant.
+    /// a draw between the two needs the rate of its own instant. Not inlined, so that the path of
+    /// a perfect channel stays short.
+    #[inline(never)]
     pub fn damages(&mut self, draw: u64, now: Time, bytes: u32) -> bool {
         let fade = &self.awgn.budget.fade;
         self.piece = fade.advance(self.piece, now);
@@ -227,6 +229,20 @@ mod tests {
         assert!((budget.eb_n0(3.0103) - expected).abs() < 1e-5, "{}", budget.eb_n0(3.0103));
         assert_eq!(budget.eb_n0(0.0), 12.0);
         assert_eq!(budget.eb_n0(-0.5), 12.5);
+    }
+
+    #[test]
+    fn an_outage_begins_and_ends_with_the_nanosecond() {
+        let at = Time::from_nanos;
+        let samples = vec![(at(0), 0.0), (at(10), 20.0), (at(11), 20.0), (at(21), 0.0)];
+        let lock = Lock { threshold: 5.0, hysteresis: 0.0, reacquisition: Span::ZERO };
+        let fade = Fade::new(samples).unwrap();
+        let awgn = Awgn::new(Budget { fade, lock: Some(lock), ..budget(15.0, Code::Uncoded) });
+        assert_eq!(awgn.outages(), [(at(6), at(16))]);
+        let mut receiver = Receiver::new(Arc::new(awgn));
+        // A draw that no weather damages.
+        let lost = [5, 6, 15, 16].map(|nanos| receiver.damages(u64::MAX, at(nanos), 40));
+        assert_eq!(lost, [false, true, true, false]);
     }
 
     fn budgets() -> impl Strategy<Value = Budget> {

@@ -59,6 +59,7 @@ impl Chain {
     }
 
     /// Whether the next packet is lost. Two draws, whatever happens.
+    #[inline(never)]
     pub fn loses(&mut self, rng: &mut Xoshiro256PlusPlus) -> bool {
         let (loss, change) = (rng.next_u64(), rng.next_u64());
         let lost = self.bad && loss < self.loses;

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use recording::Recording;
-use simulator::Options;
 
 use crate::{parse, run};
 

@@ -227,7 +227,7 @@ mod tests {
         let mut hoe = Hoe::default();
         for i in 0..21 {
             // A return channel that sends every 10 ms what has gathered: ten ACKs at once.
-            hoe.on_feedback(&feedback(600 + (i + 9) / 10 * 10, 1, i + 1, 21));
+            hoe.on_feedback(&feedback(600 + i.div_ceil(10) * 10, 1, i + 1, 21));
         }
         assert_eq!(hoe.path_capacity(), Some(600 * MSS));
     }

@@ -95,11 +95,15 @@ impl Bbr3 {
             }
             State::Down if self.is_time_to_cruise(arrival.pipe) => self.state = State::Cruise,
             State::Refill if self.progress.round_began => self.start_up(arrival),
-            State::Up if self.is_time_to_go_down(arrival) => {
-                self.cycle.went_too_high = false;
-                self.start_down(arrival.now);
-            }
+            State::Up => self.go_down_in_time(arrival),
             _ => {}
+        }
+    }
+
+    fn go_down_in_time(&mut self, arrival: &Arrival) {
+        if self.is_time_to_go_down(arrival) {
+            self.cycle.went_too_high = false;
+            self.start_down(arrival.now);
         }
     }
 

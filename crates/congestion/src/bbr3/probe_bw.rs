@@ -89,21 +89,18 @@ impl Bbr3 {
         if !self.full_pipe.reached || self.adapt_long_term_model(arrival) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(arrival.now) => {
                 self.start_refill();
             }
             State::Down if self.is_time_to_cruise(arrival.pipe) => self.state = State::Cruise,
             State::Refill if self.progress.round_began => self.start_up(arrival),
-            State::Up => self.go_down_in_time(arrival),
+            State::Up if self.is_time_to_go_down(arrival) => {
+                self.cycle.went_too_high = false;
+                self.start_down(arrival.now);
+            }
             _ => {}
-        }
-    }
-
-    fn go_down_in_time(&mut self, arrival: &Arrival) {
-        if self.is_time_to_go_down(arrival) {
-            self.cycle.went_too_high = false;
-            self.start_down(arrival.now);
         }
     }
 

@@ -16,6 +16,8 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod vegas;
+mod vegas_estimator;
 mod veno;
 mod westwood_plus;
 mod window;

@@ -15,6 +15,7 @@ use crate::hybla::Hybla;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
+use crate::vegas::Vegas;
 use crate::veno::Veno;
 use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
@@ -189,7 +190,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Vegas, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {

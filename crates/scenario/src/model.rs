@@ -165,6 +165,10 @@ pub struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Report what was received twice (RFC 2883).
+    pub dsack: bool,
 }
 
 impl Transport {

@@ -142,6 +142,8 @@ fn blueprint(flow: &model::Flow) -> Blueprint {
         limited_transmit: transport.limited_transmit,
         nagle: transport.nagle,
         idle_restart: transport.idle_restart,
+        ecn: transport.ecn,
+        dsack: transport.dsack,
     };
     let mss = config.payload_of_full_segment(transport.timestamps);
     Blueprint {

@@ -34,6 +34,8 @@ pub fn config() -> Config {
         timestamps: false,
         delayed_ack: DelayedAck { segments: 2, timeout: ms(200) },
         loss_threshold: congestion::LossThreshold::FlightSize,
+        ecn: false,
+        dsack: false,
         duplicate_threshold: 3,
         window_validation: true,
         rto: RtoConfig {

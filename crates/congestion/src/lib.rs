@@ -6,12 +6,15 @@
 
 mod adalr;
 mod bic;
+mod ck_stp;
 mod controller;
 mod cubic;
 mod events;
 mod highspeed;
 mod htcp;
 mod hybla;
+mod new_vegas;
+mod newreno_sat;
 mod parameters;
 mod registry;
 mod reno;

@@ -6,12 +6,15 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::bic::Bic;
+use crate::ck_stp::CkStp;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
+use crate::new_vegas::NewVegas;
+use crate::newreno_sat::NewRenoSat;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
@@ -190,7 +193,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Vegas, Veno, WestwoodPlus,
+    boxed: Adalr, Bic, CkStp, Cubic, HighSpeed, Htcp, Hybla, NewRenoSat, NewVegas, Scalable, Vegas, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {
@@ -279,7 +282,10 @@ mod tests {
         };
         for entry in entries() {
             let specification = Specification::named(entry.name).unwrap();
-            assert_eq!(specification.build(&settings).window().cwnd, 14_600, "{}", entry.name);
+            let cwnd = specification.build(&settings).window().cwnd;
+            // One knows its window from the start.
+            let expected = if entry.name == "ck-stp" { 128_000 } else { 14_600 };
+            assert_eq!(cwnd, expected, "{}", entry.name);
         }
     }
 

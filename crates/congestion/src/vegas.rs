@@ -34,26 +34,26 @@ const WORRIED: u8 = 2;
 /// How much of cwnd, in segments, may be unused while it grows.
 const UNUSED: u64 = 2;
 
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        default: "1",
-        allowed: Allowed::Range(0.0, 1000.0),
-        meaning: "Backlog in segments below which cwnd grows",
-    },
-    Parameter {
-        name: "beta",
-        default: "3",
-        allowed: Allowed::Range(0.0, 1000.0),
-        meaning: "Backlog in segments above which cwnd falls; not below alpha",
-    },
-    Parameter {
-        name: "gamma",
-        default: "1",
-        allowed: Allowed::Range(0.0, 1000.0),
-        meaning: "Backlog in segments above which slow start ends",
-    },
-];
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    default: "1",
+    allowed: Allowed::Range(0.0, 1000.0),
+    meaning: "Backlog in segments below which cwnd grows",
+};
+pub(crate) const BETA: Parameter = Parameter {
+    name: "beta",
+    default: "3",
+    allowed: Allowed::Range(0.0, 1000.0),
+    meaning: "Backlog in segments above which cwnd falls; not below alpha",
+};
+pub(crate) const GAMMA: Parameter = Parameter {
+    name: "gamma",
+    default: "1",
+    allowed: Allowed::Range(0.0, 1000.0),
+    meaning: "Backlog in segments above which slow start ends",
+};
+
+const PARAMETERS: &[Parameter] = &[ALPHA, BETA, GAMMA];
 
 /// TCP Vegas.
 #[derive(Clone, Debug)]
@@ -62,6 +62,8 @@ pub struct Vegas {
     pub(crate) alpha: f64,
     pub(crate) beta: f64,
     pub(crate) gamma: f64,
+    /// Segments are spread over the round, so the flight lags behind a window that grows.
+    pub(crate) paced: bool,
     backlog: Backlog,
     fine: FineTimeout,
     /// cwnd may grow in this round.
@@ -97,6 +99,7 @@ impl Listed for Vegas {
             alpha,
             beta: values.number("beta").max(alpha),
             gamma: values.number("gamma"),
+            paced: false,
             backlog: Backlog::default(),
             fine: FineTimeout::default(),
             grows: false,
@@ -155,8 +158,9 @@ impl Vegas {
 
     /// Whether the window is used, so that it may grow.
     pub(crate) fn uses_its_window(&self, ack: &Ack) -> bool {
-        let flight = ack.flight + self.window.mss;
-        ack.cwnd_limited && self.window.cwnd <= flight + UNUSED * self.window.mss
+        let used = ack.flight + self.window.mss;
+        let nearly = self.window.cwnd <= used + UNUSED * self.window.mss;
+        ack.cwnd_limited && (self.paced || nearly)
     }
 
     /// cwnd after a loss of the first unacknowledged segment.
@@ -185,7 +189,7 @@ impl Controller for Vegas {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, records: true, pacing: false }
+        Needs { feedback: true, records: true, ..Needs::default() }
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {

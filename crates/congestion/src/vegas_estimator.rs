@@ -152,6 +152,8 @@ pub(crate) mod tests {
             pipe: (sent - acknowledged) * MSS,
             advertised: u64::MAX,
             peer_clock: None,
+            marked: false,
+            needless: 0,
             head_sent: None,
             rate: None,
         }

@@ -19,6 +19,7 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod slow_start;
 mod vegas;
 mod vegas_estimator;
 mod veno;

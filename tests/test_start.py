@@ -23,7 +23,15 @@ def imported_by(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["run", "--help"], ["controllers"], ["papers", "list"]]
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["run", "--help"],
+        ["controllers"],
+        ["papers", "list"],
+        ["rain", "event", "--help"],
+    ],
 )
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
     assert not imported_by(*arguments) & HEAVY

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 import bentpipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -20,7 +23,31 @@ FILE = click.Path(path_type=Path)
 sets_option = click.option(
     "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value of the scenario."
 )
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of all random numbers.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+class Duration(click.ParamType[float]):
+    """A time with its unit, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the time, or fail with what is wrong with it."""
+        from bentpipe.durations import seconds
+
+        try:
+            return seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def refuse(message: str) -> NoReturn:
@@ -147,6 +174,104 @@ def run_papers(
     complete = run_and_print(names, workers, out, as_json)
     if not complete:
         sys.exit(INTERRUPTED)
+
+
+SITE_OPTIONS = {
+    "latitude-deg": "Latitude of the station, north positive.",
+    "longitude-deg": "Longitude of the station; only for --maps.",
+    "altitude-km": "Altitude of the station above the sea.",
+    "elevation-deg": "Elevation of the satellite.",
+    "frequency-ghz": "Frequency of the carrier.",
+    "tilt-deg": "Tilt of the polarisation to the horizontal; 45 for circular.",
+    "rain-rate-mmh": "Rain rate exceeded 0.01 % of the year.",
+    "rain-height-km": "Rain height above the sea.",
+    "rain-percent": "Share of the time in which it rains.",
+}
+
+
+def site_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that make up a site, handed to the command as `site` by their names."""
+    maps = click.option("--maps", is_flag=True, help="Read the rain from the ITU-R's maps.")
+    command = maps(command)
+    for name, text in reversed(SITE_OPTIONS.items()):
+        command = click.option(f"--{name}", type=float, metavar="NUMBER", help=text)(command)
+    return command
+
+
+def series_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that all series of attenuation have in common."""
+    for option in (
+        site_options,
+        json_option,
+        click.option("--out", type=FILE, required=True, help="A .csv or .parquet file to write."),
+        seed_option,
+        click.option(
+            "--step", type=Duration(), default="1s", show_default=True, help="Time between samples."
+        ),
+        click.option(
+            "--duration", type=Duration(), required=True, help="From first to last sample."
+        ),
+        click.option(
+            "--method",
+            type=click.Choice(["dirac", "p1853"]),
+            default="dirac",
+            show_default=True,
+            help="Dirac and lognormal, or P.1853-1.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.group()
+def rain() -> None:
+    """Rain attenuation of a site: statistics, and series for a link's channel.
+
+    Without options the site is Spino d'Adda in the Po valley: 45.4 degrees north, 19.77 GHz, 31
+    degrees of elevation. Options change it; another latitude asks for altitude and rain too.
+    """
+
+
+@rain.command("statistics")
+@site_options
+@json_option
+def rain_statistics(as_json: bool, **site: Any) -> None:
+    """Print what is exceeded for a share of the year, by P.618 and by the series."""
+    from bentpipe.rain.command import print_statistics
+
+    print_statistics(site, as_json)
+
+
+@rain.command("series")
+@series_options
+def rain_series(
+    method: str, duration: float, step: float, seed: int, out: Path, as_json: bool, **site: Any
+) -> None:
+    """Write a stationary series; most hours are dry."""
+    from bentpipe.rain.command import write_series
+
+    write_series(site, method, duration, step, seed, out, as_json)
+
+
+@rain.command("event")
+@click.option("--peak", type=float, required=True, metavar="DB", help="The highest attenuation.")
+@click.option("--peak-at", type=Duration(), help="When it is reached; by default half-way.")
+@series_options
+def rain_event(
+    peak: float,
+    peak_at: float | None,
+    method: str,
+    duration: float,
+    step: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+    **site: Any,
+) -> None:
+    """Write one rain event with a given peak and duration."""
+    from bentpipe.rain.command import write_event
+
+    write_event(site, peak, peak_at, method, duration, step, seed, out, as_json)
 
 
 def main() -> None:

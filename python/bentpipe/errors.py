@@ -35,6 +35,23 @@ class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 
 
+class RainError(BentpipeError, ValueError):
+    """A value that the rain models do not take.
+
+    `parameter` is its name, as the argument or field is called; `expected` says what may stand
+    there.
+    """
+
+    def __init__(self, parameter: str, expected: str, found: object) -> None:
+        super().__init__(parameter, expected, found)
+        self.parameter = parameter
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.parameter}: expected {self.expected}, found {self.found}"
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run, with what was completed until then.
 

@@ -5,14 +5,23 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod aliad;
+mod bandwidth;
+mod bbr;
+mod bbr3;
 mod bic;
+mod bulk_repeat;
 mod ck_stp;
 mod controller;
 mod cubic;
+mod delivery_model;
 mod events;
 mod highspeed;
+mod hoe;
 mod htcp;
 mod hybla;
+mod jersey;
+mod logwestwood_plus;
 mod new_vegas;
 mod newreno_sat;
 mod parameters;
@@ -20,9 +29,15 @@ mod registry;
 mod reno;
 mod scalable;
 mod slow_start;
+mod spike;
+mod star;
+#[cfg(test)]
+mod test_path;
 mod vegas;
 mod vegas_estimator;
 mod veno;
+mod westwood;
+mod westwood_abse;
 mod westwood_plus;
 mod window;
 

@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::aliad::Aliad;
+use crate::bbr::Bbr;
+use crate::bbr3::Bbr3;
 use crate::bic::Bic;
+use crate::bulk_repeat::BulkRepeat;
 use crate::ck_stp::CkStp;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
@@ -13,13 +17,18 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendSta
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
+use crate::jersey::{Jersey, NewJersey};
+use crate::logwestwood_plus::LogWestwoodPlus;
 use crate::new_vegas::NewVegas;
 use crate::newreno_sat::NewRenoSat;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
+use crate::star::Star;
 use crate::vegas::Vegas;
 use crate::veno::Veno;
+use crate::westwood::Westwood;
+use crate::westwood_abse::WestwoodAbse;
 use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
 
@@ -193,7 +202,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, CkStp, Cubic, HighSpeed, Htcp, Hybla, NewRenoSat, NewVegas, Scalable, Vegas, Veno, WestwoodPlus,
+    boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, CkStp, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, NewRenoSat, NewVegas, Scalable, Star, Vegas, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use units::{Rate, Span, Time};
 
 use crate::channel::Channel;
+use crate::marker::{Marker, Marking};
 use crate::serialiser::Serialiser;
 
 /// How much may wait, not counting the packet that is being sent.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub delay: Span,
     /// Limit of what waits; drop-tail.
     pub limit: Limit,
+    /// When the queue marks instead of dropping; `None` never does.
+    pub marking: Option<Marking>,
     /// Bytes that the link adds to each packet.
     pub framing: u32,
 }
@@ -66,6 +69,7 @@ pub struct Link {
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
+    marker: Option<Marker>,
     /// When everything accepted so far will have left.
     free_at: Time,
     /// Time spent sending, for all packets accepted so far.
@@ -82,6 +86,7 @@ impl Link {
     pub fn new(settings: Settings, channel: Channel) -> Self {
         let serialiser = Serialiser::new(settings.rate);
         Self {
+            marker: settings.marking.map(Marker::new),
             settings,
             serialiser,
             channel,
@@ -117,6 +122,19 @@ impl Link {
         } else {
             Fate::Arrives(left + self.settings.delay)
         }
+    }
+
+    /// A packet is about to be offered. Returns whether the queue is so long that the packet is to
+    /// be marked.
+    #[inline]
+    pub fn marks(&mut self, now: Time) -> bool {
+        self.marker.is_some() && self.marks_arrival(now)
+    }
+
+    fn marks_arrival(&mut self, now: Time) -> bool {
+        self.forget_started(now);
+        let waiting = self.waiting.len();
+        self.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting))
     }
 
     /// What the link did so far.
@@ -185,6 +203,7 @@ mod tests {
             rate: Rate::from_bits_per_second(8_000_000),
             delay: Span::from_millis(10),
             limit,
+            marking: None,
             framing: 0,
         };
         Link::new(settings, Channel::new(errors, stream(1, Purpose::Channel, 0)))

@@ -3,10 +3,12 @@
 
 mod channel;
 mod direction;
+mod marker;
 mod serialiser;
 mod stream;
 
 pub use channel::{Channel, Errors};
 pub use direction::{Counters, Fate, Limit, Link, Settings};
+pub use marker::{Marker, Marking};
 pub use serialiser::Serialiser;
 pub use stream::{Purpose, stream};

@@ -8,6 +8,26 @@ use crate::lane::LaneReport;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
 
+/// What routers may do to a packet, and have done, to tell of congestion (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Its ends know nothing of marks.
+    #[default]
+    NotCapable,
+    /// It may be marked.
+    Capable,
+    /// It is marked.
+    Marked,
+}
+
+impl Ecn {
+    /// After a router that marks.
+    #[must_use]
+    pub fn marked(self) -> Self {
+        if self == Self::NotCapable { self } else { Self::Marked }
+    }
+}
+
 /// A packet: its body, where it goes, and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<B> {
@@ -17,6 +37,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP packet in bytes.
     pub bytes: u16,
+    /// Whether it may be or is marked.
+    pub ecn: Ecn,
 }
 
 /// A packet at its destination.

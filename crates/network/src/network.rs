@@ -42,9 +42,12 @@ impl<B: Copy> Network<B> {
     }
 
     #[inline]
-    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
+        if lane.link.marks(now) {
+            packet.ecn = packet.ecn.marked();
+        }
         if let Fate::Arrives(at) = lane.link.offer(now, u32::from(packet.bytes)) {
             lane.packets.push_back((at, packet));
             if lane.packets.len() == 1 {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Channel, Counters, Limit, Serialiser, Settings};
+use link::{Channel, Counters, Limit, Marker, Serialiser, Settings};
 use units::{Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -27,6 +27,7 @@ struct SlowLane<B> {
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
+    marker: Option<Marker>,
     /// Each packet with its fate, which the channel decides when it is accepted.
     waiting: VecDeque<(Packet<B>, bool)>,
     sending: Option<(Packet<B>, bool)>,
@@ -59,6 +60,7 @@ impl<B: Copy> SlowNetwork<B> {
                 settings: lane.link.settings().clone(),
                 serialiser: Serialiser::new(lane.link.settings().rate),
                 channel,
+                marker: lane.link.settings().marking.map(Marker::new),
                 waiting: VecDeque::new(),
                 sending: None,
                 started: Time::ZERO,
@@ -76,9 +78,13 @@ impl<B: Copy> SlowNetwork<B> {
         self.events.insert((at, kind, lane, self.sequence), packet);
     }
 
-    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
+        let waiting = lane.waiting.len() - lane.starting(now);
+        if lane.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
+            packet.ecn = packet.ecn.marked();
+        }
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
         let waiting_bytes = lane.bytes_behind(0);
         let full = match lane.settings.limit {

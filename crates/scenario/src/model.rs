@@ -64,10 +64,21 @@ pub struct Direction {
     pub delay: Span,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
+    /// When the queue marks packets instead of dropping them; `None` never does.
+    pub mark: Option<Mark>,
     /// Bytes that the link adds to each IP packet.
     pub framing: Bytes,
     /// What the channel does to packets.
     pub channel: Channel,
+}
+
+/// When a queue marks packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Packets that wait on average, above which all that arrive are marked.
+    pub packets: f64,
+    /// Share of the present queue in the average at each arrival.
+    pub weight: f64,
 }
 
 /// How much may wait before a link.

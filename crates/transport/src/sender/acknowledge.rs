@@ -52,7 +52,8 @@ impl Sender {
         } else {
             0
         };
-        if ack.number > self.una {
+        let acked = ack.number - self.una;
+        if acked > 0 {
             self.on_new_data(now, config, ack, sacked);
         } else {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
@@ -62,7 +63,7 @@ impl Sender {
             }
         }
         if ack.marked {
-            self.on_mark(now, config);
+            self.on_mark(now, config, acked);
         }
         if self.controller_saw_loss() {
             self.enter_recovery_early(now, config);

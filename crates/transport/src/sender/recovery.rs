@@ -48,9 +48,10 @@ impl Sender {
 
     /// The receiver echoes that a router has marked data. Losses have reduced the window already
     /// (RFC 3168 section 6.1.2).
-    pub(super) fn on_mark(&mut self, now: Time, config: &Config) {
+    pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
         if self.phase == Phase::Open && self.una > self.reduced_at {
-            let flight = self.flight_to_reduce(config);
+            // What this ACK covers was outstanding when the mark was made.
+            let flight = self.flight_to_reduce(config) + acked;
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
         }

@@ -1,0 +1,31 @@
+"""Times with their unit, as the scenario language writes them: `250ms`, `20min`, `1.5h`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+QUANTITY = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Zµ]*)\s*")
+EXPECTED = 'a time such as "20min"'
+
+
+def seconds(text: str) -> float:
+    """The time in seconds, in whole nanoseconds; `ValueError` says what is wrong with it."""
+    match = QUANTITY.fullmatch(text)
+    if not match:
+        raise ValueError(f"expected {EXPECTED}, found {text!r}")
+    units = ", ".join(NANOSECONDS)
+    number, unit = match.groups()
+    if unit not in NANOSECONDS:
+        reason = f"unknown unit {unit!r}" if unit else "the unit is missing"
+        raise ValueError(f"expected {EXPECTED}, found {text!r}: {reason}; one of {units}")
+    # Rounded as in scenarios: half a nanosecond is one.
+    return int(Decimal(number) * NANOSECONDS[unit] + Decimal("0.5")) / 1e9

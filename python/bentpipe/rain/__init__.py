@@ -1,0 +1,30 @@
+"""Rain attenuation on a slant path: statistics of a site, series, and events on demand.
+
+    from bentpipe.rain import SPINO_DADDA, DiracLognormal, attenuation_exceeded, event
+
+    print(attenuation_exceeded(SPINO_DADDA, 0.01), "dB for 0.01 % of the year")
+    fade = event(DiracLognormal.fit(SPINO_DADDA), 12.0, 1200.0, seed=1)
+    fade.save("fade.csv")
+
+docs/rain.md says what each method gives. Importing this loads NumPy and SciPy.
+"""
+
+from bentpipe.rain.event import event
+from bentpipe.rain.series import Series
+from bentpipe.rain.site import SPINO_DADDA, Site
+from bentpipe.rain.specific import coefficients
+from bentpipe.rain.statistics import attenuation_exceeded
+from bentpipe.rain.synthesis import METHODS, DiracLognormal, MasengBakken, Synthesis
+
+__all__ = [
+    "METHODS",
+    "SPINO_DADDA",
+    "DiracLognormal",
+    "MasengBakken",
+    "Series",
+    "Site",
+    "Synthesis",
+    "attenuation_exceeded",
+    "coefficients",
+    "event",
+]

@@ -1,0 +1,150 @@
+"""The commands `bentpipe rain statistics`, `series` and `event`."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bentpipe.console import number, show, table
+from bentpipe.errors import BentpipeError, RainError
+from bentpipe.rain.event import event
+from bentpipe.rain.series import check_suffix
+from bentpipe.rain.site import SPINO_DADDA, Site
+from bentpipe.rain.statistics import TABLE_PERCENT, attenuation_exceeded
+from bentpipe.rain.synthesis import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from bentpipe.rain.series import Series
+
+    Options = Mapping[str, Any]
+
+RAIN = ("rain_rate_mmh", "rain_height_km", "rain_percent")
+OPTIONS = {
+    "duration_s": "--duration",
+    "step_s": "--step",
+    "peak_db": "--peak",
+    "peak_at_s": "--peak-at",
+    "path": "--out",
+}
+"""Options that are not called as the argument or field."""
+
+
+def print_statistics(options: Options, as_json: bool) -> None:
+    """Print the site and what is exceeded there, by P.618 and by the series of both methods."""
+    with named_as_options():
+        site = site_from(options)
+        methods = {name: method.fit(site) for name, method in METHODS.items()}
+        rows = [
+            {"percent": percent, "p618_db": attenuation_exceeded(site, percent)}
+            | {f"{name}_db": fit.attenuation_exceeded(percent) for name, fit in methods.items()}
+            for percent in TABLE_PERCENT
+        ]
+    fits = {name: {"m": fit.m, "sigma": fit.sigma} for name, fit in methods.items()}
+    if as_json:
+        click.echo(json.dumps({"site": asdict(site), "fits": fits, "exceeded": rows}))
+        return
+    show(", ".join(f"{name} {value:g}" for name, value in asdict(site).items()))
+    listed = table("% of the time", "P.618 dB", *(f"{name} series dB" for name in methods))
+    for row in rows:
+        percent, *attenuations = row.values()
+        listed.add_row(f"{percent:g}", *map(number, attenuations))
+    show(listed)
+
+
+def write_series(
+    options: Options, method: str, duration: float, step: float, seed: int, out: Path, as_json: bool
+) -> None:
+    """Write a stationary series and print what is in it."""
+    with named_as_options():
+        check_suffix(out)
+        fit = METHODS[method].fit(site_from(options))
+        series = fit.series(duration, step, seed=seed)
+    save(series, out, as_json)
+
+
+def write_event(
+    options: Options,
+    peak: float,
+    peak_at: float | None,
+    method: str,
+    duration: float,
+    step: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write an event and print what is in it."""
+    with named_as_options():
+        check_suffix(out)
+        fit = METHODS[method].fit(site_from(options))
+        series = event(fit, peak, duration, step, peak_at_s=peak_at, seed=seed)
+    save(series, out, as_json)
+
+
+def save(series: Series, out: Path, as_json: bool) -> None:
+    """Write the file, then print its name and what it holds."""
+    series.save(out)
+    attenuation = series.attenuation_db
+    samples, peak = len(attenuation), float(attenuation.max())
+    rain = float((attenuation > 0).mean())
+    if as_json:
+        held = {"file": str(out), "samples": samples, "peak_db": peak, "rain_share": rain}
+        click.echo(json.dumps(held))
+    else:
+        click.echo(f"{out}: {samples:,} samples, peak {peak:.2f} dB, rain in {rain:.1%} of them")
+
+
+def site_from(options: Options) -> Site:
+    """The site that the options describe.
+
+    The rain of one place is never mixed with the latitude of another: a place is told whole.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    maps, longitude = given.pop("maps"), given.pop("longitude_deg", None)
+    if maps:
+        place = {"latitude_deg", "altitude_km"} - given.keys()
+        if place or longitude is None:
+            raise BentpipeError("--maps needs --latitude-deg, --longitude-deg and --altitude-km")
+        if given.keys() & set(RAIN):
+            raise BentpipeError(f"--maps gives what {listed_options(RAIN)} would; leave one out")
+        link = {
+            name: getattr(SPINO_DADDA, name)
+            for name in ("elevation_deg", "frequency_ghz", "tilt_deg")
+        }
+        return Site.from_maps(longitude_deg=longitude, **(link | given))
+    if longitude is not None:
+        raise BentpipeError("--longitude-deg is only used with --maps")
+    missing = [name for name in ("altitude_km", *RAIN) if name not in given]
+    if "latitude_deg" in given and missing:
+        raise BentpipeError(
+            f"--latitude-deg names another place, so its {listed_options(missing)} must be given "
+            "too; or --maps reads its rain from the ITU-R's maps"
+        )
+    return replace(SPINO_DADDA, **given)
+
+
+@contextmanager
+def named_as_options() -> Iterator[None]:
+    """Errors of the models, with the option in the place of the argument."""
+    try:
+        yield
+    except RainError as error:
+        option = OPTIONS.get(error.parameter) or option_of(error.parameter)
+        raise BentpipeError(f"{option}: expected {error.expected}, found {error.found}") from error
+
+
+def option_of(name: str) -> str:
+    """The option for a field of a site."""
+    return f"--{name.replace('_', '-')}"
+
+
+def listed_options(names: tuple[str, ...] | list[str]) -> str:
+    """Options in a sentence."""
+    return ", ".join(map(option_of, names))

@@ -1,0 +1,100 @@
+"""A series of attenuation against time, and the file that a scenario's channel reads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe.errors import OutputError, RainError
+
+if TYPE_CHECKING:
+    from bentpipe.rain.gaussian import Array
+
+SUFFIXES = (".csv", ".parquet")
+MOST_SAMPLES = 40_000_000
+"""A year and a quarter at 1 s: more would not fit the memory of a small machine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Attenuation against time, both arrays of shape (samples,).
+
+    - `time_s`: seconds from 0, in equal steps
+    - `attenuation_db`: rain attenuation in dB, not negative
+    """
+
+    time_s: Array
+    attenuation_db: Array
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `time_s,attenuation_db` as CSV or Parquet, by the suffix of `path`.
+
+        The file is there whole or not at all; one of that name is replaced. `RainError` for another
+        suffix, `OutputError` when it cannot be written.
+        """
+        import polars as pl
+
+        target = Path(path)
+        check_suffix(target)
+        frame = pl.DataFrame({"time_s": self.time_s, "attenuation_db": self.attenuation_db})
+        temporary = None
+        try:
+            with NamedTemporaryFile(
+                dir=target.parent, prefix=f".{target.name}.", delete=False
+            ) as file:
+                temporary = Path(file.name)
+                if target.suffix == ".csv":
+                    frame.write_csv(file)
+                else:
+                    frame.write_parquet(file)
+            # A temporary file is the owner's alone; this one is as readable as any other.
+            temporary.chmod(0o666 & ~current_umask())
+            temporary.replace(target)
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror}") from error
+        finally:
+            if temporary is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    temporary.unlink()
+
+
+def current_umask() -> int:
+    """The umask, which can only be read by setting it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+def check_suffix(path: Path) -> None:
+    """`RainError` unless the name says CSV or Parquet."""
+    if path.suffix not in SUFFIXES:
+        raise RainError("path", f"a file that ends in {' or '.join(SUFFIXES)}", str(path))
+
+
+def steps_in(duration_s: float, step_s: float, fewest: int = 1) -> int:
+    """How many steps make up the duration; `RainError` unless it is a whole number of them."""
+    step_ns = nanoseconds("step_s", step_s)
+    steps, rest = divmod(nanoseconds("duration_s", duration_s), step_ns)
+    if rest or not fewest <= steps < MOST_SAMPLES:
+        expected = f"a whole number of steps of {step_s:g} s, from {fewest} to {MOST_SAMPLES - 1}"
+        raise RainError("duration_s", expected, f"{duration_s:g} s")
+    return steps
+
+
+def times(steps: int, step_s: float) -> Array:
+    """Instants 0, step, 2 step, ... in seconds, each the nearest to its decimal number."""
+    instants: Array = np.arange(steps + 1) * nanoseconds("step_s", step_s) / 1e9
+    return instants
+
+
+def nanoseconds(parameter: str, seconds: float) -> int:
+    """A time in whole nanoseconds, at least one; at most 100 years."""
+    if not 1e-9 <= seconds <= 3.2e9:
+        raise RainError(parameter, "a time from 1 ns to 100 years", f"{seconds:g} s")
+    return round(seconds * 1e9)

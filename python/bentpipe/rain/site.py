@@ -1,0 +1,101 @@
+"""A site: an earth station, its path to the satellite and the rain that falls there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from bentpipe.errors import RainError
+from bentpipe.rain import maps
+
+RANGES = {
+    "latitude_deg": (-90.0, 90.0),
+    "altitude_km": (-0.5, 9.0),
+    # P.1853-1 is given for these elevations and frequencies.
+    "elevation_deg": (5.0, 90.0),
+    "frequency_ghz": (4.0, 55.0),
+    "tilt_deg": (0.0, 90.0),
+    "rain_rate_mmh": (0.1, 300.0),
+    "rain_height_km": (0.1, 10.0),
+    "rain_percent": (0.05, 50.0),
+}
+"""What each field may be. Rain that lasts less than 0.05 % of the time leaves too few points to fit
+a series to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What the rain models ask of a site; `RainError` for a value outside of `RANGES`.
+
+    - `latitude_deg`: of the station, north positive
+    - `altitude_km`: of the station above the sea
+    - `elevation_deg`: of the path above the horizon
+    - `frequency_ghz`: of the carrier
+    - `tilt_deg`: of the polarisation to the horizontal, 45 for circular
+    - `rain_rate_mmh`: R0.01, exceeded 0.01 % of an average year (P.837)
+    - `rain_height_km`: hR, above the sea (P.839)
+    - `rain_percent`: P0, share of the time in which it rains (P.837)
+    """
+
+    latitude_deg: float
+    altitude_km: float
+    elevation_deg: float
+    frequency_ghz: float
+    tilt_deg: float = 45.0
+    rain_rate_mmh: float
+    rain_height_km: float
+    rain_percent: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            within(field.name, getattr(self, field.name), *RANGES[field.name])
+        if self.altitude_km >= self.rain_height_km:
+            expected = f"less than the rain height of {self.rain_height_km} km"
+            raise RainError("altitude_km", expected, self.altitude_km)
+
+    @classmethod
+    def from_maps(
+        cls,
+        latitude_deg: float,
+        longitude_deg: float,
+        *,
+        altitude_km: float,
+        elevation_deg: float,
+        frequency_ghz: float,
+        tilt_deg: float = 45.0,
+    ) -> Site:
+        """A site whose rain comes from the ITU-R's maps; see `bentpipe.rain.maps`.
+
+        `BentpipeError` when the package that holds them is not installed.
+        """
+        within("latitude_deg", latitude_deg, *RANGES["latitude_deg"])
+        within("longitude_deg", longitude_deg, -180.0, 360.0)
+        rain = maps.climate(latitude_deg, longitude_deg)
+        return cls(
+            latitude_deg=latitude_deg,
+            altitude_km=altitude_km,
+            elevation_deg=elevation_deg,
+            frequency_ghz=frequency_ghz,
+            tilt_deg=tilt_deg,
+            rain_rate_mmh=rain.rate_mmh,
+            rain_height_km=rain.height_km,
+            rain_percent=rain.percent,
+        )
+
+
+def within(parameter: str, value: float, low: float, high: float) -> None:
+    """`RainError` unless the value lies between `low` and `high`; NaN never does."""
+    if not low <= value <= high:
+        raise RainError(parameter, f"a number from {low:g} to {high:g}", value)
+
+
+SPINO_DADDA = Site(
+    latitude_deg=45.4,
+    altitude_km=0.084,
+    elevation_deg=31.0,
+    frequency_ghz=19.77,
+    tilt_deg=45.0,
+    rain_rate_mmh=34.231,
+    rain_height_km=3.34067,
+    rain_percent=6.946,
+)
+"""Near the station in the Po valley that received Olympus; its rain is that of the ITU-R's maps."""

@@ -95,11 +95,9 @@ impl Bbr3 {
             }
             State::Down if self.is_time_to_cruise(arrival.pipe) => self.state = State::Cruise,
             State::Refill if self.progress.round_began => self.start_up(arrival),
-            State::Up => {
-                if self.is_time_to_go_down(arrival) {
-                    self.cycle.went_too_high = false;
-                    self.start_down(arrival.now);
-                }
+            State::Up if self.is_time_to_go_down(arrival) => {
+                self.cycle.went_too_high = false;
+                self.start_down(arrival.now);
             }
             _ => {}
         }

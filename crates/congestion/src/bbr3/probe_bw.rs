@@ -89,7 +89,8 @@ impl Bbr3 {
         if !self.full_pipe.reached || self.adapt_long_term_model(arrival) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(arrival.now) => {
                 self.start_refill();
             }

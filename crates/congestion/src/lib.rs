@@ -11,6 +11,7 @@ mod bbr;
 mod bbr3;
 mod bic;
 mod bulk_repeat;
+mod careful_resume;
 mod ck_stp;
 mod controller;
 mod cubic;
@@ -41,6 +42,7 @@ mod westwood_abse;
 mod westwood_plus;
 mod window;
 
+pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use controller::{Controller, LossThreshold, Recovery};
 pub use events::{
     Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,

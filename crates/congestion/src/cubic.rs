@@ -224,6 +224,7 @@ impl Controller for Cubic {
 mod tests {
     use super::*;
     use crate::parameters::Value;
+    use crate::vegas_estimator::tests::feedback;
 
     const MSS: u64 = 1000;
     const RTT: Span = Span::from_millis(100);
@@ -453,39 +454,85 @@ mod tests {
         assert!(cubic.window.cwnd > before, "nothing in 10000 ACKs");
     }
 
-    /// The average window over eight losses, each 1 / p segments after the last. Before them the
-    /// window was such that its average is `start`: what the curve gives back grows by the cube
-    /// of what is missing, so that from elsewhere it takes hundreds of losses to get there.
-    fn average_window(p: f64, rtt: Span, start: f64) -> f64 {
-        let segments = (start * 4.0 / (3.0 + BETA)) as u64;
-        let mut cubic = cubic_with("off", segments);
-        cubic.on_loss(&loss(segments));
-        let mut now = Time::ZERO;
-        for _ in 0..8 {
+    /// The average window over sixteen losses, each 1 / p segments after the last.
+    fn average_window(p: f64, rtt: Span) -> f64 {
+        let mut cubic = cubic_with("off", 40);
+        cubic.on_loss(&loss(40));
+        let (mut now, mut measured_from) = (Time::ZERO, Time::ZERO);
+        for losses in 0..32 {
+            if losses == 16 {
+                measured_from = now;
+            }
             for _ in 0..(1.0 / p) as u64 {
                 cubic.on_ack(&ack(now, rtt));
                 now += Span::from_nanos(rtt.as_nanos() * MSS / cubic.window.cwnd);
             }
             cubic.on_loss(&Loss { flight: cubic.window.cwnd, ..loss(0) });
         }
-        8.0 / p * rtt.as_secs_f64() / now.as_secs_f64()
+        16.0 / p * rtt.as_secs_f64() / now.since(measured_from).as_secs_f64()
     }
 
     #[test]
-    fn the_average_window_is_that_of_the_tables_of_section_5_1() {
-        let tables = [
-            (100, 1e-3, 38.0),
-            (100, 1e-4, 187.0),
-            (100, 1e-5, 1054.0),
-            (100, 1e-6, 5926.0),
-            (10, 1e-3, 38.0),
-            (10, 1e-4, 120.0),
-            (10, 1e-5, 379.0),
-            (10, 1e-6, 1200.0),
-        ];
-        for (rtt, p, published) in tables {
-            let average = average_window(p, Span::from_millis(rtt), published);
-            assert!((average / published - 1.0).abs() < 0.05, "{rtt} ms, p = {p}: {average}");
+    fn where_standard_tcp_is_faster_the_average_window_is_that_of_the_tables_of_section_5_1() {
+        for (p, published) in [(1e-3, 38.0), (1e-4, 120.0), (1e-5, 379.0)] {
+            let average = average_window(p, Span::from_millis(10));
+            assert!((average / published - 1.0).abs() < 0.05, "p = {p}: {average}");
         }
+    }
+
+    #[test]
+    fn elsewhere_the_curve_is_back_at_w_max_with_the_loss_rate_of_the_tables() {
+        // The tables assume that each loss comes where the curve is flat. The average over the
+        // concave part is (3 + beta) / 4 of W_max.
+        for (p, published) in [(1e-4, 187.0), (1e-5, 1054.0), (1e-6, 5926.0)] {
+            let rtt = Span::from_millis(100);
+            let w_max = published * 4.0 / 3.7;
+            let mut cubic = cubic_with("off", 0);
+            cubic.window.cwnd = (w_max * MSS as f64) as u64;
+            cubic.on_loss(&Loss { flight: cubic.window.cwnd, ..loss(0) });
+            let (mut now, mut segments) = (Time::ZERO, 0);
+            while cubic.stage.is_none_or(|stage| stage.elapsed.as_secs_f64() < stage.k) {
+                cubic.on_ack(&ack(now, rtt));
+                now += Span::from_nanos(rtt.as_nanos() * MSS / cubic.window.cwnd);
+                segments += 1;
+            }
+            let error = f64::from(segments) * p - 1.0;
+            assert!(error.abs() < 0.01, "p = {p}: {segments} segments");
+        }
+    }
+
+    #[test]
+    fn slow_start_that_ends_without_a_loss_is_followed_by_the_convex_curve() {
+        let mut cubic = cubic(100);
+        assert!(cubic.needs().feedback);
+        for round in 0..7 {
+            for i in 1..=20 {
+                let acknowledged = 20 * round + i;
+                let rtt = if round == 0 { 100 } else { 200 };
+                cubic.on_feedback(&feedback(0, acknowledged, acknowledged + 20, rtt));
+            }
+        }
+        assert_eq!(cubic.window.ssthresh, 100 * MSS);
+        cubic.on_ack(&ack(at(0), RTT));
+        assert!(cubic.stage.unwrap().k.abs() < 1e-12);
+        assert!((cubic.w_max - 100.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_ends_what_looks_for_the_end_of_slow_start() {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("cubic", "slow_start", Value::Word("standard".into())).unwrap();
+        let settings = Settings {
+            mss: MSS as u32,
+            initial_window: 10 * MSS,
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        assert!(!Cubic::build(&settings, &values).needs().feedback);
+        let mut cubic = cubic(100);
+        cubic.on_loss(&loss(100));
+        cubic.on_timeout(&loss(70));
+        cubic.on_ack(&Ack { acked: 8 * MSS, ..ack(at(0), RTT) });
+        assert_eq!(cubic.window.cwnd, 2 * MSS, "standard growth after a timeout");
     }
 }

@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn acks_that_arrive_in_bunches_count_as_one_train() {
         let mut hoe = Hoe::default();
-        for i in 0..21 {
+        for i in 0..21_u64 {
             // A return channel that sends every 10 ms what has gathered: ten ACKs at once.
-            hoe.on_feedback(&feedback(600 + (i + 9) / 10 * 10, 1, i + 1, 21));
+            hoe.on_feedback(&feedback(600 + i.div_ceil(10) * 10, 1, i + 1, 21));
         }
         assert_eq!(hoe.path_capacity(), Some(600 * MSS));
     }

@@ -294,3 +294,21 @@ fn marks_of_congestion_change_nothing() {
     path.controller.on_congestion_mark(&event);
     assert_eq!(path.controller.window, before);
 }
+
+#[test]
+fn startup_goes_on_after_a_pause_for_the_rtt_whose_rates_do_not_count() {
+    let bbr = Bbr::build(&settings(), &Values::defaults(PARAMETERS));
+    let mut path = TestPath::new(bbr, 1e8, Span::from_millis(900));
+    let (mut before, mut after) = (None, None);
+    path.run(secs(14.0), |path| {
+        let bbr = &path.controller;
+        match bbr.state {
+            State::ProbeRtt(_) => before = before.or(Some(bbr.flat_rounds)),
+            state if before.is_some() && after.is_none() => {
+                after = Some((state, bbr.flat_rounds));
+            }
+            _ => {}
+        }
+    });
+    assert_eq!(after, Some((State::Startup, before.unwrap())));
+}

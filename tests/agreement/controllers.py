@@ -24,9 +24,9 @@ class Variant:
 
 VARIANTS = {
     "newreno": Variant({"name": "newreno"}, {"controller": "NewReno"}),
-    # RFC 9438 recommends HyStart++, we have neither it nor the HyStart of ns-3.
+    # RFC 9438 recommends HyStart++ and ns-3 has a HyStart of its own; both are switched off.
     "cubic": Variant(
-        {"name": "cubic"},
+        {"name": "cubic", "slow_start": "standard"},
         {"controller": "Cubic", "ns3::TcpCubic::HyStart": "false"},
         "flight-size",
     ),

@@ -90,6 +90,20 @@ pub struct Needs {
     pub duplicate_reports: bool,
 }
 
+impl Needs {
+    /// What either of the two needs.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            feedback: self.feedback || other.feedback,
+            records: self.records || other.records,
+            pacing: self.pacing || other.pacing,
+            marks: self.marks || other.marks,
+            duplicate_reports: self.duplicate_reports || other.duplicate_reports,
+        }
+    }
+}
+
 /// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {

@@ -11,6 +11,8 @@ mod bbr;
 mod bbr3;
 mod bic;
 mod bulk_repeat;
+mod careful_resume;
+mod ck_stp;
 mod controller;
 mod cubic;
 mod delivery_model;
@@ -21,20 +23,26 @@ mod htcp;
 mod hybla;
 mod jersey;
 mod logwestwood_plus;
+mod new_vegas;
+mod newreno_sat;
 mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod slow_start;
 mod spike;
 mod star;
 #[cfg(test)]
 mod test_path;
+mod vegas;
+mod vegas_estimator;
 mod veno;
 mod westwood;
 mod westwood_abse;
 mod westwood_plus;
 mod window;
 
+pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use controller::{Controller, LossThreshold, Recovery};
 pub use events::{
     Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,

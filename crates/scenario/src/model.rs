@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, Specification};
+use congestion::{LossThreshold, Recovery, SavedPath, Specification};
 use units::{Bytes, Rate, Span};
 
 /// A whole experiment.
@@ -204,6 +204,8 @@ pub struct Transport {
     pub ecn: bool,
     /// Report what was received twice (RFC 2883).
     pub dsack: bool,
+    /// What an earlier connection has found (RFC 9959).
+    pub careful_resume: Option<SavedPath>,
 }
 
 impl Transport {

@@ -269,6 +269,7 @@ mod tests {
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
+            careful_resume: None,
         }
     }
 

@@ -24,6 +24,7 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
             rto_below_delayed_ack(flow),
             rto_below_rtt(flow, figures),
             enlarged_window(flow),
+            resumed_window(flow, figures),
             start(scenario, flow),
             duration(scenario, flow, figures),
             lossy(figures),
@@ -102,6 +103,19 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
             figures.return_bottleneck,
             rate(figures.return_bottleneck_bps),
             rate(figures.ack_limit_bps),
+        )
+    })
+}
+
+/// The receiver's window has to leave room for the jump (RFC 9959).
+fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let saved = flow.transport.careful_resume?;
+    let jump = saved.max_jump.min(saved.window / 2);
+    (jump > figures.window_bytes).then(|| {
+        format!(
+            "careful_resume jumps to {}, more than the window of {}",
+            bytes(jump as f64),
+            bytes(figures.window_bytes as f64)
         )
     })
 }

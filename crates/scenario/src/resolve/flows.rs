@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, Specification, Value};
-use units::Span;
+use congestion::{LossThreshold, Recovery, SavedPath, Specification, Value};
+use units::{Bytes, Span};
 
 use super::Numbers;
 use crate::describe;
@@ -134,6 +134,11 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         idle_restart: written.idle_restart,
         ecn: written.ecn,
         dsack: written.dsack,
+        careful_resume: written.careful_resume.map(|saved| SavedPath {
+            window: saved.saved_window.get(),
+            rtt: saved.saved_rtt,
+            max_jump: saved.max_jump.size().map_or(u64::MAX, Bytes::get),
+        }),
     }
 }
 

@@ -47,6 +47,7 @@ fn each_doubt_has_its_warning() {
         ]),
         transport("reader_rate=1Mbit/s"),
         transport("delayed_ack=600ms"),
+        transport("careful_resume={ saved_window = \"20MB\", saved_rtt = \"520ms\" }"),
         transport("rto.min=100ms"),
         transport("rto.initial=300ms"),
         transport("rto={ min = \"200ms\", max = \"400ms\" }"),

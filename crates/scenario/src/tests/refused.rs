@@ -120,6 +120,18 @@ fn values_that_cannot_be() {
             "link[1].backward.rate",
         ),
         ("no delay", "delay = \"250ms\"\n", "", "link[1].delay"),
+        (
+            "saved window of zero",
+            "delayed_ack",
+            "careful_resume = { saved_window = \"0B\", saved_rtt = \"600ms\" }, delayed_ack",
+            "flow[0].transport.careful_resume.saved_window",
+        ),
+        (
+            "saved window without its RTT",
+            "delayed_ack",
+            "careful_resume = { saved_window = \"1MB\" }, delayed_ack",
+            "flow[0].transport.careful_resume.saved_rtt",
+        ),
         ("queue of zero packets", "packets = 64", "packets = 0", "link[1].forward.queue.packets"),
         ("queue of zero bytes", "packets = 64", "bytes = \"0B\"", "link[1].forward.queue.bytes"),
         (

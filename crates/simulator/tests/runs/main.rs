@@ -7,6 +7,7 @@ mod fades;
 mod golden;
 mod oracle;
 mod physics;
+mod resume;
 mod theory;
 
 use recording::Recording;

@@ -68,6 +68,9 @@ impl Sender {
         if self.controller_saw_loss() {
             self.enter_recovery_early(now, config);
         }
+        if let Some((resume, window)) = self.resume() {
+            resume.after_ack(window);
+        }
         self.taken = self.advertised;
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);

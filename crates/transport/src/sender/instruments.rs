@@ -1,6 +1,7 @@
-//! What only some controllers need: feedback on each ACK, records of segments, pacing.
+//! What only some connections need: feedback on each ACK, records of segments, pacing, and the
+//! state of an earlier connection.
 
-use congestion::{Controller, Feedback, Needs, Sent};
+use congestion::{CarefulResume, Controller, Feedback, Needs, SavedPath, Sent, Window};
 use units::{Span, Time};
 
 use crate::ranges::Range;
@@ -9,7 +10,7 @@ use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
 use super::{HeldBy, Phase, Sender};
 
-/// Kept in a box and only for controllers that ask for any of it.
+/// Kept in a box and only for connections that ask for any of it.
 #[derive(Clone, Debug)]
 pub(super) struct Instruments {
     needs: Needs,
@@ -20,13 +21,17 @@ pub(super) struct Instruments {
     waiting_until: Time,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
+    resume: Option<CarefulResume>,
 }
 
 impl Instruments {
-    /// The instruments that a controller needs, if any.
-    pub(super) fn for_needs(needs: Needs) -> Option<Box<Self>> {
+    /// The instruments that a controller needs, if any, and what resumes an earlier connection.
+    pub(super) fn new(needs: Needs, saved: Option<SavedPath>) -> Option<Box<Self>> {
+        let resume = saved.map(CarefulResume::new);
+        let needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
         let instruments = Self {
             needs,
+            resume,
             delivery: Delivery::default(),
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
@@ -34,6 +39,10 @@ impl Instruments {
         };
         let measures = needs.feedback || needs.records || needs.pacing;
         measures.then(|| Box::new(instruments))
+    }
+
+    fn resumed_rate(&self) -> Option<f64> {
+        self.resume.as_ref()?.pacing_rate()
     }
 
     /// When a segment that pacing holds back may leave.
@@ -93,7 +102,7 @@ impl Sender {
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
         if instruments.needs.pacing
-            && let Some(rate) = self.controller.pacing_rate()
+            && let Some(rate) = instruments.resumed_rate().or(self.controller.pacing_rate())
         {
             let gap = Span::from_secs_f64(bytes as f64 / rate);
             instruments.next_departure = instruments.next_departure.max(now) + gap;
@@ -217,8 +226,18 @@ impl Sender {
             head_sent: instruments.delivery.head_sent(),
             rate: instruments.delivery.take_sample(min_rtt),
         };
+        if let Some(resume) = &mut instruments.resume {
+            resume.on_feedback(&feedback, self.controller.window_mut());
+        }
         self.controller.on_feedback(&feedback);
         instruments.saw_loss = self.controller.finds_loss(&feedback);
+    }
+
+    /// What resumes an earlier connection, if anything does, and the window that it overrides.
+    #[inline]
+    pub(super) fn resume(&mut self) -> Option<(&mut CarefulResume, &mut Window)> {
+        let resume = self.instruments.as_mut()?.resume.as_mut()?;
+        Some((resume, self.controller.window_mut()))
     }
 
     /// Whether the controller saw a loss in this ACK, before the duplicate threshold was reached.

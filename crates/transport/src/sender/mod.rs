@@ -135,7 +135,7 @@ impl Sender {
             duplicates: 0,
             retransmission_quota: u32::MAX,
             scoreboard: Scoreboard::default(),
-            instruments: Instruments::for_needs(controller.needs()),
+            instruments: Instruments::new(controller.needs(), config.careful_resume),
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,

@@ -229,6 +229,10 @@ impl Sender {
         }
         self.start_timer_if_stopped(now);
         self.last_sent = now;
+        let (flight, sent) = (self.flight(), self.max);
+        if let Some((resume, window)) = self.resume() {
+            resume.on_sent(flight, sent, window);
+        }
         if length > 0 {
             self.counters.segments += 1;
             self.counters.bytes += length;

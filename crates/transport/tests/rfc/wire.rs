@@ -52,6 +52,7 @@ pub fn config() -> Config {
         limited_transmit: true,
         nagle: false,
         idle_restart: true,
+        careful_resume: None,
     }
 }
 

@@ -5,7 +5,9 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod bandwidth;
 mod bic;
+mod bulk_repeat;
 mod controller;
 mod cubic;
 mod events;
@@ -16,7 +18,10 @@ mod parameters;
 mod registry;
 mod reno;
 mod scalable;
+mod spike;
 mod veno;
+mod westwood;
+mod westwood_abse;
 mod westwood_plus;
 mod window;
 

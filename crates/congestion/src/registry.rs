@@ -6,6 +6,7 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::bic::Bic;
+use crate::bulk_repeat::BulkRepeat;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
@@ -16,6 +17,8 @@ use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
 use crate::veno::Veno;
+use crate::westwood::Westwood;
+use crate::westwood_abse::WestwoodAbse;
 use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
 
@@ -189,7 +192,8 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, Westwood,
+        WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

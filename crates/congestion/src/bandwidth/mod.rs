@@ -1,0 +1,71 @@
+//! What the path carries, as the ACKs show it: estimators for controllers that set their window
+//! from a rate.
+//!
+//! [`accounting`] says how much has arrived with each ACK, an [`Estimator`] makes a rate in bytes per
+//! second of that, and [`Share`] a window of the rate. The estimator is what the members of the
+//! Westwood family differ in.
+
+mod abse;
+mod accounting;
+mod low_pass;
+mod per_round;
+mod share;
+#[cfg_attr(not(test), expect(dead_code, reason = "TCP-Jersey and TCP-STAR stand on it"))]
+mod sliding;
+mod tustin;
+
+pub use abse::{Abse, Adaptation};
+pub use per_round::PerRound;
+pub use share::Share;
+pub use tustin::Tustin;
+
+use units::Time;
+
+use crate::events::Feedback;
+use crate::window::Window;
+
+/// What the Westwood family asks of an estimator.
+pub trait Estimator {
+    /// An ACK that tells of `delivered` more bytes.
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, window: &Window);
+
+    /// Bytes per second; none before there is an estimate.
+    fn rate_at(&self, now: Time) -> Option<f64>;
+}
+
+/// Events for tests.
+#[cfg(test)]
+pub(crate) mod samples {
+    use units::Time;
+
+    use crate::events::Feedback;
+
+    pub(crate) fn at(milliseconds: u64) -> Time {
+        Time::from_nanos(milliseconds * 1_000_000)
+    }
+
+    /// An ACK for new data.
+    pub(crate) fn acknowledged(milliseconds: u64, acked: u64) -> Feedback {
+        Feedback {
+            now: at(milliseconds),
+            acked,
+            sacked: 0,
+            duplicate: false,
+            recovering: false,
+            round_trip: None,
+            srtt: None,
+            min_rtt: None,
+            acknowledged: 0,
+            sent: 0,
+            pipe: 0,
+            advertised: u64::MAX,
+            peer_clock: None,
+            head_sent: None,
+            rate: None,
+        }
+    }
+
+    pub(crate) fn duplicate(milliseconds: u64) -> Feedback {
+        Feedback { duplicate: true, ..acknowledged(milliseconds, 0) }
+    }
+}

@@ -8,21 +8,28 @@
 //! - in slow start W(t) = rho * 2^(rho t / RTT), which is cwnd += 2^rho - 1 for each ACK,
 //! - in avoidance W(t) = rho * (rho (t - t_g) / RTT + g), which is cwnd += rho^2 / cwnd.
 //!
-//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
-//! descriptions and agree with the ones in common use. Not in this step are two parts of the paper:
-//! the initial ssthresh from packet pairs (Hoe's estimate) and the pacing of the segments. Without
-//! them a GEO path (rho = 24 at 600 ms) jumps to ssthresh or to the advertised window with the first
-//! ACK and sends it as one burst, so a scenario should set a finite initial ssthresh. The initial
-//! window and ssthresh are those of the scenario and not multiplied by rho.
+//! The growth is steep: with rho = 24, a GEO path of 600 ms, one ACK asks for 2^24 segments. So the
+//! paper ends slow start at Hoe's estimate of what the path holds, and spaces the segments out by
+//! RTT / cwnd instead of sending a window at once.
 //!
-//! Decisions: RTT is the smallest one of the connection, so that a queue does not speed up its own
-//! growth. One ACK of slow start lifts cwnd at most to ssthresh and to the advertised window, or by
-//! the standard increment if that is more; with rho = 1 Hybla is standard TCP to the byte.
+//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
+//! descriptions and agree with the ones in common use.
+//!
+//! Decisions:
+//! - RTT is the smallest one of the connection, so that a queue does not speed up its own growth;
+//!   the spacing is by the smoothed one, as the window leaves in the RTT that there is.
+//! - One ACK of slow start lifts cwnd at most to ssthresh and to the advertised window, or by the
+//!   standard increment if that is more; with rho = 1 Hybla is standard TCP to the byte.
+//! - Until the estimate is there, with the third ACK of a round trip, slow start is standard and
+//!   nothing is spaced out: segments that were would show the spacing and not the path. The
+//!   estimate lowers ssthresh only, once, and not after a loss.
+//! - The initial window and ssthresh are those of the scenario and not multiplied by rho.
 
 use units::Span;
 
 use crate::controller::{Controller, Recovery};
-use crate::events::Ack;
+use crate::events::{Ack, Feedback, Needs};
+use crate::hoe::Hoe;
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
 use crate::window::{Settings, Window};
@@ -30,19 +37,38 @@ use crate::window::{Settings, Window};
 /// No paper's: above it rho^2 * SMSS^2 could leave 64 bits. An RTT of 102 s at RTT0 = 25 ms.
 const LARGEST_RHO: f64 = 4096.0;
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "rtt0",
-    default: "0.025",
-    allowed: Allowed::Range(0.001, 10.0),
-    meaning: "Reference round-trip time RTT0 in seconds: a longer path grows as fast as a standard \
-              connection of this RTT",
-}];
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "rtt0",
+        default: "0.025",
+        allowed: Allowed::Range(0.001, 10.0),
+        meaning: "Reference round-trip time RTT0 in seconds: a longer path grows as fast as a \
+                  standard connection of this RTT",
+    },
+    Parameter {
+        name: "ssthresh",
+        default: "packet-pair",
+        allowed: Allowed::OneOf(&["packet-pair", "scenario"]),
+        meaning: "The initial ssthresh: at most what the spacing of the first ACKs says of the \
+                  path, or that of the scenario alone",
+    },
+    Parameter {
+        name: "pacing",
+        default: "on",
+        allowed: Allowed::OneOf(&["on", "off"]),
+        meaning: "Whether segments are spaced out by RTT / cwnd",
+    },
+];
 
 /// TCP Hybla.
 #[derive(Clone, Debug)]
 pub struct Hybla {
     window: Window,
     rtt0: Span,
+    paced: bool,
+    /// While the estimate of the initial ssthresh is to come.
+    hoe: Option<Hoe>,
+    srtt: Option<Span>,
 }
 
 impl Listed for Hybla {
@@ -56,7 +82,13 @@ impl Listed for Hybla {
     }];
 
     fn build(settings: &Settings, values: &Values) -> Self {
-        Self { window: Window::new(settings), rtt0: Span::from_secs_f64(values.number("rtt0")) }
+        Self {
+            window: Window::new(settings),
+            rtt0: Span::from_secs_f64(values.number("rtt0")),
+            paced: values.word("pacing") == "on",
+            hoe: (values.word("ssthresh") == "packet-pair").then(Hoe::default),
+            srtt: None,
+        }
     }
 }
 
@@ -77,10 +109,33 @@ impl Controller for Hybla {
         &mut self.window
     }
 
+    fn needs(&self) -> Needs {
+        Needs { feedback: self.paced || self.hoe.is_some(), pacing: self.paced, ..Needs::default() }
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.srtt = feedback.srtt;
+        let Some(hoe) = &mut self.hoe else { return };
+        hoe.on_feedback(feedback);
+        let capacity = hoe.path_capacity();
+        if let Some(capacity) = capacity {
+            let window = &mut self.window;
+            window.ssthresh = window.ssthresh.min(capacity.max(2 * window.mss));
+        }
+        if capacity.is_some() || feedback.recovering {
+            self.hoe = None;
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        let rtt = self.srtt.filter(|rtt| self.hoe.is_none() && *rtt > Span::ZERO)?;
+        Some(self.window.cwnd as f64 / rtt.as_secs_f64())
+    }
+
     /// 2^rho - 1 segments for each segment acknowledged. The power may be infinite: the conversion
     /// to bytes and the sum saturate, and the limit holds.
     fn slow_start(&mut self, ack: &Ack) {
-        let rho = self.rho(ack.min_rtt);
+        let rho = if self.hoe.is_some() { 1.0 } else { self.rho(ack.min_rtt) };
         let window = &mut self.window;
         let counted = window.counted(ack.acked);
         let standard = window.cwnd.saturating_add(counted);
@@ -103,17 +158,50 @@ mod tests {
     use units::Time;
 
     use super::*;
+    use crate::parameters::Value;
 
     const MSS: u64 = 1000;
 
-    fn hybla(cwnd: u64, ssthresh: u64) -> Hybla {
+    fn hybla_with(cwnd: u64, ssthresh: u64, estimate: &str, pacing: &str) -> Hybla {
         let settings = Settings {
             mss: MSS as u32,
             initial_window: cwnd,
             initial_ssthresh: ssthresh,
             byte_counting: 1,
         };
-        Hybla::build(&settings, &Values::defaults(PARAMETERS))
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("hybla", "ssthresh", Value::Word(estimate.into())).unwrap();
+        values.set("hybla", "pacing", Value::Word(pacing.into())).unwrap();
+        Hybla::build(&settings, &values)
+    }
+
+    fn hybla(cwnd: u64, ssthresh: u64) -> Hybla {
+        hybla_with(cwnd, ssthresh, "scenario", "on")
+    }
+
+    /// The ACK for the segment `acknowledged` of ten that were sent together on a GEO path; the
+    /// bottleneck lets one pass in each millisecond.
+    fn geo(acknowledged: u64) -> Feedback {
+        let rtt = Span::from_millis(600);
+        Feedback {
+            now: Time::from_nanos((600 + acknowledged) * 1_000_000),
+            acked: MSS,
+            sacked: 0,
+            duplicate: false,
+            recovering: false,
+            round_trip: Some(rtt),
+            srtt: Some(rtt),
+            min_rtt: Some(rtt),
+            acknowledged: acknowledged * MSS,
+            sent: 10 * MSS,
+            pipe: 0,
+            advertised: u64::MAX,
+            peer_clock: None,
+            head_sent: None,
+            rate: None,
+            marked: false,
+            needless: 0,
+        }
     }
 
     fn ack(rtt: Span) -> Ack {
@@ -212,5 +300,49 @@ mod tests {
             }
             assert!(avoiding.window.cwnd > 2 * 65_535);
         }
+    }
+
+    #[test]
+    fn slow_start_is_standard_until_three_acks_show_what_the_path_holds() {
+        let mut hybla = hybla_with(10 * MSS, u64::MAX, "packet-pair", "on");
+        let rtt = Span::from_millis(600);
+        for n in 1..=2 {
+            hybla.on_feedback(&geo(n));
+            hybla.on_ack(&ack(rtt));
+            assert_eq!(hybla.window.cwnd, (10 + n) * MSS);
+            assert_eq!(hybla.pacing_rate(), None);
+        }
+        hybla.on_feedback(&geo(3));
+        hybla.on_ack(&ack(rtt));
+        assert_eq!((hybla.window.cwnd, hybla.window.ssthresh), (600 * MSS, 600 * MSS));
+        assert!((hybla.pacing_rate().unwrap() - 1e6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_estimate_never_raises_ssthresh() {
+        let mut hybla = hybla_with(10 * MSS, 50 * MSS, "packet-pair", "on");
+        for n in 1..=3 {
+            hybla.on_feedback(&geo(n));
+        }
+        assert_eq!(hybla.window.ssthresh, 50 * MSS);
+    }
+
+    #[test]
+    fn after_a_loss_there_is_no_estimate_and_growth_is_that_of_hybla() {
+        let mut hybla = hybla_with(10 * MSS, 200 * MSS, "packet-pair", "on");
+        hybla.on_feedback(&geo(1));
+        hybla.on_feedback(&Feedback { duplicate: true, recovering: true, acked: 0, ..geo(1) });
+        hybla.on_ack(&ack(Span::from_millis(600)));
+        assert_eq!(hybla.window.cwnd, 200 * MSS);
+    }
+
+    #[test]
+    fn both_can_be_switched_off() {
+        let paced = Needs { feedback: true, pacing: true, ..Needs::default() };
+        let unpaced = Needs { feedback: true, ..Needs::default() };
+        assert_eq!(hybla_with(MSS, MSS, "packet-pair", "on").needs(), paced);
+        assert_eq!(hybla_with(MSS, MSS, "packet-pair", "off").needs(), unpaced);
+        assert_eq!(hybla_with(MSS, MSS, "scenario", "on").needs(), paced);
+        assert_eq!(hybla_with(MSS, MSS, "scenario", "off").needs(), Needs::default());
     }
 }

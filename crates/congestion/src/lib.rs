@@ -5,20 +5,30 @@
 //! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
 
 mod adalr;
+mod aliad;
 mod bandwidth;
+mod bbr;
+mod bbr3;
 mod bic;
 mod bulk_repeat;
 mod controller;
 mod cubic;
+mod delivery_model;
 mod events;
 mod highspeed;
+mod hoe;
 mod htcp;
 mod hybla;
+mod jersey;
+mod logwestwood_plus;
 mod parameters;
 mod registry;
 mod reno;
 mod scalable;
 mod spike;
+mod star;
+#[cfg(test)]
+mod test_path;
 mod veno;
 mod westwood;
 mod westwood_abse;

@@ -95,6 +95,11 @@ impl Values {
         self.table.iter().zip(&self.values)
     }
 
+    /// Whether there is a parameter called `name`: one type may stand behind several controllers.
+    pub fn has(&self, name: &str) -> bool {
+        self.iter().any(|(parameter, _)| parameter.name == name)
+    }
+
     /// The number set for `name`.
     ///
     /// # Panics

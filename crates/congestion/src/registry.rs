@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 use units::{Span, Time};
 
 use crate::adalr::Adalr;
+use crate::aliad::Aliad;
+use crate::bbr::Bbr;
+use crate::bbr3::Bbr3;
 use crate::bic::Bic;
 use crate::bulk_repeat::BulkRepeat;
 use crate::controller::{Controller, Recovery};
@@ -13,9 +16,12 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendSta
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
+use crate::jersey::{Jersey, NewJersey};
+use crate::logwestwood_plus::LogWestwoodPlus;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
 use crate::reno::Reno;
 use crate::scalable::Scalable;
+use crate::star::Star;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use crate::westwood_abse::WestwoodAbse;
@@ -192,8 +198,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, Westwood,
-        WestwoodAbse, WestwoodPlus,
+    boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, Scalable, Star, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {

@@ -144,4 +144,11 @@ mod tests {
             assert_eq!(spike.extremes, Some((0.0, 20.0)), "{clock}");
         }
     }
+
+    #[test]
+    fn the_first_delay_need_not_be_the_smallest() {
+        let spike = clocked(7, &[(270, 250), (250, 250), (265, 250)]);
+        assert_eq!(spike.extremes, Some((-20.0, 0.0)));
+        assert_eq!(spike.congested(), Some(true));
+    }
 }

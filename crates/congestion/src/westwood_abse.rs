@@ -137,4 +137,23 @@ mod tests {
         let left = abse.window().cwnd as f64 / MSS as f64;
         assert!((left / 100_000.0 - 1.0).abs() < 0.05, "{left}");
     }
+
+    #[test]
+    fn what_duplicate_acks_add_to_the_window_in_recovery_is_no_queue() {
+        // With a window three times as large as what the path carries, the sampling time is two
+        // thirds of the RTT, and a gap of 100 ms goes under in it.
+        let after_a_gap = |recovering| {
+            let mut abse = abse(80 * MSS);
+            let now = steady(&mut abse, 80, 30);
+            let loss = Loss { now, flight: 80 * MSS, repeated: false };
+            abse.on_loss(&loss);
+            abse.window_mut().cwnd *= 3;
+            let now = now + Span::from_millis(100);
+            let ack = acknowledged(0, MSS);
+            let times = Feedback { now, srtt: Some(RTT), min_rtt: Some(RTT), ..ack };
+            abse.on_feedback(&Feedback { recovering, ..times });
+            abse.threshold_after_loss(&Loss { now, ..loss })
+        };
+        assert!(after_a_gap(true) < after_a_gap(false));
+    }
 }

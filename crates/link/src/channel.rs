@@ -1,10 +1,29 @@
-//! What a channel does to packets: nothing, packet errors, or bit errors.
+//! What a channel does to packets: nothing, packet errors, bit errors, bursts of losses, or what a
+//! satellite link under rain does.
+
+mod awgn;
+mod bursts;
+mod code;
+mod fade;
+mod lock;
+
+use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
+use units::Time;
+
+pub use awgn::{Awgn, Budget};
+pub use bursts::Bursts;
+pub use code::Code;
+pub use fade::Fade;
+pub use lock::{Lock, Outage};
+
+use awgn::Receiver;
+use bursts::Chain;
 
 /// How packets are damaged.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
     /// Never.
     None,
@@ -20,10 +39,15 @@ pub enum Errors {
         /// Proportion of wrong bits that is still corrected, 0 to 1.
         correction_threshold: f64,
     },
+    /// Several packets in a row.
+    Bursts(Bursts),
+    /// By noise, with an Eb/N0 that changes with the weather.
+    Awgn(Arc<Awgn>),
 }
 
 impl Errors {
-    /// Probability that a packet of `bytes` is damaged.
+    /// Probability that a packet of `bytes` is damaged; in the long run if losses come in bursts,
+    /// in clear sky if they depend on the weather.
     ///
     /// With bit errors, PER = 1 - (1 - BER)^N, or the upper tail of the binomial distribution
     /// when the receiver corrects some errors. `libm` gives the same digits on every machine.
@@ -39,6 +63,11 @@ impl Errors {
                 } else {
                     more_errors_than(corrected as u32, bits, ber)
                 }
+            }
+            Self::Bursts(ref bursts) => bursts.mean_loss,
+            Self::Awgn(ref awgn) => {
+                let budget = awgn.budget();
+                budget.packet_error_rate(budget.eb_n0, bytes)
             }
         }
     }
@@ -63,32 +92,62 @@ fn more_errors_than(k: u32, n: f64, p: f64) -> f64 {
     (1.0 - at_most).clamp(0.0, 1.0)
 }
 
+/// A random number below this happens with `probability`.
+fn threshold(probability: f64) -> u64 {
+    (probability * 2f64.powi(64)) as u64
+}
+
 /// A channel with its own stream of randomness.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    errors: Errors,
+    process: Process,
     rng: Xoshiro256PlusPlus,
-    /// Length and damage threshold of the last packet, see [`Channel::damages`].
-    cached: (u32, u64),
+}
+
+/// What decides about the next packet.
+#[derive(Clone, Debug)]
+enum Process {
+    Perfect,
+    Independent {
+        errors: Errors,
+        /// Length and damage threshold of the last packet.
+        cached: (u32, u64),
+    },
+    /// In boxes, so that the channels above stay small.
+    Bursts(Box<Chain>),
+    Awgn(Box<Receiver>),
 }
 
 impl Channel {
     /// A channel that draws from `rng`.
-    pub fn new(errors: Errors, rng: Xoshiro256PlusPlus) -> Self {
-        Self { errors, rng, cached: (u32::MAX, 0) }
+    pub fn new(errors: Errors, mut rng: Xoshiro256PlusPlus) -> Self {
+        let process = match errors {
+            Errors::None => Process::Perfect,
+            Errors::Packet { .. } | Errors::Bit { .. } => {
+                Process::Independent { errors, cached: (u32::MAX, 0) }
+            }
+            Errors::Bursts(bursts) => Process::Bursts(Chain::new(&bursts, &mut rng).into()),
+            Errors::Awgn(awgn) => Process::Awgn(Receiver::new(awgn).into()),
+        };
+        Self { process, rng }
     }
 
-    /// Whether the next packet, of `bytes`, is damaged. Draws once per packet, whatever its
-    /// length, so that the n-th packet of two runs meets the same number.
-    pub fn damages(&mut self, bytes: u32) -> bool {
-        if self.errors == Errors::None {
-            return false;
+    /// Whether the next packet, of `bytes`, is damaged; its last bit passes at `now`, which must
+    /// not go back. Draws equally often for each packet, whatever its length and its fate, so that
+    /// the n-th packet of two runs meets the same numbers.
+    #[inline]
+    pub fn damages(&mut self, now: Time, bytes: u32) -> bool {
+        match &mut self.process {
+            Process::Perfect => false,
+            Process::Independent { errors, cached } => {
+                if cached.0 != bytes {
+                    *cached = (bytes, threshold(errors.packet_error_rate(bytes)));
+                }
+                self.rng.next_u64() < cached.1
+            }
+            Process::Bursts(chain) => chain.loses(&mut self.rng),
+            Process::Awgn(receiver) => receiver.damages(self.rng.next_u64(), now, bytes),
         }
-        if self.cached.0 != bytes {
-            let per = self.errors.packet_error_rate(bytes);
-            self.cached = (bytes, (per * 2f64.powi(64)) as u64);
-        }
-        self.rng.next_u64() < self.cached.1
     }
 }
 
@@ -122,7 +181,7 @@ mod tests {
     fn a_channel_damages_the_configured_share_of_packets() {
         let rng = stream(1, Purpose::Channel, 0);
         let mut channel = Channel::new(Errors::Packet { per: 0.1 }, rng);
-        let damaged = (0..100_000).filter(|_| channel.damages(1500)).count();
+        let damaged = (0..100_000).filter(|_| channel.damages(Time::ZERO, 1500)).count();
         // Five standard deviations of the binomial distribution are 474.
         assert!((9526..=10_474).contains(&damaged), "{damaged}");
     }
@@ -131,6 +190,6 @@ mod tests {
     fn certain_loss_loses_every_packet() {
         let rng = stream(1, Purpose::Channel, 0);
         let mut channel = Channel::new(Errors::Packet { per: 1.0 }, rng);
-        assert!((0..1000).all(|_| channel.damages(40)));
+        assert!((0..1000).all(|_| channel.damages(Time::ZERO, 40)));
     }
 }

@@ -116,7 +116,7 @@ impl Link {
         let left = self.accept(now, framed);
         // Framing is synchronisation, coding and padding: it takes time, but the packet that can
         // be damaged is the IP packet.
-        if self.channel.damages(bytes) {
+        if self.channel.damages(left, bytes) {
             self.counters.damaged_packets += 1;
             Fate::Damaged
         } else {

@@ -7,7 +7,7 @@ mod marker;
 mod serialiser;
 mod stream;
 
-pub use channel::{Channel, Errors};
+pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Fate, Limit, Link, Settings};
 pub use marker::{Marker, Marking};
 pub use serialiser::Serialiser;

@@ -28,9 +28,8 @@ struct SlowLane<B> {
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
-    /// Each packet with its fate, which the channel decides when it is accepted.
-    waiting: VecDeque<(Packet<B>, bool)>,
-    sending: Option<(Packet<B>, bool)>,
+    waiting: VecDeque<Packet<B>>,
+    sending: Option<Packet<B>>,
     started: Time,
     last_end: Time,
     busy: Span,
@@ -98,18 +97,16 @@ impl<B: Copy> SlowNetwork<B> {
             return;
         }
         counters.accepted_packets += 1;
-        let damaged = lane.channel.damages(u32::from(packet.bytes));
-        counters.damaged_packets += u64::from(damaged);
         if lane.sending.is_some() {
             counters.max_waiting_bytes =
                 counters.max_waiting_bytes.max(waiting_bytes + u64::from(bytes));
-            lane.waiting.push_back((packet, damaged));
+            lane.waiting.push_back(packet);
         } else {
-            self.start(now, number, packet, damaged);
+            self.start(now, number, packet);
         }
     }
 
-    fn start(&mut self, now: Time, number: usize, packet: Packet<B>, damaged: bool) {
+    fn start(&mut self, now: Time, number: usize, packet: Packet<B>) {
         let lane = &mut self.lanes[number];
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
         let duration = if now > lane.last_end {
@@ -117,7 +114,7 @@ impl<B: Copy> SlowNetwork<B> {
         } else {
             lane.serialiser.next(bytes)
         };
-        lane.sending = Some((packet, damaged));
+        lane.sending = Some(packet);
         lane.started = now;
         lane.busy = lane.busy + duration;
         lane.last_end = now + duration;
@@ -128,13 +125,15 @@ impl<B: Copy> SlowNetwork<B> {
     fn transmission_ends(&mut self, now: Time, number: usize) {
         let lane = &mut self.lanes[number];
         let delay = lane.settings.delay;
-        let (packet, damaged) = lane.sending.take().expect("a transmission that ends was started");
+        let packet = lane.sending.take().expect("a transmission that ends was started");
         let next = lane.waiting.pop_front();
-        if !damaged {
+        if lane.channel.damages(now, u32::from(packet.bytes)) {
+            lane.report.counters.damaged_packets += 1;
+        } else {
             self.schedule(now + delay, Kind::Arrives, number, Some(packet));
         }
-        if let Some((packet, damaged)) = next {
-            self.start(now, number, packet, damaged);
+        if let Some(packet) = next {
+            self.start(now, number, packet);
         }
     }
 }
@@ -144,7 +143,22 @@ impl<B> SlowLane<B> {
     fn bytes_behind(&self, skipped: usize) -> u64 {
         let framing = u64::from(self.settings.framing);
         let behind = self.waiting.iter().skip(skipped);
-        behind.map(|(packet, _)| u64::from(packet.bytes) + framing).sum()
+        behind.map(|packet| u64::from(packet.bytes) + framing).sum()
+    }
+
+    /// How many of the packets that were accepted and have not left yet the channel will damage.
+    /// The fast engine decides about a packet when it is accepted, and counts it then.
+    fn doomed(&self) -> u64 {
+        let (mut channel, mut serialiser) = (self.channel.clone(), self.serialiser.clone());
+        let mut damages =
+            |at, packet: &Packet<B>| u64::from(channel.damages(at, u32::from(packet.bytes)));
+        let mut left = self.last_end;
+        let mut doomed = self.sending.as_ref().map_or(0, |packet| damages(left, packet));
+        for packet in &self.waiting {
+            left += serialiser.next(u32::from(packet.bytes) + self.settings.framing);
+            doomed += damages(left, packet);
+        }
+        doomed
     }
 
     /// Packets that start at `now`, an instant whose events have not happened yet: none or one.
@@ -184,6 +198,10 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
 
     fn report(&mut self, now: Time) -> Vec<LaneReport> {
         let report = |lane: &SlowLane<B>| LaneReport {
+            counters: Counters {
+                damaged_packets: lane.report.counters.damaged_packets + lane.doomed(),
+                ..lane.report.counters
+            },
             busy: match lane.sending {
                 Some(_) => lane.busy.saturating_sub(lane.last_end.since(now)),
                 None => lane.busy,

@@ -74,6 +74,7 @@ fn string(schema: &Json) -> String {
         Some("rate") => "a data rate",
         Some("time") => "a time",
         Some("size") => "a size",
+        Some("path") => "a file name",
         Some("name") => return "a name of letters, digits, '-', '_' and '.'".into(),
         _ => return "a text".into(),
     };

@@ -11,7 +11,7 @@ use crate::tree::{Origin, Tree};
 pub struct ScenarioError {
     /// The file, if the scenario came from one.
     pub file: Option<PathBuf>,
-    /// Line in the file, from 1; `None` when the value comes from an override or a program.
+    /// Line in the file, or row in a table, from 1; `None` when the value comes from an override or a program.
     pub line: Option<usize>,
     /// Column in the line in characters, from 1.
     pub column: Option<usize>,
@@ -39,8 +39,8 @@ impl fmt::Display for ScenarioError {
             (Some(set), _) => write!(f, "--set {set}: ")?,
             (None, Some(file)) => {
                 write!(f, "{}:", file.display())?;
-                if let (Some(line), Some(column)) = (self.line, self.column) {
-                    write!(f, "{line}:{column}:")?;
+                for number in [self.line, self.column].into_iter().flatten() {
+                    write!(f, "{number}:")?;
                 }
                 f.write_str(" ")?;
             }
@@ -106,6 +106,8 @@ pub(crate) struct Problem {
     pub path: Path,
     /// Where it was written; `None` looks it up by the path.
     pub origin: Option<Origin>,
+    /// The place in another file, which the scenario names at the path.
+    pub elsewhere: Option<Box<Place>>,
     pub expected: String,
     pub found: String,
     pub reason: Option<String>,
@@ -117,6 +119,7 @@ impl Problem {
         Self {
             path,
             origin: None,
+            elsewhere: None,
             expected: expected.into(),
             found: found.into(),
             reason: None,
@@ -170,51 +173,65 @@ impl Source<'_> {
     }
 
     fn error(&self, origin: &Origin, problem: Problem) -> ScenarioError {
-        let place = match *origin {
-            Origin::File(start, end) => self.place(start, end),
-            _ => None,
+        let Problem { path, expected, found, reason, suggestion, elsewhere, .. } = problem;
+        let mut set = None;
+        let place = match (elsewhere, origin) {
+            (Some(elsewhere), _) => *elsewhere,
+            (None, Origin::File(start, end)) => self.place(*start, *end),
+            (None, Origin::Set(number)) => {
+                set = self.sets.get(*number).cloned();
+                Place { file: self.file.clone(), ..Place::default() }
+            }
+            (None, Origin::Program) => Place { file: self.file.clone(), ..Place::default() },
         };
-        let set = match *origin {
-            Origin::Set(number) => self.sets.get(number).cloned(),
-            _ => None,
-        };
-        let Problem { path, expected, found, reason, suggestion, .. } = problem;
         ScenarioError {
-            file: self.file.clone(),
-            line: place.as_ref().map(|place| place.line),
-            column: place.as_ref().map(|place| place.column),
+            file: place.file,
+            line: place.line,
+            column: place.column,
             set,
             path: path.to_string(),
             expected,
             found,
             reason,
             suggestion,
-            excerpt: place.and_then(|place| place.excerpt),
+            excerpt: place.excerpt,
         }
     }
 
-    /// Line and column of the bytes from `start` to `end`; `None` for the file as a whole.
-    fn place(&self, start: usize, end: usize) -> Option<Place> {
+    /// Line and column of the bytes from `start` to `end`; the file as a whole has none.
+    fn place(&self, start: usize, end: usize) -> Place {
+        let whole = Place { file: self.file.clone(), ..Place::default() };
         let whole_file = start == 0 && end >= self.text.len();
-        let before = self.text.get(..start)?;
-        if whole_file {
-            return None;
-        }
+        let Some(before) = self.text.get(..start).filter(|_| !whole_file) else { return whole };
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         let line_text = self.text[line_start..].lines().next().unwrap_or("");
         let column = self.text[line_start..start].chars().count() + 1;
         let marked = self.text.get(start..end).unwrap_or("").lines().next().unwrap_or("");
-        let width = marked.chars().count().max(1);
-        // A tab is a control character, but one that people indent with.
-        let shown = line_text.replace('\t', " ");
-        let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);
-        let excerpt = printable.then_some((shown, width));
-        Some(Place { line: before.matches('\n').count() + 1, column, excerpt })
+        Place {
+            line: Some(before.matches('\n').count() + 1),
+            column: Some(column),
+            excerpt: excerpt(line_text, marked.chars().count()),
+            ..whole
+        }
     }
 }
 
-struct Place {
-    line: usize,
-    column: usize,
-    excerpt: Option<(String, usize)>,
+/// A line to show and how many of its characters to underline, if it was written to be read.
+pub(crate) fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
+    // A tab is a control character, but one that people indent with.
+    let shown = line.replace('\t', " ");
+    let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);
+    printable.then_some((shown, width.max(1)))
+}
+
+/// Where a wrong value stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub file: Option<PathBuf>,
+    /// The line of a text or the row of a table, from 1; `None` is the file as a whole.
+    pub line: Option<usize>,
+    /// The character in the line, from 1.
+    pub column: Option<usize>,
+    /// The line and the number of characters to underline.
+    pub excerpt: Option<(String, usize)>,
 }

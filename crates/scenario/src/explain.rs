@@ -1,6 +1,7 @@
 //! What a scenario will do, before it runs: every value with its origin, routes, the figures that
 //! decide about throughput, and warnings.
 
+mod channels;
 mod figures;
 mod settings;
 mod text;
@@ -52,6 +53,8 @@ pub struct DirectionExplanation {
     pub to: String,
     /// Rate, delay, queue, framing and channel.
     pub settings: Vec<Setting>,
+    /// What the channel does, if more can be said of it than a word.
+    pub channel: Vec<Setting>,
 }
 
 /// A `[[flow]]`; with `count` it stands for several flows.
@@ -134,14 +137,17 @@ fn nodes(scenario: &Scenario) -> Vec<NodeExplanation> {
 
 fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
     let directions = |(i, link): (usize, &Link)| {
-        let [first, second] = link.ends.map(|end| scenario.nodes[end].name.clone());
-        let both = [("forward", &link.forward), ("backward", &link.backward)];
-        let [forward, backward] =
-            both.map(|(side, direction)| settings::of_direction(direction, i, side, written));
-        [
-            DirectionExplanation { from: first.clone(), to: second.clone(), settings: forward },
-            DirectionExplanation { from: second, to: first, settings: backward },
-        ]
+        let [first, second] = link.ends.map(|end| &scenario.nodes[end].name);
+        let both = [
+            ("forward", &link.forward, first, second),
+            ("backward", &link.backward, second, first),
+        ];
+        both.map(|(side, direction, from, to)| DirectionExplanation {
+            from: from.clone(),
+            to: to.clone(),
+            settings: settings::of_direction(direction, i, side, written),
+            channel: channels::details(scenario, &direction.channel, i, side, written),
+        })
     };
     scenario.links.iter().enumerate().flat_map(directions).collect()
 }

@@ -9,6 +9,7 @@ mod describe;
 mod document;
 mod error;
 mod explain;
+mod fade;
 mod load;
 pub mod model;
 mod overrides;

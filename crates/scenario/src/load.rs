@@ -172,7 +172,8 @@ fn read(
         let problem = Problem::new(Path::default(), "a value that the language admits", found);
         source.report(&tree, vec![problem.because(error.to_string())])
     })?;
-    let resolved = resolve::resolve(&document, &tree, &default_name(file_name));
+    let directory = source.file.as_deref().and_then(FilePath::parent).unwrap_or(FilePath::new(""));
+    let resolved = resolve::resolve(&document, &tree, directory, &default_name(file_name));
     match resolved.problems {
         problems if problems.is_empty() => {
             let written = Written::of(&tree, resolved.entries, &document);

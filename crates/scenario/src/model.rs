@@ -93,7 +93,7 @@ pub enum QueueLimit {
 }
 
 /// What happens to a packet on its way; damaged packets are discarded at the far end.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Channel {
     /// Nothing.
     Perfect,
@@ -109,6 +109,30 @@ pub enum Channel {
         /// The largest proportion of wrong bits that the receiver corrects.
         correction_threshold: f64,
     },
+    /// Several packets in a row are lost.
+    Bursts(link::Bursts),
+    /// White Gaussian noise, with an Eb/N0 that changes with the weather.
+    Awgn {
+        /// Link budget, fade and outages.
+        awgn: Arc<link::Awgn>,
+        /// The file that the fade was read from, as it was written.
+        file: Option<String>,
+    },
+}
+
+impl Channel {
+    /// The same for a link.
+    pub fn errors(&self) -> link::Errors {
+        match self {
+            Self::Perfect => link::Errors::None,
+            Self::PacketErrors { per } => link::Errors::Packet { per: *per },
+            Self::BitErrors { ber, correction_threshold } => {
+                link::Errors::Bit { ber: *ber, correction_threshold: *correction_threshold }
+            }
+            Self::Bursts(bursts) => link::Errors::Bursts(*bursts),
+            Self::Awgn { awgn, .. } => link::Errors::Awgn(awgn.clone()),
+        }
+    }
 }
 
 /// One transport flow.

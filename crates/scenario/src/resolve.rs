@@ -1,5 +1,6 @@
 //! From what was written to what runs: defaults filled in, names resolved.
 
+mod channels;
 mod flows;
 mod graph;
 mod rules;
@@ -7,11 +8,14 @@ mod rules;
 pub(crate) use rules::{HEADERS, UNSCALED_WINDOW};
 
 use std::collections::BTreeMap;
+use std::path::Path as FilePath;
 
 use crate::document::Document;
 use crate::error::Problem;
 use crate::model::{Record, Scenario};
 use crate::tree::Tree;
+
+use channels::Channels;
 
 /// What came out; the scenario can run only if there is no problem.
 pub(crate) struct Resolved {
@@ -21,11 +25,17 @@ pub(crate) struct Resolved {
     pub problems: Vec<Problem>,
 }
 
-/// Resolves `document`, which was read from `tree`.
-pub(crate) fn resolve(document: &Document, tree: &Tree, file_name: &str) -> Resolved {
+/// Resolves `document`, which was read from `tree`; files that it names count from `directory`.
+pub(crate) fn resolve(
+    document: &Document,
+    tree: &Tree,
+    directory: &FilePath,
+    file_name: &str,
+) -> Resolved {
     let mut problems = Vec::new();
     let (nodes, numbers) = graph::nodes(document, &mut problems);
-    let links = graph::links(document, &numbers, &mut problems);
+    let channels = Channels { tree, directory, duration: document.duration };
+    let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(document, tree, &mut problems);
     let (flows, entries) = flows::flows(document, &numbers, &mut problems);
     let record = &document.record;

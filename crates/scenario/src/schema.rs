@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use congestion::{Allowed, Entry, Parameter, Recovery};
+use link::Code;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::document::{Controller, Document, RecoveryName};
+use crate::document::{CodeName, Controller, Document, RecoveryName};
 
 /// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
 pub fn schema() -> Value {
@@ -84,6 +85,19 @@ impl JsonSchema for RecoveryName {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names = Recovery::ALL.map(|(name, _)| name);
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+impl JsonSchema for CodeName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Code".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Code::ALL.map(|(name, _)| name);
         json_schema!({ "type": "string", "enum": names })
     }
 }

@@ -2,5 +2,6 @@
 
 mod accepted;
 mod explained;
+mod fades;
 mod refused;
 mod robust;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Settings;
-use link::{Channel, Errors, Limit, Link, Marking, Purpose, stream};
+use link::{Channel, Limit, Link, Marking, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
 use transport::{Config, DelayedAck, RtoConfig};
@@ -26,7 +26,7 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64) -> Topology {
     let mut specs = Vec::new();
     for link in &scenario.links {
         for (to, direction) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
-            let channel = channel(direction.channel, seed, specs.len());
+            let channel = channel(&direction.channel, seed, specs.len());
             specs.push(LaneSpec {
                 to: NodeId(to as u16),
                 kind: LaneKind::Link,
@@ -38,7 +38,7 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64) -> Topology {
     for (number, node) in scenario.nodes.iter().enumerate() {
         if let Some(limit) = node.forwarding {
             forwarding[number] = Some(specs.len() as u16);
-            let channel = channel(model::Channel::Perfect, seed, specs.len());
+            let channel = channel(&model::Channel::Perfect, seed, specs.len());
             specs.push(LaneSpec {
                 to: NodeId(number as u16),
                 kind: LaneKind::Forwarding,
@@ -54,23 +54,16 @@ pub(crate) fn channels(scenario: &Scenario, seed: u64) -> Vec<Channel> {
     let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
     let mut channels: Vec<_> = directions
         .enumerate()
-        .map(|(number, direction)| channel(direction.channel, seed, number))
+        .map(|(number, direction)| channel(&direction.channel, seed, number))
         .collect();
     for _ in scenario.nodes.iter().filter(|node| node.forwarding.is_some()) {
-        channels.push(channel(model::Channel::Perfect, seed, channels.len()));
+        channels.push(channel(&model::Channel::Perfect, seed, channels.len()));
     }
     channels
 }
 
-fn channel(channel: model::Channel, seed: u64, lane: usize) -> Channel {
-    let errors = match channel {
-        model::Channel::Perfect => Errors::None,
-        model::Channel::PacketErrors { per } => Errors::Packet { per },
-        model::Channel::BitErrors { ber, correction_threshold } => {
-            Errors::Bit { ber, correction_threshold }
-        }
-    };
-    Channel::new(errors, stream(seed, Purpose::Channel, lane as u64))
+fn channel(channel: &model::Channel, seed: u64, lane: usize) -> Channel {
+    Channel::new(channel.errors(), stream(seed, Purpose::Channel, lane as u64))
 }
 
 fn settings(direction: &model::Direction) -> link::Settings {

@@ -7,16 +7,18 @@
 
 mod abse;
 mod accounting;
+mod clock;
 mod low_pass;
 mod per_round;
 mod share;
-#[cfg_attr(not(test), expect(dead_code, reason = "TCP-Jersey and TCP-STAR stand on it"))]
 mod sliding;
 mod tustin;
 
 pub use abse::{Abse, Adaptation};
+pub use clock::{AtReceiver, AtSender, Clock};
 pub use per_round::PerRound;
 pub use share::Share;
+pub use sliding::SlidingRate;
 pub use tustin::Tustin;
 
 use units::Time;
@@ -60,6 +62,8 @@ pub(crate) mod samples {
             pipe: 0,
             advertised: u64::MAX,
             peer_clock: None,
+            marked: false,
+            needless: 0,
             head_sent: None,
             rate: None,
         }

@@ -10,6 +10,10 @@
 
 use units::{Span, Time};
 
+use super::{Clock, Estimator};
+use crate::events::Feedback;
+use crate::window::Window;
+
 /// Rate over the last round trip.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sliding {
@@ -34,6 +38,35 @@ impl Sliding {
     /// Bytes per second; none before the second ACK.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
+    }
+}
+
+/// The same as an estimator: the window is K round-trip times, and a clock times the ACKs.
+#[derive(Clone, Debug)]
+pub struct SlidingRate<C> {
+    sliding: Sliding,
+    clock: C,
+    round_trips: f64,
+}
+
+impl<C: Clock> SlidingRate<C> {
+    /// Looks back over `round_trips`, the K of the paper.
+    pub fn new(round_trips: f64) -> Self {
+        Self { sliding: Sliding::default(), clock: C::default(), round_trips }
+    }
+}
+
+impl<C: Clock> Estimator for SlidingRate<C> {
+    fn on_ack(&mut self, feedback: &Feedback, delivered: u64, _window: &Window) {
+        let now = self.clock.read(feedback);
+        if let Some(rtt) = feedback.srtt {
+            let window = Span::from_secs_f64(self.round_trips * rtt.as_secs_f64());
+            self.sliding.count(now, delivered, window);
+        }
+    }
+
+    fn rate_at(&self, _now: Time) -> Option<f64> {
+        self.sliding.rate()
     }
 }
 

@@ -63,7 +63,10 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
         return Ok(one);
     }
     let names: Vec<_> = schemas.iter().flat_map(|schema| describe::required(schema)).collect();
-    let expected = format!("one of {}", describe::list(&describe::code(&names), "and"));
+    // An alternative is known by the first of its keys.
+    let first = schemas.iter().filter_map(|schema| describe::required(schema).next());
+    let first = describe::code(&first.collect::<Vec<_>>());
+    let expected = format!("one of {}", describe::list(&first, "and"));
     let entries = match &tree.value {
         Value::Table(entries) => entries.as_slice(),
         _ => &[],

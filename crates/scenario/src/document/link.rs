@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
-use super::words::{Name, Perfect, Unlimited};
+use super::words::{FileName, Hold, Interpolate, Name, Perfect, Unlimited};
 
 /// A full-duplex link between two nodes. What stands here holds for both directions; `forward` and
 /// `backward` replace it for one.
@@ -89,8 +89,9 @@ impl Mark {
     }
 }
 
-/// Packet errors, bit errors, or `"perfect"`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+/// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, or
+/// `"perfect"`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Channel {
     PacketErrors {
@@ -108,5 +109,107 @@ pub(crate) enum Channel {
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
         correction_threshold: f64,
     },
+    Bursts {
+        /// Share of packets that are lost in the long run, in bursts: the chain of Gilbert and
+        /// Elliott, which moves with each packet between a good state without losses and a bad
+        /// one. With `loss_in_burst` l and `mean_burst` B, at most l B / (1 + B): a packet in the
+        /// good state between two bursts.
+        #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
+        mean_loss: f64,
+        /// Mean length of a burst, in packets.
+        #[schemars(range(min = 1))]
+        mean_burst: f64,
+        /// Probability that a packet in a burst is lost.
+        #[serde(default = "certain")]
+        #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+        loss_in_burst: f64,
+    },
+    Awgn(Awgn),
     Perfect(Perfect),
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+/// QPSK over white Gaussian noise, with a link budget, fading and loss of lock.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Awgn {
+    /// Eb/N0 in clear sky in dB, Eb being the energy of an information bit.
+    #[schemars(range(min = -20, max = 100))]
+    pub eb_n0: f64,
+    /// How information bits are protected: not at all, by a sequential decoder as a modem
+    /// guarantees it, by a Viterbi decoder in theory, or by one as a modem guarantees it.
+    pub code: CodeName,
+    /// Wrong bits in one error event, e in PER = 1 - (1 - BER / e)^N for an IP packet of N bits.
+    /// Default: 1 without a code; 7 behind a decoder, whose errors come in bursts.
+    #[schemars(range(min = 1, max = 1000))]
+    pub errors_per_event: Option<f64>,
+    /// Attenuation by rain: so many dB all the time, or a file with two columns, time in seconds
+    /// from the start of the run and attenuation in dB, as CSV or Parquet; any spacing, on straight
+    /// lines between samples. A name in a scenario file counts from that file, one in an override
+    /// from the current directory. Default: clear sky.
+    pub attenuation: Option<Attenuation>,
+    /// Noise temperature of the receiving system in clear sky in K: rain that takes A dB adds
+    /// 275 (1 - 10^(-A/10)) K to it. Default: rain adds no noise.
+    #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
+    pub system_temperature: Option<f64>,
+    /// When the demodulator loses the signal; all packets are lost until it has found it again.
+    /// Default: never.
+    pub lock: Option<Lock>,
+}
+
+/// The name of a code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct CodeName(pub String);
+
+/// Decibels, a file, or a table with a file.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Attenuation {
+    Constant(#[schemars(range(min = 0, max = 200))] f64),
+    File(FileName),
+    Series(Series),
+}
+
+/// A file with an attenuation series, and what to do where it has no samples.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Series {
+    /// Name of the file.
+    pub file: FileName,
+    /// `"hold"`: the first value holds before the first sample, the last after the last. Default:
+    /// a series that does not last for the whole `duration` is refused; a sample stands for its
+    /// step, so one step may be missing at either end.
+    pub outside: Option<Hold>,
+    /// `"interpolate"`: the straight line holds over missing samples too. Default: a series with
+    /// one step between nearly all samples and a longer one between others is refused.
+    pub gaps: Option<Interpolate>,
+}
+
+/// Loss of lock.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lock {
+    /// Eb/N0 in dB below which lock is lost.
+    #[schemars(range(min = -20, max = 100))]
+    pub threshold: f64,
+    /// By how many dB Eb/N0 must exceed the threshold for the demodulator to find the signal. The
+    /// default is our choice.
+    #[serde(default = "default_hysteresis")]
+    #[schemars(range(min = 0, max = 50))]
+    pub hysteresis: f64,
+    /// How long Eb/N0 must stay there until lock is back. The default is our choice.
+    #[serde(default = "default_reacquisition")]
+    pub reacquisition: Span,
+}
+
+fn default_hysteresis() -> f64 {
+    1.0
+}
+
+fn default_reacquisition() -> Span {
+    Span::from_secs(5)
 }

@@ -18,6 +18,14 @@ macro_rules! word {
 word!(Unlimited);
 word!(Perfect);
 word!(Off);
+word!(Hold);
+word!(Interpolate);
+
+/// The name of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("format" = "path", "examples" = ["fade.csv"]))]
+pub(crate) struct FileName(pub String);
 
 /// A name of letters, digits, `-`, `_` and `.`: it becomes part of file names and of interface
 /// names.

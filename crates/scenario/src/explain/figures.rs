@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Channel, Direction, Flow, QueueLimit, Scenario, Traffic};
+use crate::model::{Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::HEADERS;
 use crate::routes::{Hop, Routes};
 
@@ -45,9 +45,9 @@ pub struct Figures {
     pub window_limit_bps: f64,
     /// Payload rate at which the ACKs fill the return way.
     pub ack_limit_bps: f64,
-    /// Probability that a full packet is damaged on its way.
+    /// Probability that a full packet is damaged on its way, in clear sky.
     pub per: f64,
-    /// Probability that an ACK is damaged on its way.
+    /// Probability that an ACK is damaged on its way, in clear sky.
     pub ack_per: f64,
 }
 
@@ -169,7 +169,7 @@ impl Way {
         for (i, hop) in hops.iter().enumerate() {
             let direction = hop.direction(links);
             propagation += direction.delay.as_secs_f64();
-            arrives *= 1.0 - packet_error_rate(direction, packet);
+            arrives *= 1.0 - direction.channel.errors().packet_error_rate(packet as u32);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);
@@ -212,35 +212,4 @@ fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
         flows: graph.load.on(hop),
         queue: Some(limit.memory.get() as f64),
     })
-}
-
-/// The probability that a packet is damaged, as the links reckon it: without its
-/// framing.
-fn packet_error_rate(direction: &Direction, packet: f64) -> f64 {
-    let bits = packet * 8.0;
-    match direction.channel {
-        Channel::Perfect => 0.0,
-        Channel::PacketErrors { per } => per,
-        Channel::BitErrors { ber, correction_threshold } => {
-            let corrected = (correction_threshold * bits).floor();
-            1.0 - at_most(corrected as u64, bits, ber)
-        }
-    }
-}
-
-/// P(X <= k) for X binomial with `n` trials of probability `p`.
-fn at_most(k: u64, n: f64, p: f64) -> f64 {
-    if p >= 1.0 {
-        return 0.0;
-    }
-    if p <= 0.0 {
-        return 1.0;
-    }
-    let mut log_term = n * (-p).ln_1p();
-    let mut sum = log_term.exp();
-    for i in 1..=k.min(n as u64) {
-        log_term += ((n - i as f64 + 1.0) / i as f64).ln() + p.ln() - (-p).ln_1p();
-        sum += log_term.exp();
-    }
-    sum.min(1.0)
 }

@@ -21,7 +21,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn new(name: impl Into<String>, value: impl Into<String>, written: bool) -> Self {
+    pub(super) fn new(name: impl Into<String>, value: impl Into<String>, written: bool) -> Self {
         Self { name: name.into(), value: value.into(), default: !written }
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn of_direction(
         setting("queue", queue(direction.queue)),
         setting("mark", direction.mark.map_or("never".into(), mark)),
         setting("framing", direction.framing.to_string()),
-        setting("channel", channel(direction.channel)),
+        setting("channel", channel(&direction.channel)),
     ]
 }
 
@@ -68,13 +68,18 @@ fn mark(mark: Mark) -> String {
     format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
 }
 
-fn channel(channel: Channel) -> String {
+fn channel(channel: &Channel) -> String {
     match channel {
         Channel::Perfect => "perfect".into(),
         Channel::PacketErrors { per } => format!("PER {per:?}"),
         Channel::BitErrors { ber, correction_threshold: 0.0 } => format!("BER {ber:?}"),
         Channel::BitErrors { ber, correction_threshold } => {
             format!("BER {ber:?}, corrects {correction_threshold:?}")
+        }
+        Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
+        Channel::Awgn { awgn, .. } => {
+            let budget = awgn.budget();
+            format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
         }
     }
 }

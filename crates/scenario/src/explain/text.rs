@@ -35,7 +35,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 /// At most so many decimals.
-fn short(value: f64, digits: usize) -> String {
+pub(super) fn short(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -82,6 +82,7 @@ impl Display for Explanation {
 
         writeln!(f, "\nLinks")?;
         links(f, &self.links)?;
+        channels(f, &self.links)?;
 
         for flow in &self.flows {
             writeln!(f)?;
@@ -136,6 +137,24 @@ fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Res
         }
     }
     table(f, &rows)
+}
+
+/// The channels about which one word is not enough; once if both directions have the same.
+fn channels(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Result {
+    let write = |f: &mut Formatter<'_>, link: &DirectionExplanation, arrow: &str| {
+        if link.channel.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nChannel {} {arrow} {}", link.from, link.to)?;
+        table(f, &link.channel.iter().map(row).collect::<Vec<_>>())
+    };
+    for link in directions.chunks(2) {
+        match link {
+            [forward, backward] if forward.channel == backward.channel => write(f, forward, "<->")?,
+            link => link.iter().try_for_each(|direction| write(f, direction, "->"))?,
+        }
+    }
+    Ok(())
 }
 
 fn link_row(link: &DirectionExplanation, arrow: &str) -> Vec<String> {
@@ -259,7 +278,7 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
 }
 
 /// A probability in three digits.
-fn per(per: f64) -> String {
+pub(super) fn per(per: f64) -> String {
     if per == 0.0 {
         "0".into()
     } else if per >= 1e-3 {

@@ -4,6 +4,7 @@ use congestion::Value;
 use units::Span;
 
 use super::FlowExplanation;
+use super::channels::Outages;
 use super::figures::Figures;
 use super::text::{bytes, rate};
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
@@ -32,7 +33,12 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
     }
     for link in &scenario.links {
         for (side, direction) in [("forward", &link.forward), ("backward", &link.backward)] {
-            let found = [threshold(direction.channel), small_queue(scenario, direction.queue)];
+            let found = [
+                threshold(&direction.channel),
+                rainless_noise(&direction.channel),
+                lockless(scenario, &direction.channel),
+                small_queue(scenario, direction.queue),
+            ];
             let place = format!("{} {side}", link.name);
             warnings.extend(found.into_iter().flatten().map(|w| format!("{place}: {w}")));
         }
@@ -174,8 +180,25 @@ fn lossy(figures: &Figures) -> Option<String> {
         .then(|| format!("{:.1} % of the full packets are damaged", 100.0 * figures.per))
 }
 
-fn threshold(channel: Channel) -> Option<String> {
-    let Channel::BitErrors { correction_threshold, .. } = channel else { return None };
+fn rainless_noise(channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let budget = awgn.budget();
+    let (_, deepest) = budget.fade.deepest();
+    (budget.system_temperature.is_some() && deepest <= 0.0)
+        .then(|| "system_temperature changes nothing without an attenuation".into())
+}
+
+fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let duration = scenario.duration;
+    let share = Outages::of(awgn, duration).total.as_secs_f64() / duration.as_secs_f64();
+    (share > 0.5).then(|| {
+        format!("the demodulator has no lock for {:.0} % of the {duration}", 100.0 * share)
+    })
+}
+
+fn threshold(channel: &Channel) -> Option<String> {
+    let Channel::BitErrors { correction_threshold, .. } = *channel else { return None };
     let bits = (1500 * 8) as f64;
     (correction_threshold > 0.0 && correction_threshold * bits < 1.0).then(|| {
         format!(

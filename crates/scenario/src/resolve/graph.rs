@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 use units::{Bytes, Rate, Span};
 
 use super::Numbers;
+use super::channels::Channels;
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{Channel, Direction, Forwarding, Link, Mark, Node, QueueLimit};
@@ -59,6 +60,7 @@ fn unlinked(document: &Document, name: &str, path: Path) -> Problem {
 pub(super) fn links(
     document: &Document,
     numbers: &Numbers,
+    channels: &Channels<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
@@ -78,7 +80,7 @@ pub(super) fn links(
             let found = format!("a second link called {name:?}");
             problems.push(Problem::new(path.key("between"), "names that tell links apart", found));
         }
-        let [forward, backward] = directions(link, &path, problems);
+        let [forward, backward] = directions(link, &path, channels, problems);
         links.push(Link { name, ends, forward, backward });
     }
     links
@@ -89,7 +91,12 @@ fn same_ends(a: [usize; 2], b: [usize; 2]) -> bool {
 }
 
 /// The two directions of a link. What is missing in both is missing once.
-fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -> [Direction; 2] {
+fn directions(
+    link: &document::Link,
+    path: &Path,
+    channels: &Channels<'_>,
+    problems: &mut Vec<Problem>,
+) -> [Direction; 2] {
     let none = document::Direction::default();
     let sides = [("forward", &link.forward), ("backward", &link.backward)]
         .map(|(name, own)| (name, own.as_ref().unwrap_or(&none)));
@@ -97,6 +104,11 @@ fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -
     let delays = sides.map(|(_, own)| own.delay.or(link.both.delay));
     problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
     problems.extend(missing("delay", "a time such as \"250ms\"", delays, path));
+    let mut channel = |channel: &Option<document::Channel>, path: Path| {
+        channel.as_ref().map(|channel| channels.resolve(channel, &path.key("channel"), problems))
+    };
+    let both_channel = channel(&link.both.channel, path.clone());
+    let channels = sides.map(|(side, own)| channel(&own.channel, path.key(side)));
     [0, 1].map(|side| {
         let own = sides[side].1;
         let both = &link.both;
@@ -109,7 +121,11 @@ fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -
                 .or(both.mark)
                 .map(|mark| Mark { packets: mark.packets, weight: mark.weight }),
             framing: own.framing.or(both.framing).unwrap_or(Bytes(0)),
-            channel: channel(own.channel.or(both.channel)),
+            channel: channels[side]
+                .as_ref()
+                .or(both_channel.as_ref())
+                .cloned()
+                .unwrap_or(Channel::Perfect),
         }
     })
 }
@@ -129,16 +145,6 @@ fn queue(queue: document::Queue) -> QueueLimit {
         document::Queue::Packets { packets } => QueueLimit::Packets(packets),
         document::Queue::Bytes { bytes } => QueueLimit::Bytes(bytes.get()),
         document::Queue::Unlimited(_) => QueueLimit::Unlimited,
-    }
-}
-
-fn channel(channel: Option<document::Channel>) -> Channel {
-    match channel {
-        None | Some(document::Channel::Perfect(_)) => Channel::Perfect,
-        Some(document::Channel::PacketErrors { per }) => Channel::PacketErrors { per },
-        Some(document::Channel::BitErrors { ber, correction_threshold }) => {
-            Channel::BitErrors { ber, correction_threshold }
-        }
     }
 }
 

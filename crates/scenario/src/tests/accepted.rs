@@ -49,7 +49,7 @@ fn the_scenario_of_the_design_is_what_it_says() {
     assert_eq!(link.backward.rate, Rate::from_bits_per_second(256_000));
     assert_eq!(link.backward.queue, QueueLimit::Packets(100));
     let errors = Channel::BitErrors { ber: 1e-7, correction_threshold: 0.0 };
-    assert_eq!((link.forward.channel, link.backward.channel), (errors, errors));
+    assert_eq!([&link.forward.channel, &link.backward.channel], [&errors; 2]);
     let flow = &scenario.flows[0];
     assert_eq!(flow.controller.entry().name, "adalr");
     assert_eq!(flow.transport.recovery, Recovery::Sack);

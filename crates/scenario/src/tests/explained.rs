@@ -23,7 +23,7 @@ fn warning(sets: &[&str]) -> String {
 
 #[test]
 fn the_examples_load_and_are_explained() {
-    for name in ["geo-download", "geo-web", "fairness-six-rtts", "lossy-geo"] {
+    for name in ["geo-download", "geo-web", "fairness-six-rtts", "lossy-geo", "fade"] {
         let explanation = example(name, &[]);
         assert_eq!(explanation.scenario, name);
         insta::assert_snapshot!(name, explanation);

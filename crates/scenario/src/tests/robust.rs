@@ -7,7 +7,8 @@ use crate::check::check;
 use crate::tree::Tree;
 use crate::{Loaded, Override, describe, explain, schema};
 
-const EXAMPLES: [&str; 4] = [
+const EXAMPLES: [&str; 5] = [
+    include_str!("../../../../examples/fade.toml"),
     include_str!("../../../../examples/geo-download.toml"),
     include_str!("../../../../examples/geo-web.toml"),
     include_str!("../../../../examples/fairness-six-rtts.toml"),
@@ -56,6 +57,10 @@ const PIECES: &[&str] = &[
     "channel",
     "per = 1",
     "ber = 1.0",
+    "mean_loss = 0.5, mean_burst = 1",
+    "eb_n0 = 5, code = \"uncoded\"",
+    "attenuation = 3",
+    "lock.threshold = 4",
 ];
 
 /// Fails only by panicking, or by an error that points outside of the text.

@@ -5,6 +5,9 @@ use std::fmt::Write;
 
 use crate::{geo, run};
 
+const RAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fade.toml");
+const FADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fade.csv");
+
 #[test]
 fn recordings_do_not_change_unnoticed() {
     let plain = "rate = \"2Mbit/s\"";
@@ -39,6 +42,18 @@ fn recordings_do_not_change_unnoticed() {
                 r#"receive_buffer = "65535B", reader_rate = "300kbit/s""#,
                 r#"download = "1MB""#,
             ),
+        ),
+        (
+            "bursts of losses",
+            geo(
+                "rate = \"2Mbit/s\"\nforward.channel = { mean_loss = 0.005, mean_burst = 3 }",
+                "",
+                r#"download = "2MB""#,
+            ),
+        ),
+        (
+            "rain",
+            std::fs::read_to_string(RAIN).unwrap().replace("\"fade.csv\"", &format!("{FADE:?}")),
         ),
         ("series", geo(lossy, window, r#"download = "1MB""#) + "[record]\ninterval = \"500ms\"\n"),
     ];

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod cost;
+mod fades;
 mod golden;
 mod oracle;
 mod physics;

@@ -54,6 +54,10 @@ fn channel() -> impl Strategy<Value = String> {
         1 => prop::sample::select(vec!["{ per = 0.01 }", "{ per = 0.1 }"]).prop_map(str::to_owned),
         1 => prop::sample::select(vec!["{ ber = 1e-6 }", "{ ber = 1e-5, correction_threshold = 1e-4 }"])
             .prop_map(str::to_owned),
+        1 => (0.0..0.3f64, 1.0..20.0f64).prop_map(|(loss, burst)| format!(
+            "{{ mean_loss = {loss}, mean_burst = {burst}, loss_in_burst = 0.8 }}"
+        )),
+        2 => awgn(),
     ]
 }
 
@@ -64,6 +68,19 @@ fn mark() -> impl Strategy<Value = String> {
             format!("mark = {{ packets = {packets}, weight = {weight} }}\n")
         }),
     ]
+}
+
+/// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
+fn awgn() -> impl Strategy<Value = String> {
+    let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
+    let lock = prop_oneof![
+        Just(""),
+        Just(", lock = { threshold = 4.5, hysteresis = 0.5, reacquisition = \"700ms\" }"),
+    ];
+    (8.0..12.0f64, code, lock).prop_map(|(eb_n0, code, lock)| {
+        let fade = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/fade.csv");
+        format!("{{ eb_n0 = {eb_n0}, code = \"{code}\", attenuation = \"{fade}\"{lock} }}")
+    })
 }
 
 fn hops() -> impl Strategy<Value = Vec<Hop>> {

@@ -1,0 +1,310 @@
+//! What both versions of BBR keep of the ACK stream: rounds, maxima over a window, aggregation.
+//!
+//! Source: draft-ietf-ccwg-bbr. Rounds, the maximum filter and the aggregation of ACKs are the same
+//! in version 1, as Linux has it. The filter is exact where Linux approximates it with three
+//! samples.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use crate::events::{Feedback, LostSegment, RateSample};
+
+/// The largest value of the last few slots of a virtual time, such as rounds. What is too old goes
+/// when a new value comes, so that silence forgets nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WindowedMax {
+    /// Slot and value, values falling.
+    kept: VecDeque<(u64, f64)>,
+}
+
+impl WindowedMax {
+    /// Takes in a value of slot `slot` and forgets what is not of the last `length` slots.
+    pub(crate) fn take(&mut self, slot: u64, value: f64, length: u64) {
+        while self.kept.back().is_some_and(|(_, last)| *last <= value) {
+            self.kept.pop_back();
+        }
+        self.kept.push_back((slot, value));
+        while self.kept.front().is_some_and(|(oldest, _)| oldest + length <= slot) {
+            self.kept.pop_front();
+        }
+    }
+
+    /// The maximum; zero before the first value.
+    pub(crate) fn max(&self) -> f64 {
+        self.kept.front().map_or(0.0, |(_, value)| *value)
+    }
+}
+
+/// An ACK that delivered something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) now: Time,
+    /// Bytes that it acknowledges for the first time, selectively or not.
+    pub(crate) acked: u64,
+    /// Bytes found to be lost since the ACK before.
+    pub(crate) lost: u64,
+    /// Bytes in the network after it.
+    pub(crate) pipe: u64,
+    pub(crate) recovering: bool,
+    /// The round-trip time that it measures.
+    pub(crate) round_trip: Option<Span>,
+    pub(crate) sample: RateSample,
+    /// Something else than the network may have set the rate.
+    pub(crate) limited: bool,
+}
+
+impl Arrival {
+    /// Bytes in the network before it.
+    pub(crate) fn pipe_before(&self) -> u64 {
+        self.pipe + self.acked + self.lost
+    }
+}
+
+/// The progress of delivery over the connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    /// Bytes delivered.
+    pub(crate) delivered: u64,
+    /// Rounds that are over (section 5.5.1).
+    pub(crate) round: u64,
+    /// The last ACK began a round.
+    pub(crate) round_began: bool,
+    /// A round is over when a segment is acknowledged that was sent after this much was delivered.
+    round_end: u64,
+    lost: u64,
+    round_trip: Option<Span>,
+    /// Samples of segments sent from the first to the second of these counts of delivered bytes
+    /// are those of a sender that held itself back.
+    held_back: Option<(u64, u64)>,
+}
+
+impl Progress {
+    /// A round-trip time was measured on the ACK that is being processed.
+    pub(crate) fn on_rtt(&mut self, sample: Span) {
+        self.round_trip = Some(sample);
+    }
+
+    pub(crate) fn on_segment_lost(&mut self, lost: &LostSegment) {
+        self.lost += lost.bytes;
+    }
+
+    /// Takes in an ACK; `None` when it delivers nothing and so tells nothing.
+    pub(crate) fn on_feedback(&mut self, feedback: &Feedback) -> Option<Arrival> {
+        let round_trip = self.round_trip.take();
+        let sample = feedback.rate?;
+        let acked = sample.delivered - self.delivered;
+        self.delivered = sample.delivered;
+        self.round_began = ends_round(&sample, self.round_end);
+        if self.round_began {
+            self.begin_round();
+            self.round += 1;
+        }
+        let held_back =
+            self.held_back.is_some_and(|(from, to)| (from..=to).contains(&sample.prior_delivered));
+        Some(Arrival {
+            now: feedback.now,
+            acked,
+            lost: std::mem::take(&mut self.lost),
+            pipe: feedback.pipe,
+            recovering: feedback.recovering,
+            round_trip,
+            sample,
+            limited: sample.app_limited || held_back,
+        })
+    }
+
+    /// What is sent from here on belongs to a new round.
+    pub(crate) fn begin_round(&mut self) {
+        self.round_end = self.delivered;
+    }
+
+    /// The window is smaller than the path: samples of what is sent until now count as limited by
+    /// the sender. `pipe` is what is in the network.
+    pub(crate) fn hold_back(&mut self, pipe: u64) {
+        let from = match self.held_back {
+            Some((from, to)) if self.delivered <= to => from,
+            _ => self.delivered,
+        };
+        self.held_back = Some((from, self.delivered + pipe));
+    }
+}
+
+/// Whether a segment was acknowledged that was sent after `end` bytes were delivered. One that had
+/// arrived before it was sent again gives no rate and ends no round: Linux takes it so, where the
+/// draft is silent. After a needless timeout each ACK would end one.
+pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {
+    sample.rate.is_some() && sample.prior_delivered >= end
+}
+
+/// How much more than expected is acknowledged at once, by links and receivers that collect data
+/// or ACKs (section 5.5.9).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aggregation {
+    since: Time,
+    acked: u64,
+    maximum: WindowedMax,
+}
+
+impl Aggregation {
+    /// The connection was idle: what comes next says nothing about before.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.since = now;
+        self.acked = 0;
+    }
+
+    /// Takes in an ACK while `bandwidth` was expected; the excess is at most `cwnd`. Returns the
+    /// largest excess of the last `rounds` rounds, in bytes.
+    pub(crate) fn take(
+        &mut self,
+        arrival: &Arrival,
+        bandwidth: f64,
+        cwnd: u64,
+        round: u64,
+        rounds: u64,
+    ) -> f64 {
+        let mut expected = bandwidth * arrival.now.since(self.since).as_secs_f64();
+        if self.acked as f64 <= expected {
+            self.restart(arrival.now);
+            expected = 0.0;
+        }
+        self.acked += arrival.acked;
+        let excess = (self.acked as f64 - expected).clamp(0.0, cwnd as f64);
+        self.maximum.take(round, excess, rounds);
+        self.maximum.max()
+    }
+}
+
+/// A number that looks random, from 0 up to 1 and always the same for the same connection at the
+/// same point: the output function of SplitMix64 (Steele, Lea and Flood, 2014). Flows that begin at
+/// different times draw different numbers.
+pub(crate) fn draw(now: Time, delivered: u64) -> f64 {
+    let mut z = now.as_nanos() ^ delivered.rotate_left(32);
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_millis(milliseconds)
+    }
+
+    fn feedback(delivered: u64, prior_delivered: u64) -> Feedback {
+        Feedback {
+            now: Time::ZERO,
+            acked: 0,
+            sacked: 0,
+            duplicate: false,
+            recovering: false,
+            round_trip: None,
+            srtt: None,
+            min_rtt: None,
+            acknowledged: delivered,
+            sent: delivered,
+            pipe: 0,
+            advertised: u64::MAX,
+            peer_clock: None,
+            head_sent: None,
+            marked: false,
+            needless: 0,
+            rate: Some(RateSample {
+                rate: Some(1000.0),
+                delivered,
+                prior_delivered,
+                lost: 0,
+                in_flight_when_sent: 0,
+                app_limited: false,
+            }),
+        }
+    }
+
+    #[test]
+    fn the_maximum_is_that_of_the_last_slots() {
+        let mut maximum = WindowedMax::default();
+        for (slot, value, expected) in
+            [(0, 5.0, 5.0), (0, 3.0, 5.0), (1, 4.0, 5.0), (2, 1.0, 4.0), (3, 2.0, 2.0)]
+        {
+            maximum.take(slot, value, 2);
+            assert_eq!(maximum.max(), expected, "slot {slot}");
+        }
+    }
+
+    #[test]
+    fn the_maximum_is_kept_while_no_value_comes() {
+        let mut maximum = WindowedMax::default();
+        maximum.take(0, 5.0, 2);
+        assert_eq!(maximum.max(), 5.0);
+        maximum.take(100, 1.0, 2);
+        assert_eq!(maximum.max(), 1.0);
+    }
+
+    #[test]
+    fn a_round_is_over_when_a_segment_sent_in_it_is_acknowledged() {
+        let mut progress = Progress::default();
+        let mut rounds = Vec::new();
+        for (delivered, prior) in [(1, 0), (2, 0), (3, 1), (4, 2), (6, 3), (7, 5), (8, 6)] {
+            progress.on_feedback(&feedback(delivered, prior));
+            rounds.push((progress.round, progress.round_began));
+        }
+        let expected =
+            [(1, true), (1, false), (2, true), (2, false), (3, true), (3, false), (4, true)];
+        assert_eq!(rounds, expected);
+    }
+
+    #[test]
+    fn a_segment_that_had_arrived_before_it_was_sent_again_ends_no_round() {
+        let mut progress = Progress::default();
+        let mut unreliable = feedback(1000, 999);
+        unreliable.rate = unreliable.rate.map(|sample| RateSample { rate: None, ..sample });
+        let arrival = progress.on_feedback(&unreliable).unwrap();
+        assert_eq!((progress.round, progress.round_began, arrival.acked), (0, false, 1000));
+    }
+
+    #[test]
+    fn samples_of_a_sender_that_holds_itself_back_are_marked_until_they_are_delivered() {
+        let mut progress = Progress::default();
+        let mut limited = |delivered, prior| {
+            let arrival = progress.on_feedback(&feedback(delivered, prior)).unwrap();
+            if delivered == 10 || delivered == 12 {
+                progress.hold_back(4);
+            }
+            arrival.limited
+        };
+        assert!(!limited(10, 5));
+        assert!(!limited(11, 6), "sent before");
+        assert!(limited(12, 10));
+        assert!(limited(16, 16));
+        assert!(!limited(20, 17));
+    }
+
+    #[test]
+    fn the_excess_is_what_came_beyond_the_bandwidth() {
+        let mut progress = Progress::default();
+        let mut aggregation = Aggregation::default();
+        let mut excess = |milliseconds, delivered, round| {
+            let arrival = progress.on_feedback(&feedback(delivered, 0)).unwrap();
+            let arrival = Arrival { now: at(milliseconds), ..arrival };
+            aggregation.take(&arrival, 1000.0, 50, round, 2)
+        };
+        assert_eq!(excess(1000, 10, 0), 10.0, "a new interval begins");
+        assert_eq!(excess(1005, 40, 0), 35.0, "40 bytes where 5 were expected");
+        assert_eq!(excess(1005, 90, 0), 50.0, "no more than the window");
+        assert_eq!(excess(3000, 91, 1), 50.0, "the largest of two rounds");
+        assert_eq!(excess(4000, 92, 2), 1.0);
+    }
+
+    #[test]
+    fn draws_are_spread_evenly() {
+        let draws: Vec<f64> = (0..1000).map(|n| draw(at(500 * n), 1460 * n)).collect();
+        for tenth in 0..10 {
+            let low = f64::from(tenth) / 10.0;
+            let inside = draws.iter().filter(|d| (low..low + 0.1).contains(*d)).count();
+            assert!((60..140).contains(&inside), "{inside} of 1000 in the tenth from {low}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What is known about a channel before a packet passes it.
+
+use link::{Awgn, Bursts, Lock};
+use units::{Span, Time};
+
+use super::settings::Setting;
+use super::text::{per, short};
+use crate::load::Written;
+use crate::model::{Channel, Scenario};
+use crate::resolve::HEADERS;
+
+/// The values of the channel of one direction of link number `link`, and what follows from them.
+pub(super) fn details(
+    scenario: &Scenario,
+    channel: &Channel,
+    link: usize,
+    side: &str,
+    written: &Written,
+) -> Vec<Setting> {
+    let own = format!("link[{link}].{side}.channel");
+    let path = if written.contains(&own) { own } else { format!("link[{link}].channel") };
+    let setting = |key: &str, value: String| {
+        Setting::new(key, value, written.contains(&format!("{path}.{key}")))
+    };
+    match channel {
+        Channel::Perfect | Channel::PacketErrors { .. } | Channel::BitErrors { .. } => Vec::new(),
+        Channel::Bursts(bursts) => of_bursts(bursts, setting),
+        Channel::Awgn { awgn, file } => of_awgn(scenario, awgn, file.as_deref(), setting),
+    }
+}
+
+fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, String) -> Setting) -> Vec<Setting> {
+    let gap = match bursts.mean_gap() {
+        gap if gap.is_finite() => format!(", {} between bursts", short(gap, 1)),
+        _ => ", never".into(),
+    };
+    vec![
+        setting("mean_loss", format!("{:?}", bursts.mean_loss)),
+        setting("mean_burst", format!("{} packets{gap}", bursts.mean_burst)),
+        setting("loss_in_burst", bursts.loss_in_burst.to_string()),
+    ]
+}
+
+fn of_awgn(
+    scenario: &Scenario,
+    awgn: &Awgn,
+    file: Option<&str>,
+    setting: impl Fn(&str, String) -> Setting,
+) -> Vec<Setting> {
+    let budget = awgn.budget();
+    let longest = scenario.flows.iter().map(|flow| u64::from(flow.transport.mss) + HEADERS).max();
+    let bytes = longest.unwrap_or(0) as u32;
+    // What a full packet meets at this Eb/N0.
+    let meets = |eb_n0: f64| {
+        format!(
+            "{}dB, BER {}, PER {} of {bytes}B",
+            short(eb_n0, 2),
+            per(budget.code.bit_error_rate(eb_n0)),
+            per(budget.packet_error_rate(eb_n0, bytes)),
+        )
+    };
+    let none = || "none".to_owned();
+    let temperature = budget.system_temperature.map_or_else(none, |temperature| {
+        let (_, deepest) = budget.fade.deepest();
+        let rise = short(budget.noise_rise(deepest), 2);
+        format!("{temperature}K: rain raises noise by up to {rise}dB")
+    });
+    let samples = budget.fade.samples();
+    let (at, deepest) = budget.fade.deepest();
+    let worst = meets(budget.eb_n0(deepest));
+    let attenuation = match (file, samples) {
+        (Some(file), [(first, _), .., (last, _)]) => format!(
+            "{file}: {} samples from {first} to {last}, at most {}dB at {at}: {worst}",
+            samples.len(),
+            short(deepest, 2),
+        ),
+        _ if deepest == 0.0 => none(),
+        _ => format!("{}dB: {worst}", short(deepest, 2)),
+    };
+    let lock = budget.lock.map_or_else(
+        || "never lost".to_owned(),
+        |lock| describe(&lock, &Outages::of(awgn, scenario.duration)),
+    );
+    vec![
+        setting("eb_n0", meets(budget.eb_n0)),
+        setting("code", budget.code.name().to_owned()),
+        setting("errors_per_event", budget.errors_per_event.to_string()),
+        setting("attenuation", attenuation),
+        setting("system_temperature", temperature),
+        setting("lock", lock),
+    ]
+}
+
+fn describe(lock: &Lock, outages: &Outages) -> String {
+    let Lock { threshold, hysteresis, reacquisition } = lock;
+    let found = short(threshold + hysteresis, 2);
+    let rule = format!("lost below {threshold}dB, found {reacquisition} after {found}dB");
+    let seconds = |span: Span| short(span.as_secs_f64(), 1);
+    match outages.count {
+        0 => format!("{rule}: never lost"),
+        count => format!(
+            "{rule}: lost {count} times for {}s in all, the longest for {}s from {}s on",
+            seconds(outages.total),
+            seconds(outages.longest.1.since(outages.longest.0)),
+            short(outages.longest.0.as_secs_f64(), 1),
+        )
+        .replace(" 1 times", " once"),
+    }
+}
+
+/// The outages that fall into a run.
+pub(super) struct Outages {
+    count: usize,
+    pub total: Span,
+    longest: (Time, Time),
+}
+
+impl Outages {
+    pub fn of(awgn: &Awgn, duration: Span) -> Self {
+        let end = Time::ZERO + duration;
+        let mut all = Self { count: 0, total: Span::ZERO, longest: (Time::ZERO, Time::ZERO) };
+        for &(from, to) in awgn.outages().iter().take_while(|(from, _)| *from < end) {
+            let to = to.min(end);
+            all.count += 1;
+            all.total = all.total + to.since(from);
+            if to.since(from) > all.longest.1.since(all.longest.0) {
+                all.longest = (from, to);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,154 @@
+//! Attenuation series: files of two columns, time in seconds and attenuation in dB.
+//!
+//! What the bytes are decides how they are read: Parquet files say so themselves, all others are
+//! comma-separated values. Whatever is wrong is told with its line, or row, and its value.
+
+mod csv;
+mod parquet;
+
+use std::io::ErrorKind;
+use std::ops::RangeInclusive;
+use std::path::Path as FilePath;
+
+use units::Time;
+
+use crate::error::Place;
+
+/// Attenuation in dB that a sample may have: recorded series lie slightly below clear sky now and
+/// then, and no rain takes more than this.
+const ATTENUATION: RangeInclusive<f64> = -10.0..=200.0;
+/// The last second that a sample may have: 30 years.
+const LAST: f64 = 1e9;
+/// A step that so many others share is what the series was sampled with.
+const REGULAR: f64 = 0.9;
+/// Fewer steps than this show no rule.
+const FEW: usize = 10;
+
+/// What is wrong with a series, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub place: Place,
+    pub expected: String,
+    pub found: String,
+    pub reason: Option<String>,
+}
+
+impl Fault {
+    fn new(line: Option<usize>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        let place = Place { line, ..Place::default() };
+        Self { place, expected: expected.into(), found: found.into(), reason: None }
+    }
+
+    fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+/// One value of a file.
+#[derive(Clone, Debug, PartialEq)]
+enum Cell {
+    Number(f64),
+    /// Something else, in words.
+    Other(String),
+}
+
+/// What is wrong with a row, and with which of its two values.
+type RowFault = (usize, Box<Fault>);
+
+/// Reads the series in `file`; with `gaps` it may leave out samples.
+pub(crate) fn read(file: &FilePath, gaps: bool) -> Result<Vec<(Time, f64)>, Box<Fault>> {
+    // Whoever names a device would wait for ever.
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let bytes = if is_file { std::fs::read(file) } else { Err(ErrorKind::NotFound.into()) };
+    let bytes = bytes.map_err(|error| {
+        let found = match error.kind() {
+            ErrorKind::NotFound => "no such file".to_owned(),
+            _ => format!("one that cannot be read ({error})"),
+        };
+        Fault::new(None, "a file with times and attenuations", found)
+    })?;
+    let series = match bytes.starts_with(b"PAR1") {
+        true => parquet::read(bytes)?,
+        false => csv::read(&bytes)?,
+    };
+    series.finish(gaps)
+}
+
+/// The rows so far.
+#[derive(Clone, Debug, Default)]
+struct Series {
+    samples: Vec<(Time, f64)>,
+    lines: Vec<usize>,
+}
+
+impl Series {
+    /// Takes the row at `line`.
+    fn push(&mut self, line: usize, time: &Cell, attenuation: &Cell) -> Result<(), RowFault> {
+        let second = number(line, time, "a time in seconds", 0.0..=LAST).map_err(|f| (0, f))?;
+        let attenuation = number(line, attenuation, "an attenuation in dB", ATTENUATION);
+        let attenuation = attenuation.map_err(|fault| (1, fault))?;
+        let time = Time::from_nanos((second * 1e9).round() as u64);
+        if let Some((last, _)) = self.samples.last()
+            && *last >= time
+        {
+            let expected = format!("a time after {}s", last.as_secs_f64());
+            let fault = Fault::new(Some(line), expected, format!("{second}"));
+            return Err((0, fault.because("time does not run back or stand still").into()));
+        }
+        self.samples.push((time, attenuation));
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn finish(self, gaps: bool) -> Result<Vec<(Time, f64)>, Box<Fault>> {
+        if let [] | [_] = self.samples[..] {
+            let found = if self.samples.is_empty() { "none" } else { "a single one" };
+            let fault = Fault::new(self.lines.first().copied(), "at least two samples", found);
+            return Err(fault
+                .because("between samples the attenuation is on a straight line")
+                .into());
+        }
+        match self.gap() {
+            Some(fault) if !gaps => Err(fault.into()),
+            _ => Ok(self.samples),
+        }
+    }
+
+    /// The first step that is too long. Any spacing is allowed, but where nearly all steps are
+    /// equal, a longer one means that samples are missing.
+    fn gap(&self) -> Option<Fault> {
+        let step = |pair: &[(Time, f64)]| pair[1].0.since(pair[0].0).as_secs_f64();
+        let steps: Vec<_> = self.samples.windows(2).map(step).collect();
+        let mut sorted = steps.clone();
+        sorted.sort_by(f64::total_cmp);
+        let usual = sorted[sorted.len() / 2];
+        // Times are often rounded to a digit or two.
+        let is_usual = |step: &f64| (step / usual - 1.0).abs() < 0.1;
+        let regular = steps.iter().filter(|step| is_usual(step)).count() as f64;
+        if steps.len() < FEW || regular < REGULAR * steps.len() as f64 {
+            return None;
+        }
+        let gap = steps.iter().position(|step| *step > 1.5 * usual)?;
+        let expected =
+            format!("a sample {usual}s after the one before, as in the rest of the file");
+        let fault =
+            Fault::new(Some(self.lines[gap + 1]), expected, format!("a gap of {}s", steps[gap]));
+        Some(fault.because("gaps = \"interpolate\" draws a straight line over it"))
+    }
+}
+
+fn number(
+    line: usize,
+    cell: &Cell,
+    what: &str,
+    range: RangeInclusive<f64>,
+) -> Result<f64, Box<Fault>> {
+    let expected = || format!("{what} from {} to {}", range.start(), range.end());
+    let found = match cell {
+        Cell::Number(number) if range.contains(number) => return Ok(*number),
+        Cell::Number(number) => number.to_string(),
+        Cell::Other(other) => other.clone(),
+    };
+    Err(Fault::new(Some(line), expected(), found).into())
+}

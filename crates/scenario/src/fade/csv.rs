@@ -1,0 +1,85 @@
+//! Series as comma-separated values: a header if its two cells are no numbers, `#` for comments.
+
+use ::csv::{ErrorKind, ReaderBuilder, StringRecord};
+
+use super::{Cell, Fault, Series};
+use crate::error::{Place, excerpt};
+
+/// What may stand between the columns; the first of them that the first line has.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+
+pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        Fault::new(
+            Some(line),
+            "text with two columns, or a Parquet file",
+            "bytes that are no UTF-8",
+        )
+    })?;
+    let text = text.trim_start_matches('\u{feff}');
+    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let has = |separator: &&u8| first.is_some_and(|line| line.as_bytes().contains(separator));
+    let mut reader = ReaderBuilder::new()
+        .delimiter(*SEPARATORS.iter().find(has).unwrap_or(&SEPARATORS[0]))
+        .comment(Some(b'#'))
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let mut series = Series::default();
+    let mut record = StringRecord::new();
+    let mut is_first = true;
+    while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
+        let line = record.position().map_or(0, |position| position.line() as usize);
+        let cells: Vec<_> = record.iter().map(cell).collect();
+        let [time, attenuation] = cells.as_slice() else {
+            let expected = "two columns, time in s and attenuation in dB";
+            let found = match cells.len() {
+                1 => "one column".to_owned(),
+                columns => format!("{columns} columns"),
+            };
+            return Err(marked(Fault::new(Some(line), expected, found), text, line, None).into());
+        };
+        let is_header = is_first && cells.iter().all(|cell| matches!(cell, Cell::Other(_)));
+        is_first = false;
+        if !is_header && let Err((column, fault)) = series.push(line, time, attenuation) {
+            return Err(marked(*fault, text, line, place(&record, column)).into());
+        }
+    }
+    Ok(series)
+}
+
+fn cell(text: &str) -> Cell {
+    match text.trim() {
+        "" => Cell::Other("nothing".into()),
+        text => match text.parse() {
+            Ok(number) => Cell::Number(number),
+            Err(_) => Cell::Other(format!("{text:?}")),
+        },
+    }
+}
+
+fn no_csv(error: &::csv::Error) -> Box<Fault> {
+    let line = match error.kind() {
+        ErrorKind::Utf8 { pos: Some(position), .. } => Some(position.line() as usize),
+        _ => None,
+    };
+    Fault::new(line, "comma-separated values", format!("an error: {error}")).into()
+}
+
+/// The first character of a cell in its line, from 0, and how many it has. What is quoted cannot be
+/// told from the record.
+fn place(record: &StringRecord, column: usize) -> Option<(usize, usize)> {
+    let before = record.iter().take(column).map(|cell| cell.chars().count() + 1).sum();
+    let cell = record.get(column)?;
+    (!record.iter().any(|cell| cell.contains(['"', '\n'])))
+        .then(|| (before, cell.chars().count().max(1)))
+}
+
+/// `fault` with its line, and a mark under the cell at `place`.
+fn marked(fault: Fault, text: &str, line: usize, place: Option<(usize, usize)>) -> Fault {
+    let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
+    let (start, width) = place.unwrap_or((0, shown.chars().count()));
+    let (column, excerpt) = (Some(start + 1), excerpt(shown, width));
+    Fault { place: Place { column, excerpt, ..fault.place }, ..fault }
+}

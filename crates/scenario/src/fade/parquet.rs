@@ -1,0 +1,49 @@
+//! Series as Parquet: the first two columns, of numbers.
+
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
+use bytes::Bytes;
+
+use super::{Cell, Fault, Series};
+
+pub(super) fn read(bytes: Vec<u8>) -> Result<Series, Box<Fault>> {
+    let broken = |row: Option<usize>| {
+        move |error: ParquetError| {
+            Fault::new(row, "a Parquet file", "one that cannot be read").because(error.to_string())
+        }
+    };
+    let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(broken(None))?;
+    let columns = reader.metadata().file_metadata().schema_descr().num_columns();
+    if columns != 2 {
+        let expected = "two columns, time in s and attenuation in dB";
+        return Err(Fault::new(None, expected, format!("{columns}")).into());
+    }
+    let mut series = Series::default();
+    for (number, row) in reader.get_row_iter(None).map_err(broken(None))?.enumerate() {
+        let number = number + 1;
+        let cells = row.map_err(broken(Some(number)))?.into_columns();
+        let [time, attenuation] = [0, 1].map(|column| {
+            cells.get(column).map_or(Cell::Other("nothing".into()), |(_, field)| cell(field))
+        });
+        series.push(number, &time, &attenuation).map_err(|(_, fault)| fault)?;
+    }
+    Ok(series)
+}
+
+fn cell(field: &Field) -> Cell {
+    match field {
+        Field::Byte(number) => Cell::Number(f64::from(*number)),
+        Field::Short(number) => Cell::Number(f64::from(*number)),
+        Field::Int(number) => Cell::Number(f64::from(*number)),
+        Field::Long(number) => Cell::Number(*number as f64),
+        Field::UByte(number) => Cell::Number(f64::from(*number)),
+        Field::UShort(number) => Cell::Number(f64::from(*number)),
+        Field::UInt(number) => Cell::Number(f64::from(*number)),
+        Field::ULong(number) => Cell::Number(*number as f64),
+        Field::Float(number) => Cell::Number(f64::from(*number)),
+        Field::Double(number) => Cell::Number(*number),
+        Field::Null => Cell::Other("nothing".into()),
+        other => Cell::Other(format!("{other}, which is no number")),
+    }
+}

@@ -1,0 +1,179 @@
+//! Channels, with the attenuation series that they read.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use link::{Bursts, Code, Fade};
+use units::{Span, Time};
+
+use crate::document::{self, Attenuation, Awgn};
+use crate::error::{Place, Problem};
+use crate::fade;
+use crate::model::Channel;
+use crate::path::Path;
+use crate::suggest;
+use crate::tree::{Origin, Tree};
+
+/// What channels need to know of the rest.
+pub(super) struct Channels<'a> {
+    pub tree: &'a Tree,
+    /// Where the scenario file is.
+    pub directory: &'a FilePath,
+    pub duration: Span,
+}
+
+impl Channels<'_> {
+    /// The channel that was written at `path`.
+    pub fn resolve(
+        &self,
+        channel: &document::Channel,
+        path: &Path,
+        problems: &mut Vec<Problem>,
+    ) -> Channel {
+        match channel {
+            document::Channel::Perfect(_) => Channel::Perfect,
+            document::Channel::PacketErrors { per } => Channel::PacketErrors { per: *per },
+            document::Channel::BitErrors { ber, correction_threshold } => {
+                Channel::BitErrors { ber: *ber, correction_threshold: *correction_threshold }
+            }
+            document::Channel::Bursts { mean_loss, mean_burst, loss_in_burst } => {
+                let (mean_loss, mean_burst) = (*mean_loss, *mean_burst);
+                let bursts = Bursts { mean_loss, mean_burst, loss_in_burst: *loss_in_burst };
+                problems.extend(impossible(&bursts, path));
+                Channel::Bursts(bursts)
+            }
+            document::Channel::Awgn(awgn) => self.awgn(awgn, path, problems),
+        }
+    }
+
+    fn awgn(&self, awgn: &Awgn, path: &Path, problems: &mut Vec<Problem>) -> Channel {
+        let code = Code::ALL.iter().find(|(name, _)| *name == awgn.code.0);
+        let code = code.map_or(Code::Uncoded, |(_, code)| *code);
+        let (fade, file) = match self.fade(awgn.attenuation.as_ref(), &path.key("attenuation")) {
+            Ok(read) => read,
+            Err(problem) => {
+                problems.push(*problem);
+                (Fade::constant(0.0), None)
+            }
+        };
+        let lock = awgn.lock.map(|lock| link::Lock {
+            threshold: lock.threshold,
+            hysteresis: lock.hysteresis,
+            reacquisition: lock.reacquisition,
+        });
+        problems.extend(lock.and_then(|lock| never_found(awgn.eb_n0, &lock, path)));
+        let awgn = link::Awgn::new(link::Budget {
+            eb_n0: awgn.eb_n0,
+            code,
+            errors_per_event: awgn.errors_per_event.unwrap_or(code.errors_per_event()),
+            system_temperature: awgn.system_temperature,
+            fade,
+            lock,
+        });
+        Channel::Awgn { awgn: Arc::new(awgn), file }
+    }
+
+    /// The fade, and the name of the file that it was read from.
+    fn fade(
+        &self,
+        attenuation: Option<&Attenuation>,
+        path: &Path,
+    ) -> Result<(Fade, Option<String>), Box<Problem>> {
+        let (name, path, hold, gaps) = match attenuation {
+            None => return Ok((Fade::constant(0.0), None)),
+            Some(Attenuation::Constant(constant)) => return Ok((Fade::constant(*constant), None)),
+            Some(Attenuation::File(name)) => (name, path.clone(), false, false),
+            Some(Attenuation::Series(series)) => {
+                let (hold, gaps) = (series.outside.is_some(), series.gaps.is_some());
+                (&series.file, path.key("file"), hold, gaps)
+            }
+        };
+        let file = match self.tree.nearest(&path).origin {
+            Origin::File(..) => self.directory.join(&name.0),
+            Origin::Set(_) | Origin::Program => PathBuf::from(&name.0),
+        };
+        let samples = fade::read(&file, gaps).map_err(|fault| unreadable(*fault, &file, &path))?;
+        if !hold {
+            self.covers(&samples, &path)?;
+        }
+        // What `read` returns has rising times.
+        let fade = Fade::new(samples).unwrap_or(Fade::constant(0.0));
+        Ok((fade, Some(name.0.clone())))
+    }
+
+    /// A run without attenuation where the series ends would look like clear sky, and nobody asked
+    /// for that.
+    fn covers(&self, samples: &[(Time, f64)], path: &Path) -> Result<(), Box<Problem>> {
+        let [(first, _), (second, _), ..] = samples else { return Ok(()) };
+        let [.., (last_but_one, _), (last, _)] = samples else { return Ok(()) };
+        let duration = self.duration;
+        let problem = |expected: String, found: String| {
+            let reason = "the table { file = …, outside = \"hold\" } lets its ends hold on";
+            Err(Problem::new(path.clone(), expected, found).because(reason).into())
+        };
+        if first.since(Time::ZERO) > second.since(*first) {
+            problem("a series from 0s on".into(), format!("a first sample at {first}"))
+        } else if last.since(Time::ZERO) + last.since(*last_but_one) < duration {
+            let expected = format!("a series that lasts for the `duration` of {duration}");
+            problem(expected, format!("a last sample at {last}"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// A fault of the file as a problem of the scenario that names it.
+fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> {
+    let fade::Fault { place, expected, found, reason } = fault;
+    let exists = file.is_file();
+    let found = if exists { found } else { format!("{:?}: {found}", file.display().to_string()) };
+    let problem = Problem::new(path.clone(), expected, found);
+    let problem = Problem { reason, ..problem };
+    Box::new(match exists {
+        true => {
+            let place = Place { file: Some(file.to_owned()), ..place };
+            Problem { elsewhere: Some(Box::new(place)), ..problem }
+        }
+        false => problem.suggest(neighbour(file)),
+    })
+}
+
+/// The file beside a missing one that was probably meant.
+fn neighbour(file: &FilePath) -> Option<String> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = std::fs::read_dir(directory.unwrap_or(FilePath::new("."))).ok()?;
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".csv") || name.ends_with(".parquet"))
+        .collect();
+    names.sort();
+    let name = file.file_name()?.to_str()?;
+    suggest::nearest(name, names.iter().map(String::as_str)).map(|name| format!("{name:?}"))
+}
+
+/// Between two bursts there is at least one packet in the good state.
+fn impossible(bursts: &Bursts, path: &Path) -> Option<Problem> {
+    let largest = bursts.largest_mean_loss();
+    (bursts.mean_loss > largest).then(|| {
+        let expected = format!("a mean loss of at most {largest:.4} with these bursts");
+        let problem =
+            Problem::new(path.key("mean_loss"), expected, format!("{:?}", bursts.mean_loss));
+        problem.because(format!(
+            "at least one packet gets through between two bursts of {} packets on average, in \
+             which {} of the packets are lost",
+            bursts.mean_burst, bursts.loss_in_burst
+        ))
+    })
+}
+
+/// A demodulator that cannot find the signal of a clear sky.
+fn never_found(eb_n0: f64, lock: &link::Lock, path: &Path) -> Option<Problem> {
+    let needed = lock.threshold + lock.hysteresis;
+    (needed > eb_n0).then(|| {
+        let expected = format!("threshold + hysteresis of at most `eb_n0`, {eb_n0}dB");
+        let path = path.key("lock").key("threshold");
+        let found = format!("{} + {}dB", lock.threshold, lock.hysteresis);
+        let problem = Problem::new(path, expected, found);
+        problem.because("lock that is lost would never come back, not even in clear sky")
+    })
+}

@@ -46,7 +46,13 @@ fn a_stop_after_the_end_changes_nothing() {
 
 #[test]
 fn a_download_that_stops_before_its_request_arrives_sends_nothing() {
-    let recording = stopped("600ms", "download = \"100kB\", request = \"100B\"");
+    let text = geo(LINK, "mss = 1000", "download = \"100kB\", request = \"100B\"");
+    let text = text.replace("from =", "stop = \"600ms\"\nfrom =");
+    // The run goes on until the request has arrived.
+    let longer = "[[flow]]\nfrom = \"server\"\nto = \"client\"\ncontroller = \"reno\"\n\
+                  traffic = { download = \"10kB\" }\n";
+    let recording = run(&(text + longer));
+    assert!(recording.flows[1].completed && recording.simulated_s > 1.0);
     assert_eq!(recording.flows[0].bytes, 0);
     assert!(!recording.flows[0].completed);
 }
@@ -67,4 +73,9 @@ fn a_browser_that_stops_starts_no_more_pages() {
         assert_eq!(flow.completed, completed, "{stop}, {traffic}");
         assert!((61.0..75.01).contains(&recording.simulated_s), "{}", recording.simulated_s);
     }
+    // The second page was due before the stop and waited for the first.
+    let recording = stopped("2s", "web = { interval = \"1s\" }");
+    let pages = &recording.flows[0].pages;
+    assert_eq!(pages.len(), 1);
+    assert!(pages[0].response_s.is_some_and(|response| response > 2.0));
 }

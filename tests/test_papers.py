@@ -143,10 +143,7 @@ def test_the_luglio_pack_differs_between_its_runs_in_what_the_paper_varies_alone
 
 def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
     found = pack.pack("luglio")
-    short = {
-        name: Job(job.scenario, job.sets, (1, 2))
-        for name, job in found.plan().items()
-    }
+    short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in found.plan().items()}
     names, jobs = found.jobs(short)
     results: dict[str, list[Recording]] = {name: [] for name in short}
     for name, recording in zip(names, run_many(jobs), strict=True):

@@ -146,6 +146,8 @@ pub struct Flow {
     pub to: usize,
     /// When the application starts.
     pub start: Span,
+    /// When the application stops, later than `start`; `None` is never.
+    pub stop: Option<Span>,
     /// The congestion controller of both ends.
     pub controller: Specification,
     /// TCP settings of both ends; shared by the flows of one entry.

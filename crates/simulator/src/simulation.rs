@@ -93,6 +93,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let mut hosts = Hosts::default();
         for (flow, application) in applications.iter().enumerate() {
             hosts.wake_application(application.start, flow as u32);
+            if let Some(stop) = application.stop {
+                hosts.wake_application(stop, flow as u32);
+            }
         }
         Self {
             now: Time::ZERO,
@@ -209,7 +212,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn expire_application(&mut self, flow: u32) {
         let application = &mut self.applications[flow as usize];
         let blueprint = &self.blueprints[flow as usize];
+        let was_over = application.is_over();
         application.on_timer(self.now, flow, &mut self.hosts, blueprint);
+        self.unfinished -= usize::from(!was_over && application.is_over());
         self.flush_touched();
     }
 

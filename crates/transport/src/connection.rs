@@ -132,6 +132,12 @@ impl Connection {
         self.sender.write(bytes);
     }
 
+    /// The application takes back what was never sent, even after [`close`](Self::close). Returns
+    /// the length of what remains of its stream.
+    pub fn withdraw(&mut self) -> u64 {
+        self.sender.withdraw()
+    }
+
     /// The application reads `bytes`, at most [`unread`](Self::unread).
     pub fn read(&mut self, bytes: u64) {
         self.receiver.read(&self.config, bytes.min(self.receiver.unread()));

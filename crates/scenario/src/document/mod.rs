@@ -98,6 +98,9 @@ pub(crate) struct Flow {
     /// When the application starts.
     #[serde(default)]
     pub start: Span,
+    /// When the application stops: it sends no more data and asks for no more pages, and what is on
+    /// its way still arrives. Default: never.
+    pub stop: Option<Span>,
     /// TCP settings of both ends.
     #[serde(default)]
     pub transport: Transport,

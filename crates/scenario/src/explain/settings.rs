@@ -99,7 +99,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         settings.push(Setting::new(name, value, set));
     }
     let absent = |key: &str| absent(key, flow);
-    for key in ["start", "traffic", "transport"] {
+    for key in ["start", "stop", "traffic", "transport"] {
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
@@ -119,6 +119,7 @@ fn absent(key: &str, flow: &Flow) -> String {
         "recovery" => flow.transport.recovery.name().into(),
         "initial_sequence" => flow.initial_sequence.to_string(),
         "reader_rate" => "at once".into(),
+        "stop" => "never".into(),
         "pages" => "until the run ends".into(),
         _ => "none".into(),
     }

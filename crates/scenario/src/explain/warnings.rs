@@ -26,6 +26,7 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
             enlarged_window(flow),
             resumed_window(flow, figures),
             start(scenario, flow),
+            stop(scenario, flow),
             duration(scenario, flow, figures),
             lossy(figures),
         ];
@@ -168,13 +169,19 @@ fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
         .then(|| format!("starts at {}, when the run of {} is over", flow.start, scenario.duration))
 }
 
+fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let stop = flow.stop.filter(|stop| *stop >= scenario.duration)?;
+    Some(format!("stops at {stop}, when the run of {} is over", scenario.duration))
+}
+
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
     let size = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
         _ => return None,
     };
     let least = size as f64 * 8.0 / figures.goodput_bound();
-    let time = scenario.duration.saturating_sub(flow.start);
+    let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+    let time = end.saturating_sub(flow.start);
     (least > time.as_secs_f64() && time > Span::ZERO).then(|| {
         format!(
             "cannot end in time: {least:.0}s are the least that its data takes, and it has {time}"

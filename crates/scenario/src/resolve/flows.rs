@@ -36,6 +36,7 @@ pub(super) fn flows(
                 from,
                 to,
                 start: flow.start,
+                stop: flow.stop,
                 controller: controller.clone(),
                 transport: transport.clone(),
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),

@@ -55,6 +55,7 @@ fn each_doubt_has_its_warning() {
         warning(&["link.1.backward.rate=100kbit/s"]),
         warning(&["flow.0.controller=adalr"]),
         warning(&["flow.0.start=120s"]),
+        warning(&["flow.0.stop=120s"]),
         warning(&["flow.0.traffic={ download = \"1GB\" }"]),
         warning(&["link.1.forward.channel={ per = 0.6 }"]),
         warning(&["link.0.forward.channel={ ber = 1e-9, correction_threshold = 1.2e-6 }"]),

@@ -13,17 +13,18 @@ pub(super) struct Transfer {
     request: u64,
     opened_by_receiver: bool,
     pair: Option<Pair>,
+    cut_short: bool,
 }
 
 impl Transfer {
     /// The receiver opens the connection and asks with `request` bytes.
     pub(super) fn download(size: u64, request: u64) -> Self {
-        Self { size: Some(size), request, opened_by_receiver: true, pair: None }
+        Self { size: Some(size), request, opened_by_receiver: true, pair: None, cut_short: false }
     }
 
     /// The sender opens the connection and sends.
     pub(super) fn bulk(size: Option<u64>) -> Self {
-        Self { size, request: 0, opened_by_receiver: false, pair: None }
+        Self { size, request: 0, opened_by_receiver: false, pair: None, cut_short: false }
     }
 
     pub(super) fn size(&self) -> Option<u64> {
@@ -52,6 +53,25 @@ impl Transfer {
         }
         context.hosts.act_on(pair.receiver).connection.close();
         true
+    }
+
+    /// Sends no more. Returns whether everything that was sent has arrived.
+    pub(super) fn stop(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(pair) = self.pair else { return true };
+        let sender = context.hosts.act_on(pair.sender);
+        // A request that is still on its way is not answered.
+        sender.wake_at = u64::MAX;
+        let sent = sender.connection.withdraw();
+        sender.connection.close();
+        self.cut_short = self.size.is_some_and(|size| sent < size);
+        let receiver = context.hosts.act_on(pair.receiver);
+        receiver.wake_at = sent;
+        receiver.connection.delivered() >= sent && self.on_received(context, pair.receiver)
+    }
+
+    /// Stopped before everything was sent.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     fn send(&self, context: &mut Context<'_>, pair: Pair) {

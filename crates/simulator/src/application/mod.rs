@@ -26,9 +26,12 @@ enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
     pub(crate) start: Time,
+    pub(crate) stop: Option<Time>,
+    /// When the last of what was to arrive did.
     pub(crate) finished: Option<Time>,
     pub(crate) aborted: bool,
     pub(crate) pairs: Vec<Pair>,
+    stopped: bool,
     endless: bool,
     initial_sequence: u32,
     kind: Kind,
@@ -73,10 +76,12 @@ impl Application {
         };
         Self {
             start: Time::ZERO + flow.start,
+            stop: flow.stop.map(|stop| Time::ZERO + stop),
             finished: None,
             aborted: false,
+            stopped: false,
             pairs: Vec::new(),
-            endless,
+            endless: endless && flow.stop.is_none(),
             initial_sequence: flow.initial_sequence,
             kind,
         }
@@ -85,6 +90,15 @@ impl Application {
     /// Whether the run has to wait for it. What never ends on its own is ended by the duration.
     pub(crate) fn is_over(&self) -> bool {
         self.finished.is_some() || self.aborted
+    }
+
+    /// Whether it has done all that it was to do.
+    pub(crate) fn is_completed(&self) -> bool {
+        let cut_short = match &self.kind {
+            Kind::Transfer(transfer) => transfer.is_cut_short(),
+            Kind::Browser(browser) => browser.is_cut_short(),
+        };
+        self.finished.is_some() && !cut_short
     }
 
     /// Bytes of the whole transfer, if it is one that ends.
@@ -99,7 +113,8 @@ impl Application {
         self.endless
     }
 
-    /// A timer of the application expired; the first one is its start.
+    /// A timer of the application expired; the first one is its start, and from its stop on it does
+    /// nothing but wait for what is on its way.
     pub(crate) fn on_timer(
         &mut self,
         now: Time,
@@ -110,9 +125,18 @@ impl Application {
         let initial_sequence = self.initial_sequence;
         let pairs = &mut self.pairs;
         let mut context = Context { now, flow, hosts, blueprint, initial_sequence, pairs };
-        match &mut self.kind {
-            Kind::Transfer(transfer) => transfer.start(&mut context),
-            Kind::Browser(browser) => browser.on_timer(&mut context),
+        if self.stop.is_none_or(|stop| now < stop) {
+            match &mut self.kind {
+                Kind::Transfer(transfer) => transfer.start(&mut context),
+                Kind::Browser(browser) => browser.on_timer(&mut context),
+            }
+        } else if self.finished.is_none() && !self.aborted && !self.stopped {
+            self.stopped = true;
+            let done = match &mut self.kind {
+                Kind::Transfer(transfer) => transfer.stop(&mut context),
+                Kind::Browser(browser) => browser.stop(),
+            };
+            self.finished = done.then_some(now);
         }
     }
 

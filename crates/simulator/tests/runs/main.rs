@@ -8,6 +8,7 @@ mod golden;
 mod oracle;
 mod physics;
 mod resume;
+mod stops;
 mod theory;
 
 use recording::Recording;

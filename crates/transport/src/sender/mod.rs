@@ -213,6 +213,14 @@ impl Sender {
         self.written += bytes;
     }
 
+    /// The application takes back what was never sent; a window probe counts as sent. Returns the
+    /// bytes that remain written.
+    pub(crate) fn withdraw(&mut self) -> u64 {
+        let sent = self.max.max(1) + u64::from(self.probing);
+        self.written = self.written.min(sent);
+        self.written - 1
+    }
+
     /// The application will write no more.
     pub(crate) fn finish(&mut self) {
         self.fin_queued = true;

@@ -86,6 +86,15 @@ fn an_override_may_set_a_parameter_of_a_controller_that_is_only_named() {
     assert_eq!(scenario.flows[0].controller.values().word("rwnd"), "off");
 }
 
+/// `alpha` is a word for one controller and a number for another.
+#[test]
+fn a_parameter_is_that_of_the_controller_it_is_set_for() {
+    let vegas = geo(&["flow.0.controller=vegas", "flow.0.controller.alpha=2"]);
+    assert_eq!(vegas.flows[0].controller.values().number("alpha"), 2.0);
+    let aliad = geo(&["flow.0.controller=aliad", "flow.0.controller.alpha=fixed"]);
+    assert_eq!(aliad.flows[0].controller.values().word("alpha"), "fixed");
+}
+
 #[test]
 fn a_later_override_wins() {
     assert_eq!(geo(&["seed=2", "seed=3"]).seed, 3);

@@ -2,11 +2,13 @@
 //! whether the packet is dropped, and if not when it arrives and whether it arrives intact.
 
 mod channel;
+mod class;
 mod direction;
 mod serialiser;
 mod stream;
 
 pub use channel::{Channel, Errors};
-pub use direction::{Counters, Fate, Limit, Link, Settings};
+pub use class::Class;
+pub use direction::{Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
 pub use serialiser::Serialiser;
 pub use stream::{Purpose, stream};

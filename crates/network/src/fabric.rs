@@ -1,5 +1,6 @@
 //! What carries packets between hosts.
 
+use link::Class;
 use units::Time;
 
 use crate::lane::LaneReport;
@@ -17,6 +18,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP packet in bytes.
     pub bytes: u16,
+    /// What it tells the queues on its way.
+    pub class: Class,
 }
 
 /// A packet at its destination.

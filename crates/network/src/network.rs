@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use link::{Fate, Link};
+use link::{Fate, Link, PushedOut};
 use units::Time;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -45,13 +45,30 @@ impl<B: Copy> Network<B> {
     fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
-        if let Fate::Arrives(at) = lane.link.offer(now, u32::from(packet.bytes)) {
+        let fate = lane.link.offer(now, u32::from(packet.bytes), packet.class, |out| {
+            self.arrivals.set(number, push_out(&mut lane.packets, out));
+        });
+        if let Fate::Arrives(at) = fate {
             lane.packets.push_back((at, packet));
             if lane.packets.len() == 1 {
                 self.arrivals.set(number, at);
             }
         }
     }
+}
+
+/// Removes a packet that was pushed out of the queue from those on their way. Returns when the
+/// first of the others arrives.
+#[cold]
+fn push_out<B>(packets: &mut VecDeque<(Time, Packet<B>)>, out: PushedOut) -> Time {
+    let behind = packets.len() - out.behind;
+    for (at, _) in packets.range_mut(behind..) {
+        *at = *at - out.earlier;
+    }
+    if out.intact {
+        packets.remove(behind - 1);
+    }
+    packets.front().map_or(Time::NEVER, |(at, _)| *at)
 }
 
 impl<B> Lane<B> {

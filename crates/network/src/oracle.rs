@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Channel, Counters, Limit, Serialiser, Settings};
+use link::{Channel, Counters, Limit, LowPriority, Serialiser, Settings};
 use units::{Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -20,6 +20,15 @@ enum Kind {
     Arrives,
 }
 
+/// A packet with what is decided when it is accepted.
+#[derive(Clone, Copy, Debug)]
+struct Accepted<B> {
+    packet: Packet<B>,
+    damaged: bool,
+    /// How long its transmission takes.
+    duration: Span,
+}
+
 #[derive(Clone, Debug)]
 struct SlowLane<B> {
     to: NodeId,
@@ -27,9 +36,8 @@ struct SlowLane<B> {
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
-    /// Each packet with its fate, which the channel decides when it is accepted.
-    waiting: VecDeque<(Packet<B>, bool)>,
-    sending: Option<(Packet<B>, bool)>,
+    waiting: VecDeque<Accepted<B>>,
+    sending: Option<Accepted<B>>,
     started: Time,
     last_end: Time,
     busy: Span,
@@ -80,41 +88,37 @@ impl<B: Copy> SlowNetwork<B> {
         self.hops += 1;
         let lane = &mut self.lanes[number];
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        let waiting_bytes = lane.bytes_behind(0);
-        let full = match lane.settings.limit {
-            Limit::Packets(limit) => lane.waiting.len() >= limit as usize,
-            Limit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
-            Limit::Unlimited => false,
-        };
-        let counters: &mut Counters = &mut lane.report.counters;
-        if lane.sending.is_some() && full {
-            counters.dropped_packets += 1;
+        if lane.sending.is_some() && !lane.make_room(bytes, packet.class.is_low()) {
+            lane.report.counters.dropped_packets += 1;
             return;
         }
-        counters.accepted_packets += 1;
         let damaged = lane.channel.damages(u32::from(packet.bytes));
-        counters.damaged_packets += u64::from(damaged);
-        if lane.sending.is_some() {
-            counters.max_waiting_bytes =
-                counters.max_waiting_bytes.max(waiting_bytes + u64::from(bytes));
-            lane.waiting.push_back((packet, damaged));
-        } else {
-            self.start(now, number, packet, damaged);
-        }
-    }
-
-    fn start(&mut self, now: Time, number: usize, packet: Packet<B>, damaged: bool) {
-        let lane = &mut self.lanes[number];
-        let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        let duration = if now > lane.last_end {
+        // Decided now and kept, whatever is pushed out before it.
+        let duration = if lane.sending.is_none() && now > lane.last_end {
             lane.serialiser.restart(bytes)
         } else {
             lane.serialiser.next(bytes)
         };
-        lane.sending = Some((packet, damaged));
+        let accepted = Accepted { packet, damaged, duration };
+        let counters: &mut Counters = &mut lane.report.counters;
+        counters.accepted_packets += 1;
+        counters.damaged_packets += u64::from(damaged);
+        if lane.sending.is_some() {
+            lane.waiting.push_back(accepted);
+            let waiting_bytes = lane.bytes_behind(0);
+            let counters = &mut lane.report.counters;
+            counters.max_waiting_bytes = counters.max_waiting_bytes.max(waiting_bytes);
+        } else {
+            self.start(now, number, accepted);
+        }
+    }
+
+    fn start(&mut self, now: Time, number: usize, accepted: Accepted<B>) {
+        let lane = &mut self.lanes[number];
+        lane.sending = Some(accepted);
         lane.started = now;
-        lane.busy = lane.busy + duration;
-        lane.last_end = now + duration;
+        lane.busy = lane.busy + accepted.duration;
+        lane.last_end = now + accepted.duration;
         let end = lane.last_end;
         self.schedule(end, Kind::TransmissionEnds, number, None);
     }
@@ -122,23 +126,63 @@ impl<B: Copy> SlowNetwork<B> {
     fn transmission_ends(&mut self, now: Time, number: usize) {
         let lane = &mut self.lanes[number];
         let delay = lane.settings.delay;
-        let (packet, damaged) = lane.sending.take().expect("a transmission that ends was started");
+        let sent = lane.sending.take().expect("a transmission that ends was started");
         let next = lane.waiting.pop_front();
-        if !damaged {
-            self.schedule(now + delay, Kind::Arrives, number, Some(packet));
+        if !sent.damaged {
+            self.schedule(now + delay, Kind::Arrives, number, Some(sent.packet));
         }
-        if let Some((packet, damaged)) = next {
-            self.start(now, number, packet, damaged);
+        if let Some(next) = next {
+            self.start(now, number, next);
         }
     }
 }
 
-impl<B> SlowLane<B> {
+impl<B: Copy> SlowLane<B> {
     /// Bytes that wait, without the first `skipped` packets.
     fn bytes_behind(&self, skipped: usize) -> u64 {
         let framing = u64::from(self.settings.framing);
         let behind = self.waiting.iter().skip(skipped);
-        behind.map(|(packet, _)| u64::from(packet.bytes) + framing).sum()
+        behind.map(|waiting| u64::from(waiting.packet.bytes) + framing).sum()
+    }
+
+    /// Whether a packet that has to wait finds room, be it that others give way.
+    fn make_room(&mut self, bytes: u32, low: bool) -> bool {
+        let (packets, waiting_bytes) = (self.waiting.len(), self.bytes_behind(0));
+        let refused = match self.settings.limit {
+            Limit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
+            _ => packets > LowPriority::REFUSES_ABOVE_PACKETS,
+        };
+        if low && self.settings.low_priority == LowPriority::Refuse && refused {
+            return false;
+        }
+        let before = self.waiting.clone();
+        while !self.has_room(bytes) {
+            let gives_way = !low && self.settings.low_priority == LowPriority::PushOut;
+            let last = self.waiting.iter().rposition(|waiting| waiting.packet.class.is_low());
+            match last {
+                Some(last) if gives_way => self.waiting.remove(last),
+                _ => {
+                    self.waiting = before;
+                    return false;
+                }
+            };
+        }
+        let damaged = |waiting: &VecDeque<Accepted<B>>| {
+            waiting.iter().filter(|waiting| waiting.damaged).count() as u64
+        };
+        let counters = &mut self.report.counters;
+        counters.accepted_packets -= (before.len() - self.waiting.len()) as u64;
+        counters.dropped_packets += (before.len() - self.waiting.len()) as u64;
+        counters.damaged_packets -= damaged(&before) - damaged(&self.waiting);
+        true
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        match self.settings.limit {
+            Limit::Packets(limit) => self.waiting.len() < limit as usize,
+            Limit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
+            Limit::Unlimited => true,
+        }
     }
 
     /// Packets that start at `now`, an instant whose events have not happened yet: none or one.

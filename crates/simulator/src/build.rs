@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Settings;
-use link::{Channel, Errors, Limit, Link, Purpose, stream};
+use link::{Channel, Errors, Limit, Link, LowPriority, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
 use transport::{Config, DelayedAck, RtoConfig};
@@ -82,6 +82,11 @@ fn settings(direction: &model::Direction) -> link::Settings {
             model::QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
             model::QueueLimit::Unlimited => Limit::Unlimited,
         },
+        low_priority: match direction.low_priority {
+            model::LowPriority::Ignore => LowPriority::Ignore,
+            model::LowPriority::PushOut => LowPriority::PushOut,
+            model::LowPriority::Refuse => LowPriority::Refuse,
+        },
         framing: direction.framing.get() as u32,
     }
 }
@@ -91,6 +96,7 @@ fn forwarding_settings(limit: model::Forwarding) -> link::Settings {
         rate: limit.rate,
         delay: Span::ZERO,
         limit: Limit::Bytes(limit.memory.get()),
+        low_priority: LowPriority::Ignore,
         framing: 0,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{Settings, Specification};
+use link::Class;
 use network::{Fabric, NodeId, Packet, Schedule};
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
@@ -176,7 +177,12 @@ impl Hosts {
         while let Some(segment) = endpoint.connection.next_segment(now) {
             let body = Body { endpoint: endpoint.peer, segment };
             observe(endpoint.node, endpoint.peer_node, &body);
-            let packet = Packet { body, to: endpoint.peer_node, bytes: segment.ip_bytes() };
+            let packet = Packet {
+                body,
+                to: endpoint.peer_node,
+                bytes: segment.ip_bytes(),
+                class: Class::NORMAL,
+            };
             fabric.send(now, endpoint.node, packet);
         }
         let deadline = endpoint.connection.deadline();

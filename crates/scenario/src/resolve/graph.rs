@@ -7,7 +7,7 @@ use units::{Bytes, Rate, Span};
 use super::Numbers;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Channel, Direction, Forwarding, Link, Node, QueueLimit};
+use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit};
 use crate::path::Path;
 use crate::suggest;
 use crate::tree::{Origin, Tree};
@@ -100,10 +100,12 @@ fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -
     [0, 1].map(|side| {
         let own = sides[side].1;
         let both = &link.both;
+        let waiting = own.queue.or(both.queue).unwrap_or_default();
         Direction {
             rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
             delay: delays[side].unwrap_or(Span::ZERO),
-            queue: queue(own.queue.or(both.queue).unwrap_or_default()),
+            queue: queue(waiting),
+            low_priority: low_priority(waiting),
             framing: own.framing.or(both.framing).unwrap_or(Bytes(0)),
             channel: channel(own.channel.or(both.channel)),
         }
@@ -122,9 +124,21 @@ fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) ->
 
 fn queue(queue: document::Queue) -> QueueLimit {
     match queue {
-        document::Queue::Packets { packets } => QueueLimit::Packets(packets),
-        document::Queue::Bytes { bytes } => QueueLimit::Bytes(bytes.get()),
+        document::Queue::Packets { packets, .. } => QueueLimit::Packets(packets),
+        document::Queue::Bytes { bytes, .. } => QueueLimit::Bytes(bytes.get()),
         document::Queue::Unlimited(_) => QueueLimit::Unlimited,
+    }
+}
+
+fn low_priority(queue: document::Queue) -> LowPriority {
+    match queue {
+        document::Queue::Packets { low_priority, .. }
+        | document::Queue::Bytes { low_priority, .. } => match low_priority {
+            document::LowPriority::Ignore => LowPriority::Ignore,
+            document::LowPriority::PushOut => LowPriority::PushOut,
+            document::LowPriority::Refuse => LowPriority::Refuse,
+        },
+        document::Queue::Unlimited(_) => LowPriority::Ignore,
     }
 }
 

@@ -108,6 +108,15 @@ pub trait Controller {
         window.cwnd = ssthresh;
     }
 
+    /// The network marked data to say that it is congested: as after a loss, but nothing has to be
+    /// sent again (RFC 3168 section 6.1.2). At most once in a round trip, and not in recovery.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        let ssthresh = self.threshold_after_loss(loss);
+        let window = self.window_mut();
+        window.ssthresh = ssthresh;
+        window.cwnd = ssthresh;
+    }
+
     /// A partial ACK: deflate by what was acknowledged and add one SMSS back
     /// (RFC 6582 section 3.2 step 5). The pipe needs no deflating.
     fn on_partial_ack(&mut self, partial: &PartialAck) {
@@ -162,8 +171,8 @@ pub trait Controller {
         configured
     }
 
-    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked outside of
-    /// recovery while data is outstanding, of those that [need](Needs::feedback) feedback.
+    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked after
+    /// [`on_feedback`](Self::on_feedback); counts outside of recovery while data is outstanding.
     fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
         false
     }

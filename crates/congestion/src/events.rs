@@ -84,6 +84,10 @@ pub struct Needs {
     pub records: bool,
     /// Segments leave no faster than [`Controller::pacing_rate`](crate::Controller::pacing_rate).
     pub pacing: bool,
+    /// Routers may mark instead of dropping, and the receiver echoes it (RFC 3168).
+    pub marks: bool,
+    /// The receiver reports what it has received twice (RFC 2883).
+    pub duplicate_reports: bool,
 }
 
 /// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
@@ -117,6 +121,12 @@ pub struct Feedback {
     /// TSval of the ACK, in milliseconds of the receiver's clock, when timestamps are in use
     /// (RFC 7323 section 3.2).
     pub peer_clock: Option<u32>,
+    /// A router marked data on its way, and the receiver echoes it (ECN-Echo, RFC 3168 section
+    /// 6.1.3).
+    pub marked: bool,
+    /// Bytes that the receiver reports to have received twice: they were sent again needlessly
+    /// (RFC 2883).
+    pub needless: u64,
     /// When the first unacknowledged segment was last sent; with [`Needs::records`].
     pub head_sent: Option<Time>,
     /// A sample of the delivery rate, when this ACK delivers anything; with [`Needs::records`].

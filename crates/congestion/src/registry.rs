@@ -223,6 +223,9 @@ impl Controller for AnyController {
     fn on_loss(&mut self, loss: &Loss) {
         each!(self, c => c.on_loss(loss))
     }
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        each!(self, c => c.on_congestion_mark(loss))
+    }
     fn on_partial_ack(&mut self, partial: &PartialAck) {
         each!(self, c => c.on_partial_ack(partial))
     }

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use units::{Rate, Span, Time};
 
 use crate::channel::Channel;
-use crate::class::Class;
+use crate::marker::{Marker, Marking};
+use crate::priority::Priority;
 use crate::serialiser::Serialiser;
 
 /// How much may wait, not counting the packet that is being sent.
@@ -57,6 +58,8 @@ pub struct Settings {
     pub limit: Limit,
     /// What the queue does with packets of low priority.
     pub low_priority: LowPriority,
+    /// When the queue marks instead of dropping; `None` never does.
+    pub marking: Option<Marking>,
     /// Bytes that the link adds to each packet.
     pub framing: u32,
 }
@@ -113,6 +116,7 @@ pub struct Link {
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
+    marker: Option<Marker>,
     /// When everything accepted so far will have left.
     free_at: Time,
     /// Time spent sending, for all packets accepted so far.
@@ -129,6 +133,7 @@ impl Link {
     pub fn new(settings: Settings, channel: Channel) -> Self {
         let serialiser = Serialiser::new(settings.rate);
         Self {
+            marker: settings.marking.map(Marker::new),
             settings,
             serialiser,
             channel,
@@ -152,17 +157,17 @@ impl Link {
         &mut self,
         now: Time,
         bytes: u32,
-        class: Class,
+        priority: Priority,
         pushed_out: impl FnMut(PushedOut),
     ) -> Fate {
         let framed = bytes + self.settings.framing;
         self.forget_started(now);
-        if now < self.free_at && self.has_no_room(framed, class, pushed_out) {
+        if now < self.free_at && self.has_no_room(framed, priority, pushed_out) {
             self.counters.dropped_packets += 1;
             return Fate::Dropped;
         }
         self.counters.accepted_packets += 1;
-        let left = self.accept(now, framed, class);
+        let left = self.accept(now, framed, priority);
         // Framing is synchronisation, coding and padding: it takes time, but the packet that can
         // be damaged is the IP packet.
         if self.channel.damages(bytes) {
@@ -174,6 +179,19 @@ impl Link {
         } else {
             Fate::Arrives(left + self.settings.delay)
         }
+    }
+
+    /// A packet is about to be offered. Returns whether the queue is so long that the packet is to
+    /// be marked.
+    #[inline]
+    pub fn marks(&mut self, now: Time) -> bool {
+        self.marker.is_some() && self.marks_arrival(now)
+    }
+
+    fn marks_arrival(&mut self, now: Time) -> bool {
+        self.forget_started(now);
+        let waiting = self.waiting.len();
+        self.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting))
     }
 
     /// What the link did so far.
@@ -194,14 +212,14 @@ impl Link {
     }
 
     /// When the packet leaves.
-    fn accept(&mut self, now: Time, bytes: u32, class: Class) -> Time {
+    fn accept(&mut self, now: Time, bytes: u32, priority: Priority) -> Time {
         let (start, duration) = if now > self.free_at {
             (now, self.serialiser.restart(bytes))
         } else {
             (self.free_at, self.serialiser.next(bytes))
         };
         if start > now {
-            let low = class.is_low();
+            let low = priority == Priority::Low;
             self.waiting.push_back(Waiting { start, bytes, low, damaged: false });
             self.waiting_bytes += u64::from(bytes);
             self.counters.max_waiting_bytes =
@@ -226,12 +244,14 @@ impl Link {
     fn has_no_room(
         &mut self,
         framed: u32,
-        class: Class,
+        priority: Priority,
         pushed_out: impl FnMut(PushedOut),
     ) -> bool {
         match self.settings.low_priority {
-            LowPriority::Refuse if class.is_low() => self.is_busy() || self.is_full_for(framed),
-            LowPriority::PushOut if !class.is_low() => {
+            LowPriority::Refuse if priority == Priority::Low => {
+                self.is_busy() || self.is_full_for(framed)
+            }
+            LowPriority::PushOut if priority == Priority::Normal => {
                 self.is_full_for(framed) && !self.push_out_for(framed, pushed_out)
             }
             _ => self.is_full_for(framed),
@@ -312,6 +332,7 @@ mod tests {
             delay: Span::from_millis(10),
             limit,
             low_priority,
+            marking: None,
             framing: 0,
         };
         Link::new(settings, Channel::new(errors, stream(1, Purpose::Channel, 0)))
@@ -323,11 +344,11 @@ mod tests {
 
     /// Offers a packet; what is pushed out shows in the counters.
     fn offer(link: &mut Link, now: Time, bytes: u32) -> Fate {
-        link.offer(now, bytes, Class::NORMAL, |_| {})
+        link.offer(now, bytes, Priority::Normal, |_| {})
     }
 
     fn offer_low(link: &mut Link, now: Time, bytes: u32) -> Fate {
-        link.offer(now, bytes, Class::LOW, |_| {})
+        link.offer(now, bytes, Priority::Low, |_| {})
     }
 
     #[test]
@@ -397,7 +418,7 @@ mod tests {
         offer(&mut link, at(0), 1000);
         assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(16)));
         let mut out = Vec::new();
-        let fate = link.offer(at(0), 1000, Class::NORMAL, |pushed_out| out.push(pushed_out));
+        let fate = link.offer(at(0), 1000, Priority::Normal, |pushed_out| out.push(pushed_out));
         let pushed = PushedOut { intact: true, behind: 2, earlier: Span::from_millis(2) };
         assert_eq!(out, [pushed]);
         assert_eq!(fate, Fate::Arrives(at(15)));
@@ -436,7 +457,7 @@ mod tests {
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
         let mut out = None;
-        link.offer(at(0), 1000, Class::NORMAL, |pushed_out| out = Some(pushed_out));
+        link.offer(at(0), 1000, Priority::Normal, |pushed_out| out = Some(pushed_out));
         assert!(out.is_some_and(|out| !out.intact && out.behind == 0));
         assert_eq!(link.counters.damaged_packets, 2);
     }

@@ -2,13 +2,15 @@
 //! whether the packet is dropped, and if not when it arrives and whether it arrives intact.
 
 mod channel;
-mod class;
 mod direction;
+mod marker;
+mod priority;
 mod serialiser;
 mod stream;
 
 pub use channel::{Channel, Errors};
-pub use class::Class;
 pub use direction::{Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
+pub use marker::{Marker, Marking};
+pub use priority::Priority;
 pub use serialiser::Serialiser;
 pub use stream::{Purpose, stream};

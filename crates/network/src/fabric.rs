@@ -1,6 +1,6 @@
 //! What carries packets between hosts.
 
-use link::Class;
+use link::Priority;
 use units::Time;
 
 use crate::lane::LaneReport;
@@ -8,6 +8,26 @@ use crate::lane::LaneReport;
 /// The number of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
+
+/// What routers may do to a packet, and have done, to tell of congestion (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Its ends know nothing of marks.
+    #[default]
+    NotCapable,
+    /// It may be marked.
+    Capable,
+    /// It is marked.
+    Marked,
+}
+
+impl Ecn {
+    /// After a router that marks.
+    #[must_use]
+    pub fn marked(self) -> Self {
+        if self == Self::NotCapable { self } else { Self::Marked }
+    }
+}
 
 /// A packet: its body, where it goes, and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +39,9 @@ pub struct Packet<B> {
     /// Length of the IP packet in bytes.
     pub bytes: u16,
     /// What it tells the queues on its way.
-    pub class: Class,
+    pub priority: Priority,
+    /// Whether it may be or is marked.
+    pub ecn: Ecn,
 }
 
 /// A packet at its destination.

@@ -17,7 +17,7 @@ mod schedule;
 mod topology;
 mod tournament;
 
-pub use fabric::{Delivery, Fabric, NodeId, Packet};
+pub use fabric::{Delivery, Ecn, Fabric, NodeId, Packet};
 pub use lane::LaneReport;
 pub use network::Network;
 pub use schedule::Schedule;

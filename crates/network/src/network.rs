@@ -42,10 +42,13 @@ impl<B: Copy> Network<B> {
     }
 
     #[inline]
-    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
-        let fate = lane.link.offer(now, u32::from(packet.bytes), packet.class, |out| {
+        if lane.link.marks(now) {
+            packet.ecn = packet.ecn.marked();
+        }
+        let fate = lane.link.offer(now, u32::from(packet.bytes), packet.priority, |out| {
             self.arrivals.set(number, push_out(&mut lane.packets, out));
         });
         if let Fate::Arrives(at) = fate {

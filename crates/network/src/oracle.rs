@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Channel, Counters, Limit, LowPriority, Serialiser, Settings};
+use link::{Channel, Counters, Limit, LowPriority, Marker, Priority, Serialiser, Settings};
 use units::{Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -36,6 +36,7 @@ struct SlowLane<B> {
     settings: Settings,
     serialiser: Serialiser,
     channel: Channel,
+    marker: Option<Marker>,
     waiting: VecDeque<Accepted<B>>,
     sending: Option<Accepted<B>>,
     started: Time,
@@ -67,6 +68,7 @@ impl<B: Copy> SlowNetwork<B> {
                 settings: lane.link.settings().clone(),
                 serialiser: Serialiser::new(lane.link.settings().rate),
                 channel,
+                marker: lane.link.settings().marking.map(Marker::new),
                 waiting: VecDeque::new(),
                 sending: None,
                 started: Time::ZERO,
@@ -84,11 +86,15 @@ impl<B: Copy> SlowNetwork<B> {
         self.events.insert((at, kind, lane, self.sequence), packet);
     }
 
-    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
+        let waiting = lane.waiting.len() - lane.starting(now);
+        if lane.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
+            packet.ecn = packet.ecn.marked();
+        }
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        if lane.sending.is_some() && !lane.make_room(bytes, packet.class.is_low()) {
+        if lane.sending.is_some() && !lane.make_room(bytes, packet.priority == Priority::Low) {
             lane.report.counters.dropped_packets += 1;
             return;
         }
@@ -158,7 +164,8 @@ impl<B: Copy> SlowLane<B> {
         let before = self.waiting.clone();
         while !self.has_room(bytes) {
             let gives_way = !low && self.settings.low_priority == LowPriority::PushOut;
-            let last = self.waiting.iter().rposition(|waiting| waiting.packet.class.is_low());
+            let last =
+                self.waiting.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
             match last {
                 Some(last) if gives_way => self.waiting.remove(last),
                 _ => {

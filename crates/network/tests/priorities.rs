@@ -1,9 +1,9 @@
 //! Packets of both priorities through both engines: with queues that give normal packets the
 //! room of others, a packet that was accepted may still be dropped, and those behind it move.
 
-use link::{Channel, Class, Errors, Limit, Link, LowPriority, Purpose, Settings, stream};
+use link::{Channel, Errors, Limit, Link, LowPriority, Priority, Purpose, Settings, stream};
 use network::oracle::SlowNetwork;
-use network::{Fabric, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology};
+use network::{Ecn, Fabric, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology};
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
 
@@ -67,6 +67,7 @@ fn chain(hops: &[Hop]) -> (Topology, Vec<Channel>) {
                 delay: Span::from_nanos(u64::from(hop.delay_us) * 1000),
                 limit: hop.limit,
                 low_priority: hop.low_priority,
+                marking: None,
                 framing: 0,
             },
             channels[number].clone(),
@@ -95,8 +96,9 @@ fn run(
     for (number, (wait, bytes, low)) in sendings.iter().enumerate() {
         now += Span::from_nanos(u64::from(*wait) * 1000);
         deliver(&mut fabric, now);
-        let class = if *low { Class::LOW } else { Class::NORMAL };
-        let packet = Packet { body: number as u32, to: last, bytes: *bytes, class };
+        let priority = if *low { Priority::Low } else { Priority::Normal };
+        let packet =
+            Packet { body: number as u32, to: last, bytes: *bytes, ecn: Ecn::NotCapable, priority };
         fabric.send(now, NodeId(0), packet);
         reports.extend(fabric.report(now));
     }

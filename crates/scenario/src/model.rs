@@ -66,10 +66,21 @@ pub struct Direction {
     pub queue: QueueLimit,
     /// What the queue does with packets of low priority.
     pub low_priority: LowPriority,
+    /// When the queue marks packets instead of dropping them; `None` never does.
+    pub mark: Option<Mark>,
     /// Bytes that the link adds to each IP packet.
     pub framing: Bytes,
     /// What the channel does to packets.
     pub channel: Channel,
+}
+
+/// When a queue marks packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Packets that wait on average, above which all that arrive are marked.
+    pub packets: f64,
+    /// Share of the present queue in the average at each arrival.
+    pub weight: f64,
 }
 
 /// How much may wait before a link.
@@ -178,6 +189,10 @@ pub struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Report what was received twice (RFC 2883).
+    pub dsack: bool,
 }
 
 impl Transport {

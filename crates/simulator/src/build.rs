@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Settings;
-use link::{Channel, Errors, Limit, Link, LowPriority, Purpose, stream};
+use link::{Channel, Errors, Limit, Link, LowPriority, Marking, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
 use transport::{Config, DelayedAck, RtoConfig};
@@ -87,6 +87,9 @@ fn settings(direction: &model::Direction) -> link::Settings {
             model::LowPriority::PushOut => LowPriority::PushOut,
             model::LowPriority::Refuse => LowPriority::Refuse,
         },
+        marking: direction
+            .mark
+            .map(|mark| Marking { threshold: mark.packets, weight: mark.weight }),
         framing: direction.framing.get() as u32,
     }
 }
@@ -97,6 +100,7 @@ fn forwarding_settings(limit: model::Forwarding) -> link::Settings {
         delay: Span::ZERO,
         limit: Limit::Bytes(limit.memory.get()),
         low_priority: LowPriority::Ignore,
+        marking: None,
         framing: 0,
     }
 }
@@ -148,6 +152,8 @@ fn blueprint(flow: &model::Flow) -> Blueprint {
         limited_transmit: transport.limited_transmit,
         nagle: transport.nagle,
         idle_restart: transport.idle_restart,
+        ecn: transport.ecn,
+        dsack: transport.dsack,
     };
     let mss = config.payload_of_full_segment(transport.timestamps);
     Blueprint {

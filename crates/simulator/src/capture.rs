@@ -17,6 +17,9 @@ const INTERFACE: &str = "data-senders";
 const SNAPLEN: u32 = 128;
 /// TTL that Linux gives packets.
 const TTL: u8 = 64;
+/// ECT(0), the code point of packets that may be marked (RFC 3168 section 5). Packets are captured
+/// where data starts and ACKs end, so that none is marked yet or will be.
+const ECN_CAPABLE: u8 = 2;
 /// Port of the end that sends the data; of those that iperf uses, so that no analyser tries to
 /// read a protocol out of the zeros.
 const DATA_PORT: u16 = 5001;
@@ -81,6 +84,7 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         source_port,
         destination_port,
         ttl: TTL,
+        dscp_ecn: if segment.is_ecn_capable() { ECN_CAPABLE } else { 0 },
         sequence: segment.sequence,
         acknowledgement: segment.acknowledgement,
         flags: segment.flags.0,

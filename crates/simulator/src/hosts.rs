@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use congestion::{Settings, Specification};
-use link::Class;
-use network::{Fabric, NodeId, Packet, Schedule};
+use link::Priority;
+use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
 
@@ -177,11 +177,13 @@ impl Hosts {
         while let Some(segment) = endpoint.connection.next_segment(now) {
             let body = Body { endpoint: endpoint.peer, segment };
             observe(endpoint.node, endpoint.peer_node, &body);
+            let ecn = if segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
             let packet = Packet {
                 body,
                 to: endpoint.peer_node,
                 bytes: segment.ip_bytes(),
-                class: Class::NORMAL,
+                ecn,
+                priority: Priority::Normal,
             };
             fabric.send(now, endpoint.node, packet);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use network::{Delivery, Fabric, Network, NodeId, oracle::SlowNetwork};
+use network::{Delivery, Ecn, Fabric, Network, NodeId, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
 use transport::Segment;
@@ -163,6 +163,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
         let endpoint = &mut self.hosts.endpoints[*number as usize];
         endpoint.connection.on_segment(self.now, segment);
+        if delivery.packet.ecn == Ecn::Marked {
+            endpoint.connection.on_congestion_experienced();
+        }
         if endpoint.reader.is_some() {
             self.hosts.start_reading(self.now, *number);
         } else if endpoint.connection.delivered() >= endpoint.wake_at {

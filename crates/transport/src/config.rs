@@ -36,6 +36,10 @@ pub struct Config {
     pub delayed_ack: DelayedAck,
     /// What a loss halves.
     pub loss_threshold: LossThreshold,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Report what was received twice (RFC 2883).
+    pub dsack: bool,
     /// Duplicate ACKs that mean a loss.
     pub duplicate_threshold: u32,
     /// Grow cwnd only while it is what limits the sender.

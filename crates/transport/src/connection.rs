@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::AnyController;
+use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -62,6 +62,11 @@ pub struct Connection {
     scaling: bool,
     timestamps: bool,
     sack: bool,
+    ecn: bool,
+    dsack: bool,
+    /// Data has met congestion on its way here; said with each ACK until the other end answers
+    /// (RFC 3168 section 6.1.3).
+    echo: bool,
     /// Window scale of this end and of the other (RFC 7323 section 2.2).
     shift: u8,
     peer_shift: u8,
@@ -83,6 +88,7 @@ impl Connection {
     /// A closed connection whose first sequence number will be `initial_sequence`.
     pub fn new(config: Arc<Config>, controller: AnyController, initial_sequence: u32) -> Self {
         let unscaled = u64::from(u16::MAX);
+        let needs = controller.needs();
         Self {
             state: State::Closed,
             send_syn: false,
@@ -91,6 +97,9 @@ impl Connection {
             scaling: config.window_scaling,
             timestamps: config.timestamps,
             sack: config.recovery == congestion::Recovery::Sack,
+            ecn: config.ecn || needs.marks,
+            dsack: config.dsack || needs.duplicate_reports,
+            echo: false,
             shift: 0,
             peer_shift: 0,
             window_limit: unscaled,
@@ -235,6 +244,11 @@ impl Connection {
         }
     }
 
+    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
+    pub fn on_congestion_experienced(&mut self) {
+        self.echo = true;
+    }
+
     /// A segment has arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
@@ -308,6 +322,8 @@ impl Connection {
         self.timestamps &= segment.has_timestamps();
         self.recent_timestamp = segment.timestamp;
         self.sack &= segment.sack_permitted();
+        self.dsack &= self.sack;
+        self.ecn &= segment.flags.contains(Flags::ECE);
         self.scaling &= segment.window_scale != Segment::NO_SCALE;
         if self.scaling {
             self.peer_shift = segment.window_scale.min(14);
@@ -340,6 +356,9 @@ impl Connection {
         let expected = self.receiver.next();
         let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
         let fin = segment.flags.contains(Flags::FIN);
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
+        }
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, fin);
         if segment.payload > 0 || fin {
@@ -369,15 +388,26 @@ impl Connection {
         if self.sender.knows_already(sequence, number, window) {
             return;
         }
+        let mut blocks = segment.blocks();
+        let mut needless = 0;
+        if self.dsack
+            && let Some(twice) = reported_twice(segment)
+        {
+            needless = u64::from(twice.end.wrapping_sub(twice.start));
+            blocks = &blocks[1..];
+        }
         let ack = Acknowledgement {
             number,
             window,
             sequence,
             carries_data: segment.payload > 0 || fin,
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
+            peer_clock: self.timestamps.then_some(segment.timestamp),
+            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            needless,
         };
         let out = self.out;
-        let blocks = segment.blocks().iter().filter_map(|block| unwrap_block(out, block, una));
+        let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
         self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
         if number > self.sender.max() {
             // An acknowledgement of what was never sent (RFC 9293 section 3.10.7.4).
@@ -411,7 +441,9 @@ impl Connection {
         self.sender.syn_sent(now, self.syns > 1);
         let mut segment = Segment {
             sequence: self.out.wrap(0),
-            flags: Flags::SYN,
+            flags: Flags::SYN
+                .with_if(self.ecn, Flags::ECE)
+                .with_if(self.ecn && !answer, Flags::CWR),
             window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
             mss: self.config.mss as u16,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
@@ -422,7 +454,7 @@ impl Connection {
             ..Segment::default()
         };
         if answer {
-            segment.flags = Flags::SYN.with(Flags::ACK);
+            segment.flags = segment.flags.with(Flags::ACK);
             segment.acknowledgement = self.inward.wrap(1);
             segment.echo = self.recent_timestamp;
             self.last_ack_sent = 1;
@@ -440,6 +472,12 @@ impl Connection {
             flags = flags.with(Flags::FIN);
         }
         let mut segment = self.bare_segment(now);
+        flags = flags.with_if(segment.flags.contains(Flags::ECE), Flags::ECE);
+        if self.ecn && !chunk.again {
+            // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
+            segment.options = segment.options.with_if(chunk.length > 0, Options::ECN_CAPABLE);
+            flags = flags.with_if(self.sender.take_reduction(), Flags::CWR);
+        }
         segment.sequence = self.out.wrap(chunk.start);
         segment.payload = chunk.length as u16;
         segment.flags = flags;
@@ -471,9 +509,25 @@ impl Connection {
         if self.sack && self.receiver.has_gaps() {
             self.add_sack_blocks(&mut segment);
         }
+        if self.dsack {
+            self.report_duplicate(&mut segment);
+        }
+        if self.echo && self.ecn {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
         self.last_ack_sent = next;
         self.receiver.ack_sent();
         segment
+    }
+
+    /// The report stands before all other blocks (RFC 2883 section 4).
+    fn report_duplicate(&mut self, segment: &mut Segment) {
+        let Some(range) = self.receiver.take_duplicate() else { return };
+        let capacity = Segment::sack_capacity(self.timestamps);
+        segment.sack.copy_within(..capacity - 1, 1);
+        segment.sack[0] =
+            Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
+        segment.sack_blocks = (segment.sack_blocks + 1).min(capacity as u8);
     }
 
     fn add_sack_blocks(&self, segment: &mut Segment) {
@@ -485,6 +539,18 @@ impl Connection {
             segment.sack_blocks += 1;
         }
     }
+}
+
+/// The first block of an ACK when it reports data that arrived twice: it lies below what is
+/// acknowledged, or within the second block (RFC 2883 section 4).
+fn reported_twice(segment: &Segment) -> Option<Block> {
+    let before = |a: u32, b: u32| a.wrapping_sub(b) as i32 <= 0;
+    let first = *segment.blocks().first()?;
+    let within =
+        |second: &Block| before(second.start, first.start) && before(first.end, second.end);
+    let twice =
+        before(first.end, segment.acknowledgement) || segment.blocks().get(1).is_some_and(within);
+    twice.then_some(first)
 }
 
 fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {

@@ -24,6 +24,12 @@ impl Reassembly {
         }
     }
 
+    /// Whether all of `start..end` has arrived before.
+    pub(crate) fn holds(&self, start: u64, end: u64) -> bool {
+        let range = self.waiting.at_or_above(start);
+        range.is_some_and(|range| range.start <= start && end <= range.end)
+    }
+
     /// Everything up to `next` has arrived in order. Returns how far the order reaches with what
     /// has waited.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {

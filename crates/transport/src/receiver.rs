@@ -6,6 +6,8 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::reassembly::Reassembly;
 
+const NOTHING: Range = Range { start: 0, end: 0 };
+
 /// The receiving half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
@@ -25,6 +27,8 @@ pub(crate) struct Receiver {
     ack_now: bool,
     /// An ACK is due at this time.
     ack_at: Time,
+    /// What arrived for the second time since the last ACK; empty if nothing did.
+    duplicate: Range,
     /// Data above a gap; `None` while there is no gap.
     gaps: Option<Box<Reassembly>>,
 }
@@ -40,6 +44,7 @@ impl Receiver {
             unacknowledged: 0,
             ack_now: false,
             ack_at: Time::NEVER,
+            duplicate: NOTHING,
             gaps: None,
         }
     }
@@ -102,6 +107,9 @@ impl Receiver {
             // Old data, or data beyond the window: say again what is expected (RFC 9293 section
             // 3.10.7.4).
             self.ack_now = true;
+            if start < end && end <= self.next {
+                self.duplicate = Range { start, end };
+            }
         } else if start <= self.next {
             self.on_data_in_order(now, config, end);
         } else {
@@ -141,7 +149,18 @@ impl Receiver {
     /// Data above a gap is acknowledged at once: a duplicate ACK (RFC 5681 section 4.2).
     fn on_data_above_a_gap(&mut self, start: u64, end: u64) {
         self.ack_now = true;
-        self.gaps.get_or_insert_default().insert(start, end);
+        let gaps = self.gaps.get_or_insert_default();
+        if gaps.holds(start, end) {
+            self.duplicate = Range { start, end };
+        }
+        gaps.insert(start, end);
+    }
+
+    /// What arrived for the second time since the last ACK, to be reported once (RFC 2883
+    /// section 4).
+    pub(crate) fn take_duplicate(&mut self) -> Option<Range> {
+        let duplicate = std::mem::replace(&mut self.duplicate, NOTHING);
+        (duplicate.start < duplicate.end).then_some(duplicate)
     }
 
     /// The ranges for SACK blocks, the most important first.
@@ -232,6 +251,8 @@ mod tests {
             timestamps: false,
             delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(200) },
             loss_threshold: congestion::LossThreshold::FlightSize,
+            ecn: false,
+            dsack: false,
             duplicate_threshold: 3,
             window_validation: true,
             rto: RtoConfig {

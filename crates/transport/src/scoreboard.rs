@@ -53,6 +53,29 @@ impl Scoreboard {
         }
     }
 
+    /// Everything below and not sacked is lost.
+    pub(crate) fn lost_below(&self) -> u64 {
+        self.lost_below
+    }
+
+    /// What lies from `from` up to `to` and is not sacked.
+    pub(crate) fn holes(&self, from: u64, to: u64) -> impl Iterator<Item = Range> {
+        let mut start = from;
+        std::iter::from_fn(move || {
+            while start < to {
+                let Some(range) = self.sacked.at_or_above(start).filter(|r| r.start < to) else {
+                    return Some(Range { start: std::mem::replace(&mut start, to), end: to });
+                };
+                let hole = Range { start, end: range.start };
+                start = range.end;
+                if hole.start < hole.end {
+                    return Some(hole);
+                }
+            }
+            None
+        })
+    }
+
     /// A timeout: everything outstanding and not sacked is lost and has to be sent again. What
     /// the receiver said it holds is kept; a receiver of this project never reneges (RFC 2018
     /// section 8 allows it to).

@@ -24,6 +24,10 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement field is valid.
     pub const ACK: Self = Self(0x10);
+    /// ECN-Echo: data has met congestion on its way here (RFC 3168 section 6.1).
+    pub const ECE: Self = Self(0x40);
+    /// The window was reduced in answer to ECN-Echo.
+    pub const CWR: Self = Self(0x80);
 
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -34,6 +38,12 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Both sets of bits if `other` is wanted.
+    #[must_use]
+    pub const fn with_if(self, wanted: bool, other: Self) -> Self {
+        if wanted { self.with(other) } else { self }
     }
 }
 
@@ -86,6 +96,9 @@ impl Options {
     pub const TIMESTAMPS: Self = Self(1);
     /// The SACK-permitted option (RFC 2018 section 2).
     pub const SACK_PERMITTED: Self = Self(2);
+    /// No option of TCP, but a mark of its IP packet: routers may mark it instead of dropping it
+    /// (ECT, RFC 3168 section 5).
+    pub const ECN_CAPABLE: Self = Self(4);
 
     /// Adds `other` if it is wanted.
     #[must_use]
@@ -111,6 +124,12 @@ impl Segment {
     /// Whether the SACK-permitted option is present.
     pub fn sack_permitted(&self) -> bool {
         self.options.contains(Options::SACK_PERMITTED)
+    }
+
+    /// Whether routers may mark its packet instead of dropping it.
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.options.contains(Options::ECN_CAPABLE)
     }
 
     /// The SACK blocks.

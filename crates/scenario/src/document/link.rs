@@ -33,6 +33,9 @@ pub(crate) struct Direction {
     /// The default of 100 packets is the one of ns-3's device queues.
     #[schemars(extend("default" = Queue::default()))]
     pub queue: Option<Queue>,
+    /// Warn of congestion: mark packets of flows with `ecn` (RFC 3168), or with a controller that
+    /// needs the marks, while the average queue is long. By default nothing is marked.
+    pub mark: Option<Mark>,
     /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default
     /// adds none: rates are then those that IP sees.
     #[schemars(extend("default" = Bytes(0)))]
@@ -83,6 +86,27 @@ pub(crate) enum LowPriority {
     Ignore,
     PushOut,
     Refuse,
+}
+
+/// When a queue marks packets.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mark {
+    /// Packets that wait on average, above which all that arrive are marked.
+    #[schemars(range(min = 0))]
+    pub packets: f64,
+    /// Share of the present queue in the average at each arrival (RED); 1 looks at the queue as
+    /// it is.
+    #[serde(default = "Mark::default_weight")]
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub weight: f64,
+}
+
+impl Mark {
+    /// The weight of RED (Floyd and Jacobson, 1993).
+    fn default_weight() -> f64 {
+        0.002
+    }
 }
 
 /// Packet errors, bit errors, or `"perfect"`.

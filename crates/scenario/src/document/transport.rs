@@ -70,6 +70,12 @@ pub(crate) struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
+    /// Explicit congestion notification (RFC 3168): data may be marked by queues with `mark` and the
+    /// sender reduces its window as after a loss. On anyway for controllers that need the marks.
+    pub ecn: bool,
+    /// Report data that arrived twice in the first SACK block (RFC 2883). On anyway for controllers
+    /// that need the reports; needs the recovery `"sack"`.
+    pub dsack: bool,
     /// First sequence number of the side that sends the data; the other takes one more. Default:
     /// derived from the number of the flow, so that traces are told apart.
     pub initial_sequence: Option<u32>,
@@ -98,6 +104,8 @@ impl Default for Transport {
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
+            ecn: false,
+            dsack: false,
             initial_sequence: None,
         }
     }

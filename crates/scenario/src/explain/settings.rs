@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::describe;
 use crate::load::Written;
-use crate::model::{Channel, Direction, Flow, LowPriority, QueueLimit, Scenario, Traffic};
+use crate::model::{Channel, Direction, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +50,7 @@ pub(super) fn of_direction(
         setting("rate", direction.rate.to_string()),
         setting("delay", direction.delay.to_string()),
         setting("queue", queue(direction)),
+        setting("mark", direction.mark.map_or("never".into(), mark)),
         setting("framing", direction.framing.to_string()),
         setting("channel", channel(direction.channel)),
     ]
@@ -66,6 +67,10 @@ fn queue(direction: &Direction) -> String {
         LowPriority::PushOut => format!("{limit}, pushes out low priority"),
         LowPriority::Refuse => format!("{limit}, refuses low priority"),
     }
+}
+
+fn mark(mark: Mark) -> String {
+    format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
 }
 
 fn channel(channel: Channel) -> String {

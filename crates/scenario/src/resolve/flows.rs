@@ -132,6 +132,8 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         limited_transmit: written.limited_transmit,
         nagle: written.nagle,
         idle_restart: written.idle_restart,
+        ecn: written.ecn,
+        dsack: written.dsack,
     }
 }
 

@@ -7,7 +7,7 @@ use units::{Bytes, Rate, Span};
 use super::Numbers;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit};
+use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Mark, Node, QueueLimit};
 use crate::path::Path;
 use crate::suggest;
 use crate::tree::{Origin, Tree};
@@ -106,6 +106,10 @@ fn directions(link: &document::Link, path: &Path, problems: &mut Vec<Problem>) -
             delay: delays[side].unwrap_or(Span::ZERO),
             queue: queue(waiting),
             low_priority: low_priority(waiting),
+            mark: own
+                .mark
+                .or(both.mark)
+                .map(|mark| Mark { packets: mark.packets, weight: mark.weight }),
             framing: own.framing.or(both.framing).unwrap_or(Bytes(0)),
             channel: channel(own.channel.or(both.channel)),
         }
@@ -157,7 +161,7 @@ fn channel(channel: Option<document::Channel>) -> Channel {
 pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
     for i in 0..document.link.len() {
         let path = Path::entry("link", i);
-        for key in ["rate", "delay", "queue", "framing", "channel"] {
+        for key in ["rate", "delay", "queue", "mark", "framing", "channel"] {
             let written = |path: &Path| tree.at(path).is_some();
             let own = ["forward", "backward"].map(|side| path.key(side).key(key));
             let set = tree.at(&path.key(key)).map(|value| &value.origin);

@@ -23,6 +23,8 @@ struct Hop {
     delay_us: u32,
     queue: String,
     channel: String,
+    /// What else is written of it.
+    more: String,
     framing: u32,
 }
 
@@ -58,15 +60,24 @@ fn channel() -> impl Strategy<Value = String> {
     ]
 }
 
+fn mark() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => (0u32..20, prop::sample::select(vec![1.0, 0.1, 0.002])).prop_map(|(packets, weight)| {
+            format!("mark = {{ packets = {packets}, weight = {weight} }}\n")
+        }),
+    ]
+}
+
 fn hops() -> impl Strategy<Value = Vec<Hop>> {
     // Round numbers on purpose: they make events coincide.
     let rate = prop_oneof![Just(8_000u32), Just(1_000), 64u32..20_000];
     let delay = prop_oneof![Just(0u32), Just(1_000), Just(250_000), 1u32..300_000];
-    let hop = (any::<prop::sample::Index>(), rate, delay, queue(), channel(), 0u32..40);
+    let hop = (any::<prop::sample::Index>(), rate, delay, queue(), channel(), mark(), 0u32..40);
     prop::collection::vec(hop, 1..5).prop_map(|hops| {
-        let hop = |(number, (from, rate_kbps, delay_us, queue, channel, framing))| {
+        let hop = |(number, (from, rate_kbps, delay_us, queue, channel, more, framing))| {
             let from: prop::sample::Index = from;
-            Hop { from: from.index(number + 1), rate_kbps, delay_us, queue, channel, framing }
+            Hop { from: from.index(number + 1), rate_kbps, delay_us, queue, channel, more, framing }
         };
         hops.into_iter().enumerate().map(hop).collect()
     })
@@ -87,14 +98,14 @@ fn traffic() -> impl Strategy<Value = String> {
 fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
         prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
-        any::<[bool; 3]>(),
+        any::<[bool; 5]>(),
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
         prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
     )
-        .prop_map(|(buffer, [timestamps, limited, nagle], delayed_ack, mss, reader)| {
+        .prop_map(|(buffer, [timestamps, limited, nagle, ecn, dsack], delayed_ack, mss, reader)| {
             let mut text = format!(
-                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}, delayed_ack = {delayed_ack}, mss = {mss}"
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}, ecn = {ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").unwrap();
@@ -104,7 +115,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let flow = (
         any::<[prop::sample::Index; 2]>(),
         prop_oneof![Just(0u32), Just(1000), 0u32..3000],
-        prop::sample::select(vec!["reno", "newreno", "adalr"]),
+        prop::sample::select(congestion::entries().map(|entry| entry.name).collect::<Vec<_>>()),
         prop::sample::select(vec!["reno", "newreno", "sack"]),
         transport,
         traffic(),
@@ -136,11 +147,11 @@ fn scenario(hops: &[Hop], flows: &[Flow], forwarding: bool, interval: Option<u32
         text += "[[node]]\nname = \"n0\"\nforwarding = { rate = \"4Mbit/s\", memory = \"20kB\" }\n";
     }
     for (number, hop) in hops.iter().enumerate() {
-        let Hop { from, rate_kbps, delay_us, queue, channel, framing } = hop;
+        let Hop { from, rate_kbps, delay_us, queue, channel, more, framing } = hop;
         let to = number + 1;
         write!(
             text,
-            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\nframing = \"{framing}B\"\nforward = {{ channel = {channel} }}\n"
+            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\nframing = \"{framing}B\"\n{more}forward = {{ channel = {channel} }}\n"
         )
         .unwrap();
     }

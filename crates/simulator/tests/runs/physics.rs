@@ -122,3 +122,18 @@ fn a_run_ends_with_its_last_transfer() {
     let tight = text.replace("3000s", &format!("{}ms", (completion * 1e3) as u64 + 1));
     assert_eq!(run(&tight).simulated_s, completion);
 }
+
+/// RFC 3168: the sender hears of the queue before the queue overflows.
+#[test]
+fn a_queue_that_marks_keeps_the_link_busy_and_loses_nothing() {
+    // 250 packets are in flight at 6 Mbit/s; ssthresh lets slow start end before the queue is full.
+    let link = "rate = \"6Mbit/s\"\nqueue = { packets = 300 }\nmark = { packets = 150, weight = 1 }";
+    let with = |ecn: bool| {
+        let transport = format!("ecn = {ecn}, initial_ssthresh = \"300kB\"");
+        run(&geo(link, &transport, "bulk = \"400MB\""))
+    };
+    let (marked, unmarked) = (with(true), with(false));
+    assert_eq!((marked.links[0].dropped_packets, marked.flows[0].segments_retransmitted), (0, 0));
+    assert!(marked.links[0].utilisation > 0.9, "{}", marked.links[0].utilisation);
+    assert!(unmarked.links[0].dropped_packets > 0);
+}

@@ -21,6 +21,12 @@ pub(crate) struct Acknowledgement {
     pub(crate) carries_data: bool,
     /// Round-trip time from the timestamps option, if in use.
     pub(crate) round_trip: Option<Span>,
+    /// TSval, if in use.
+    pub(crate) peer_clock: Option<u32>,
+    /// ECN-Echo.
+    pub(crate) marked: bool,
+    /// Bytes that the other end has received twice.
+    pub(crate) needless: u64,
 }
 
 impl Sender {
@@ -41,11 +47,26 @@ impl Sender {
             return;
         }
         let window_moved = self.update_window(ack);
-        let news = self.uses_sack() && self.take_sack_blocks(config, ack.number, blocks);
-        if ack.number > self.una {
-            self.on_new_data(now, config, ack);
-        } else if self.flight() > 0 && self.is_duplicate(ack, window_moved, news) {
-            self.on_duplicate(now, config);
+        let sacked = if self.uses_sack() {
+            self.take_sack_blocks(now, config, ack.number, blocks)
+        } else {
+            0
+        };
+        let acked = ack.number - self.una;
+        if acked > 0 {
+            self.on_new_data(now, config, ack, sacked);
+        } else {
+            let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
+            self.give_feedback(now, ack, 0, sacked, duplicate);
+            if duplicate {
+                self.on_duplicate(now, config);
+            }
+        }
+        if ack.marked {
+            self.on_mark(now, config, acked);
+        }
+        if self.controller_saw_loss() {
+            self.enter_recovery_early(now, config);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -83,32 +104,41 @@ impl Sender {
         }
     }
 
-    /// Returns whether the blocks held any news.
+    /// Returns how many bytes of the blocks were news.
     #[inline]
     fn take_sack_blocks(
         &mut self,
+        now: Time,
         config: &Config,
         acknowledged: u64,
         blocks: impl Iterator<Item = Range>,
-    ) -> bool {
+    ) -> u64 {
         let mut news = 0;
         for block in blocks {
-            news += self.scoreboard.sack(block.start.max(acknowledged), block.end.min(self.max));
+            let start = block.start.max(acknowledged);
+            let end = block.end.min(self.max);
+            self.note_sack_block(now, Range { start, end });
+            news += self.scoreboard.sack(start, end);
         }
         if news > 0 {
-            self.scoreboard.find_losses(config.duplicate_threshold, self.mss);
+            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let before = self.scoreboard.lost_below().max(acknowledged);
+            self.scoreboard.find_losses(threshold, self.mss);
+            self.note_losses(now, before, self.scoreboard.lost_below());
         }
-        news > 0
+        news
     }
 
-    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
+    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
         let acked = ack.number - self.una;
+        self.note_acknowledgement(now, self.una, ack.number);
         self.una = ack.number;
         self.scoreboard.acknowledge(ack.number);
         self.take_rtt_sample(now, config, ack, acked);
         self.retries = 0;
         self.duplicates = 0;
         self.limited = 0;
+        self.give_feedback(now, ack, acked, sacked, false);
         let restart_timer = match self.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {

@@ -4,8 +4,11 @@
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
 //! - `timers`: retransmission and persist
+//! - `instruments`: what only some controllers need, with `delivery`, the records of segments
 
 mod acknowledge;
+mod delivery;
+mod instruments;
 mod recovery;
 mod timers;
 mod transmit;
@@ -17,6 +20,8 @@ use crate::config::Config;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 
+use instruments::Instruments;
+
 pub(crate) use acknowledge::Acknowledgement;
 pub(crate) use transmit::Chunk;
 
@@ -27,7 +32,8 @@ pub enum Phase {
     Open,
     /// Fast recovery: a loss was found by duplicate ACKs or by SACK.
     FastRecovery,
-    /// The retransmission timer expired; everything outstanding is sent again as ACKs allow.
+    /// The retransmission timer expired, or the controller answers a loss as if it had: everything
+    /// outstanding is sent again as ACKs allow.
     Timeout,
 }
 
@@ -82,12 +88,18 @@ pub(crate) struct Sender {
     retransmission_quota: u32,
     scoreboard: Scoreboard,
     controller: AnyController,
+    instruments: Option<Box<Instruments>>,
     rtt: RttEstimator,
 
     /// Where recovery ends: behind everything that had been sent when the loss was found.
     recover: u64,
     /// Bytes sent by limited transmit since the last new ACK.
     limited: u64,
+    /// What had been sent when the window was last reduced: one reduction answers all marks of a
+    /// round trip (RFC 3168 section 6.1.2).
+    reduced_at: u64,
+    /// The next new data tells the receiver of a reduction.
+    tell_reduction: bool,
     first_partial_ack: bool,
     /// A rescue retransmission was made in this recovery (RFC 6675 `NextSeg` rule 4).
     rescued: bool,
@@ -123,10 +135,13 @@ impl Sender {
             duplicates: 0,
             retransmission_quota: u32::MAX,
             scoreboard: Scoreboard::default(),
+            instruments: Instruments::for_needs(controller.needs()),
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
             limited: 0,
+            reduced_at: 0,
+            tell_reduction: false,
             first_partial_ack: false,
             rescued: false,
             retries: 0,
@@ -203,6 +218,11 @@ impl Sender {
         self.fin_queued = true;
     }
 
+    /// Whether new data is to carry the news that the window was reduced (CWR).
+    pub(crate) fn take_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.tell_reduction)
+    }
+
     /// Whether there may be something to send. Most ends of a satellite link only receive, and are
     /// asked after each segment.
     #[inline]
@@ -271,7 +291,7 @@ impl Sender {
     }
 
     pub(crate) fn deadline(&self) -> Time {
-        self.deadline
+        self.deadline.min(self.instruments.as_ref().map_or(Time::NEVER, |i| i.deadline()))
     }
 
     fn set_window(&mut self, window: u64) {

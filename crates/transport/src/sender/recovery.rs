@@ -31,7 +31,7 @@ impl Sender {
     }
 
     fn loss_is_certain(&self, config: &Config) -> bool {
-        self.duplicates >= config.duplicate_threshold
+        self.duplicates >= self.controller.duplicate_threshold(config.duplicate_threshold)
             || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
     }
 
@@ -46,24 +46,72 @@ impl Sender {
         }
     }
 
-    fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        let flight = match config.loss_threshold {
+    /// The receiver echoes that a router has marked data. Losses have reduced the window already
+    /// (RFC 3168 section 6.1.2).
+    pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
+        if self.phase == Phase::Open && self.una > self.reduced_at {
+            // What this ACK covers was outstanding when the mark was made.
+            let flight = self.flight_to_reduce(config) + acked;
+            self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
+            self.note_reduction();
+        }
+    }
+
+    /// What a loss halves.
+    fn flight_to_reduce(&self, config: &Config) -> u64 {
+        match config.loss_threshold {
             LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
-        };
+        }
+    }
+
+    fn note_reduction(&mut self) {
+        self.reduced_at = self.max;
+        self.tell_reduction = true;
+    }
+
+    /// The controller may see a loss before the duplicate threshold does.
+    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
+        if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
+            self.enter_fast_recovery(now, config);
+        }
+    }
+
+    fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
+        let flight = self.flight_to_reduce(config);
         self.controller.on_loss(&Loss { now, flight, repeated: false });
+        self.note_reduction();
+        self.counters.fast_recoveries += 1;
+        if self.controller.repeats_everything() {
+            self.send_everything_again(now);
+            return;
+        }
         self.phase = Phase::FastRecovery;
         self.recover = self.max;
         self.resend_head = true;
         self.rescued = false;
         self.first_partial_ack = true;
-        self.counters.fast_recoveries += 1;
         self.scoreboard.begin_recovery(self.una);
         if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
             // step 3).
-            self.controller.window_mut().cwnd += u64::from(config.duplicate_threshold) * self.mss;
+            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let left = u64::from(self.duplicates.min(threshold));
+            self.controller.window_mut().cwnd += left * self.mss;
         }
+    }
+
+    /// Whatever is outstanding counts as lost, but for what is sacked.
+    fn send_everything_again(&mut self, now: Time) {
+        self.note_losses(now, self.una, self.max);
+        self.controller.window_mut().count_singly_after_timeout();
+        self.phase = Phase::Timeout;
+        self.recover = self.max;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.resend_head = false;
+        self.timed = None;
+        self.scoreboard.lose_everything(self.una, self.max);
     }
 
     /// Returns whether the retransmission timer is to be restarted.
@@ -102,15 +150,11 @@ impl Sender {
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
-        self.controller.window_mut().count_singly_after_timeout();
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
-        self.timed = None;
-        self.scoreboard.lose_everything(self.una, self.max);
-        self.rtt.back_off(&config.rto);
+        self.note_reduction();
+        self.send_everything_again(now);
+        if self.controller.backs_off() {
+            self.rtt.back_off(&config.rto);
+        }
         self.restart_timer(now);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Chunk {
     pub(crate) fin: bool,
     /// It ends what the application has written so far.
     pub(crate) push: bool,
+    /// It was sent before.
+    pub(crate) again: bool,
 }
 
 impl Sender {
@@ -26,6 +28,9 @@ impl Sender {
     /// window, for the application or for a timer.
     #[inline]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        if self.is_held_by_pacing(now) {
+            return None;
+        }
         if std::mem::take(&mut self.resend_head) {
             let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
             if head.is_some() {
@@ -76,7 +81,7 @@ impl Sender {
         self.last_sent = now;
         self.counters.segments += 1;
         self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false })
+        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
     }
 
     /// Lost data that was not sent again yet.
@@ -111,11 +116,13 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, range: Range) -> Chunk {
+        let chunk = self.repeat(now, range);
         self.scoreboard.retransmitted(range);
-        self.repeat(now, range)
+        chunk
     }
 
     fn repeat(&mut self, now: Time, range: Range) -> Chunk {
+        self.note_sending(now, range, true);
         self.retransmission_quota -= 1;
         if self.timed.is_some_and(|(end, _)| range.start < end) {
             self.timed = None;
@@ -129,13 +136,14 @@ impl Sender {
             self.counters.retransmissions += 1;
             self.counters.bytes += length;
         }
-        Chunk { start: range.start, length, fin, push: range.end >= self.written }
+        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         let available = self.sendable_end(config).saturating_sub(self.max);
         if available == 0 {
             self.held_by = HeldBy::Application;
+            self.note_application_limit();
             return self.next_fin(now);
         }
         self.restart_if_idle(now, config);
@@ -169,7 +177,8 @@ impl Sender {
         if self.phase == Phase::Open && !self.uses_sack() && config.limited_transmit {
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.
-            let duplicates = self.duplicates.min(config.duplicate_threshold - 1);
+            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let duplicates = self.duplicates.min(threshold - 1);
             room = (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight());
         } else if self.phase == Phase::Open && !config.limited_transmit {
             room = cwnd.saturating_sub(self.flight());
@@ -213,6 +222,7 @@ impl Sender {
         let start = self.max;
         let reached = start + length;
         let fin = self.fin_queued && reached == self.written;
+        self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
         self.max = reached + u64::from(fin);
         if self.timed.is_none() {
             self.timed = Some((self.max, now));
@@ -223,6 +233,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written }
+        Chunk { start, length, fin, push: reached == self.written, again: false }
     }
 }

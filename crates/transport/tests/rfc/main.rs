@@ -7,6 +7,7 @@
 
 mod close;
 mod fast_retransmit;
+mod notification;
 mod options;
 mod sack;
 mod script;

@@ -34,6 +34,8 @@ pub fn config() -> Config {
         timestamps: false,
         delayed_ack: DelayedAck { segments: 2, timeout: ms(200) },
         loss_threshold: congestion::LossThreshold::FlightSize,
+        ecn: false,
+        dsack: false,
         duplicate_threshold: 3,
         window_validation: true,
         rto: RtoConfig {
@@ -113,6 +115,8 @@ impl Sent {
 pub enum Fate {
     Arrives,
     Lost,
+    /// Arrives with the mark of a router that meets congestion.
+    Marked,
     /// Arrives so much later than it should.
     Late(Span),
     /// Arrives, and once more so much later.
@@ -128,7 +132,8 @@ pub struct Wire {
     pub log: Vec<Sent>,
     delay: Span,
     script: Script,
-    flying: BTreeMap<(Time, u64), (usize, Segment)>,
+    /// Where each segment goes, and whether it is marked.
+    flying: BTreeMap<(Time, u64), (usize, Segment, bool)>,
     counts: [[usize; 4]; 2],
     serial: u64,
 }
@@ -220,19 +225,20 @@ impl Wire {
         self.log.push(sent);
         let due = self.now + self.delay;
         match (self.script)(&sent) {
-            Fate::Arrives => self.fly(due, 1 - by, segment),
+            Fate::Arrives => self.fly(due, 1 - by, segment, false),
             Fate::Lost => {}
-            Fate::Late(by_how_much) => self.fly(due + by_how_much, 1 - by, segment),
+            Fate::Marked => self.fly(due, 1 - by, segment, true),
+            Fate::Late(by_how_much) => self.fly(due + by_how_much, 1 - by, segment, false),
             Fate::Twice(later) => {
-                self.fly(due, 1 - by, segment);
-                self.fly(due + later, 1 - by, segment);
+                self.fly(due, 1 - by, segment, false);
+                self.fly(due + later, 1 - by, segment, false);
             }
         }
     }
 
-    fn fly(&mut self, due: Time, to: usize, segment: Segment) {
+    fn fly(&mut self, due: Time, to: usize, segment: Segment, marked: bool) {
         self.serial += 1;
-        self.flying.insert((due, self.serial), (to, segment));
+        self.flying.insert((due, self.serial), (to, segment, marked));
     }
 
     fn next_event(&self) -> Time {
@@ -249,8 +255,11 @@ impl Wire {
         assert!(next >= self.now, "time runs back from {} to {next}", self.now);
         self.now = next;
         if self.flying.keys().next().is_some_and(|key| key.0 == next) {
-            let (_, (to, segment)) = self.flying.pop_first().unwrap();
+            let (_, (to, segment, marked)) = self.flying.pop_first().unwrap();
             self.ends[to].on_segment(next, &segment);
+            if marked {
+                self.ends[to].on_congestion_experienced();
+            }
         } else {
             for end in &mut self.ends {
                 if end.deadline() <= next {

@@ -1,0 +1,54 @@
+//! Congestion warning: a queue marks packets while it is long on average.
+//!
+//! The average is the exponentially weighted one of RED (Floyd and Jacobson, 1993), taken at each
+//! arrival; above the threshold every packet that may be marked is, as the routers of TCP-Jersey do
+//! (Xu, Tian, Ansari, 2004). A weight of 1 looks at the queue as it is.
+
+/// When a queue marks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Marking {
+    /// Packets that wait on average, above which arriving ones are marked.
+    pub threshold: f64,
+    /// Share of the queue as it is in the average, above 0 and at most 1.
+    pub weight: f64,
+}
+
+/// The average queue of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Marker {
+    marking: Marking,
+    average: f64,
+}
+
+impl Marker {
+    /// A marker of an empty queue.
+    pub fn new(marking: Marking) -> Self {
+        Self { marking, average: 0.0 }
+    }
+
+    /// A packet arrives while others wait. Returns whether it is to be marked.
+    pub fn on_arrival(&mut self, waiting: usize) -> bool {
+        self.average += self.marking.weight * (waiting as f64 - self.average);
+        self.average > self.marking.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_not_marked_and_a_standing_queue_is() {
+        let mut marker = Marker::new(Marking { threshold: 10.0, weight: 0.1 });
+        assert!((0..5).all(|_| !marker.on_arrival(20)));
+        assert!((0..5).any(|_| marker.on_arrival(20)));
+    }
+
+    #[test]
+    fn with_a_weight_of_one_the_queue_itself_decides() {
+        let mut marker = Marker::new(Marking { threshold: 10.0, weight: 1.0 });
+        assert!(!marker.on_arrival(10));
+        assert!(marker.on_arrival(11));
+        assert!(!marker.on_arrival(0));
+    }
+}

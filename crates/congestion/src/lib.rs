@@ -6,6 +6,7 @@
 
 mod adalr;
 mod bic;
+mod cherry;
 mod controller;
 mod cubic;
 mod events;
@@ -13,6 +14,9 @@ mod highspeed;
 mod htcp;
 mod hybla;
 mod parameters;
+mod peach;
+mod peach_plus;
+mod probing;
 mod registry;
 mod reno;
 mod scalable;
@@ -22,8 +26,8 @@ mod window;
 
 pub use controller::{Controller, LossThreshold, Recovery};
 pub use events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,
-    Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RateSample,
+    RecoveryStyle, SendState, Sent, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};

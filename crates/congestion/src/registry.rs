@@ -6,13 +6,18 @@ use units::{Span, Time};
 
 use crate::adalr::Adalr;
 use crate::bic::Bic;
+use crate::cherry::Cherry;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
-use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
+use crate::events::{
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, SendState, Sent, Sizing,
+};
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
+use crate::peach::Peach;
+use crate::peach_plus::PeachPlus;
 use crate::reno::Reno;
 use crate::scalable::Scalable;
 use crate::veno::Veno;
@@ -189,7 +194,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Bic, Cubic, HighSpeed, Htcp, Hybla, Scalable, Veno, WestwoodPlus,
+    boxed: Adalr, Bic, Cherry, Cubic, HighSpeed, Htcp, Hybla, Peach, PeachPlus, Scalable, Veno, WestwoodPlus,
 }
 
 impl Controller for AnyController {
@@ -258,6 +263,15 @@ impl Controller for AnyController {
     }
     fn backs_off(&self) -> bool {
         each!(self, c => c.backs_off())
+    }
+    fn take_probe(&mut self, state: &ProbeState) -> Option<Probe> {
+        each!(self, c => c.take_probe(state))
+    }
+    fn probe_deadline(&self) -> Time {
+        each!(self, c => c.probe_deadline())
+    }
+    fn on_probe_answered(&mut self, state: &ProbeState) {
+        each!(self, c => c.on_probe_answered(state))
     }
     fn pacing_rate(&self) -> Option<f64> {
         each!(self, c => c.pacing_rate())

@@ -178,13 +178,9 @@ impl Hosts {
             let body = Body { endpoint: endpoint.peer, segment };
             observe(endpoint.node, endpoint.peer_node, &body);
             let ecn = if segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
-            let packet = Packet {
-                body,
-                to: endpoint.peer_node,
-                bytes: segment.ip_bytes(),
-                ecn,
-                priority: Priority::Normal,
-            };
+            let priority = if segment.is_low_priority() { Priority::Low } else { Priority::Normal };
+            let packet =
+                Packet { body, to: endpoint.peer_node, bytes: segment.ip_bytes(), ecn, priority };
             fabric.send(now, endpoint.node, packet);
         }
         let deadline = endpoint.connection.deadline();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{AnyController, Controller};
+use congestion::{AnyController, Controller, Probe};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -67,6 +67,8 @@ pub struct Connection {
     /// Data has met congestion on its way here; said with each ACK until the other end answers
     /// (RFC 3168 section 6.1.3).
     echo: bool,
+    /// Probes of the other end that are still to be answered.
+    unanswered_probes: u32,
     /// Window scale of this end and of the other (RFC 7323 section 2.2).
     shift: u8,
     peer_shift: u8,
@@ -100,6 +102,7 @@ impl Connection {
             ecn: config.ecn || needs.marks,
             dsack: config.dsack || needs.duplicate_reports,
             echo: false,
+            unanswered_probes: 0,
             shift: 0,
             peer_shift: 0,
             window_limit: unscaled,
@@ -265,6 +268,9 @@ impl Connection {
         if self.send_syn {
             return self.next_syn(now);
         }
+        if self.unanswered_probes > 0 {
+            return Some(self.next_answer(now));
+        }
         if self.receiver.ack_is_due() && self.receiver.has_gaps() {
             // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
             return Some(self.bare_segment(now));
@@ -359,6 +365,10 @@ impl Connection {
         if segment.flags.contains(Flags::CWR) {
             self.echo = false;
         }
+        if segment.options.contains(Options::PROBE) {
+            self.on_probe(now, segment, sequence);
+            return;
+        }
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, fin);
         if segment.payload > 0 || fin {
@@ -367,6 +377,20 @@ impl Connection {
         }
         if self.closing || self.receiver.finished() {
             self.advance_close(now, fin);
+        }
+    }
+
+    /// A probe of the other end arrived. Whatever it carries, it is answered.
+    fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        self.unanswered_probes += 1;
+        self.take_acknowledgement(now, segment, sequence, false);
+        if !segment.options.contains(Options::DUMMY) {
+            self.take_timestamp(segment, sequence);
+            let length = u64::from(segment.payload);
+            self.receiver.on_probe_data(now, &self.config, sequence, length);
+            if self.closing || self.receiver.finished() {
+                self.advance_close(now, false);
+            }
         }
     }
 
@@ -385,7 +409,8 @@ impl Connection {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         let window = u64::from(segment.window) << self.peer_shift;
-        if self.sender.knows_already(sequence, number, window) {
+        let answers_probe = segment.options.contains(Options::PROBE_ANSWER);
+        if self.sender.knows_already(sequence, number, window) && !answers_probe {
             return;
         }
         let mut blocks = segment.blocks();
@@ -405,6 +430,7 @@ impl Connection {
             peer_clock: self.timestamps.then_some(segment.timestamp),
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             needless,
+            answers_probe,
         };
         let out = self.out;
         let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
@@ -471,7 +497,10 @@ impl Connection {
         if chunk.fin {
             flags = flags.with(Flags::FIN);
         }
-        let mut segment = self.bare_segment(now);
+        let mut segment = match chunk.probe {
+            None => self.bare_segment(now),
+            Some(probe) => self.probe_segment(now, probe),
+        };
         flags = flags.with_if(segment.flags.contains(Flags::ECE), Flags::ECE);
         if self.ecn && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
@@ -491,6 +520,30 @@ impl Connection {
     /// A segment without data, which acknowledges everything received.
     #[inline(always)]
     fn bare_segment(&mut self, now: Time) -> Segment {
+        let segment = self.acknowledging_segment(now);
+        self.receiver.ack_sent();
+        segment
+    }
+
+    /// Queues may drop a probe and its answer: neither is the ACK that is due.
+    fn probe_segment(&mut self, now: Time, probe: Probe) -> Segment {
+        let mut segment = self.acknowledging_segment(now);
+        segment.options = segment
+            .options
+            .with_if(true, Options::PROBE)
+            .with_if(probe == Probe::Dummy, Options::DUMMY);
+        segment
+    }
+
+    fn next_answer(&mut self, now: Time) -> Segment {
+        self.unanswered_probes -= 1;
+        let mut segment = self.acknowledging_segment(now);
+        segment.options = segment.options.with_if(true, Options::PROBE_ANSWER);
+        segment
+    }
+
+    #[inline(always)]
+    fn acknowledging_segment(&mut self, now: Time) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
         let mut segment = Segment {
@@ -516,7 +569,6 @@ impl Connection {
             segment.flags = segment.flags.with(Flags::ECE);
         }
         self.last_ack_sent = next;
-        self.receiver.ack_sent();
         segment
     }
 

@@ -117,6 +117,14 @@ impl Receiver {
         }
     }
 
+    /// A probe brought data. Its answer tells so, and all that is due besides stays due: the answer
+    /// is of low priority and may not arrive.
+    pub(crate) fn on_probe_data(&mut self, now: Time, config: &Config, start: u64, length: u64) {
+        let due = (self.ack_now, self.ack_at, self.unacknowledged);
+        self.on_data(now, config, start, length, false);
+        (self.ack_now, self.ack_at, self.unacknowledged) = due;
+    }
+
     #[inline]
     fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
         self.next = end;

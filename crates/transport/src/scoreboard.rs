@@ -16,12 +16,18 @@ pub(crate) struct Scoreboard {
     retransmitted_below: u64,
     /// Sacked bytes below `retransmitted_below`.
     sacked_retransmitted: u64,
+    /// What of the sacked data was sent before the data below it, and so does not tell that
+    /// anything is lost.
+    skipped: Option<Box<RangeSet>>,
 }
 
 impl Scoreboard {
     /// Data up to `una` is acknowledged (HighACK).
     #[inline]
     pub(crate) fn acknowledge(&mut self, una: u64) {
+        if let Some(skipped) = &mut self.skipped {
+            skipped.remove_below(una);
+        }
         if self.retransmitted_below < una {
             self.retransmitted_below = una;
             self.sacked_retransmitted = 0;
@@ -38,14 +44,26 @@ impl Scoreboard {
         added.total
     }
 
+    /// `range` was sent ahead and has arrived before sending got there.
+    pub(crate) fn skip(&mut self, range: Range) {
+        self.sack(range.start, range.end);
+        self.skipped.get_or_insert_default().insert(range.start, range.end, 0);
+    }
+
+    /// Bytes that were skipped and are not acknowledged.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped.as_ref().map_or(0, |skipped| skipped.total())
+    }
+
     /// Moves the limit of what counts as lost: data below `duplicate_threshold` separate sacked
     /// ranges, or below more than `(duplicate_threshold - 1) * mss` sacked bytes.
     pub(crate) fn find_losses(&mut self, duplicate_threshold: u32, mss: u64) {
         let enough_bytes = u64::from(duplicate_threshold - 1) * mss;
         let (mut ranges, mut bytes) = (0, 0);
         for range in self.sacked.iter().rev() {
-            ranges += 1;
-            bytes += range.len();
+            let later = range.len() - self.skipped_within(range);
+            ranges += u32::from(later > 0);
+            bytes += later;
             if ranges >= duplicate_threshold || bytes > enough_bytes {
                 self.lost_below = self.lost_below.max(range.start);
                 break;
@@ -152,6 +170,11 @@ impl Scoreboard {
     #[cfg(test)]
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked.total()
+    }
+
+    fn skipped_within(&self, range: Range) -> u64 {
+        let skipped = self.skipped.iter().flat_map(|skipped| skipped.iter());
+        skipped.map(|s| s.end.min(range.end).saturating_sub(s.start.max(range.start))).sum()
     }
 
     fn next_hole(&self, una: u64, below: u64, mss: u64) -> Option<Range> {
@@ -291,6 +314,19 @@ mod tests {
         }
         assert_eq!(sent, [0, 1, 2, 3, 4, 15, 16, 17, 18, 19]);
         assert_eq!(pipe(&board), 10 * MSS);
+    }
+
+    #[test]
+    fn data_that_was_sent_ahead_is_no_sign_of_a_loss() {
+        let mut board = Scoreboard::default();
+        board.skip(Range { start: 10 * MSS, end: 15 * MSS });
+        sack(&mut board, 16..18);
+        assert!(!board.head_is_lost(0));
+        assert_eq!(pipe(&board), 13 * MSS);
+        sack(&mut board, 15..16);
+        assert!(board.head_is_lost(0));
+        board.acknowledge(12 * MSS);
+        assert_eq!(board.skipped(), 3 * MSS);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::ranges::Range;
 
 use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
+use super::probes::Probes;
 use super::{HeldBy, Phase, Sender};
 
 /// Kept in a box and only for controllers that ask for any of it.
@@ -18,6 +19,8 @@ pub(super) struct Instruments {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
+    /// For controllers that send probes.
+    pub(super) probes: Option<Probes>,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
 }
@@ -30,22 +33,27 @@ impl Instruments {
             delivery: Delivery::default(),
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
+            probes: needs.probes.then(Probes::new),
             saw_loss: false,
         };
-        let measures = needs.feedback || needs.records || needs.pacing;
+        let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
         measures.then(|| Box::new(instruments))
     }
 
-    /// When a segment that pacing holds back may leave.
+    /// When a segment that pacing holds back may leave, or a probe is due.
     pub(super) fn deadline(&self) -> Time {
-        self.waiting_until
+        let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
+        self.waiting_until.min(probe)
     }
 
-    /// Whether it was pacing that set the timer which expires now.
+    /// Whether it was pacing or a probe that set the timer which expires now.
     pub(super) fn release(&mut self, now: Time) -> bool {
-        let due = self.waiting_until <= now;
+        let due = self.deadline() <= now;
         if due {
             self.waiting_until = Time::NEVER;
+            if let Some(probes) = &mut self.probes {
+                probes.due = Time::NEVER;
+            }
         }
         due
     }
@@ -81,6 +89,9 @@ impl Sender {
         let pipe_before = self.scoreboard.pipe(self.una, self.max);
         let Some(instruments) = &mut self.instruments else { return };
         let bytes = range.len();
+        if let Some(probes) = &mut instruments.probes {
+            probes.last = range;
+        }
         if instruments.needs.records {
             if again {
                 instruments.delivery.on_again(now, range, pipe_before);

@@ -1,6 +1,6 @@
 //! What to send next.
 
-use congestion::{Controller, Sizing};
+use congestion::{Controller, Probe, Sizing};
 use units::Time;
 
 use crate::config::Config;
@@ -21,6 +21,8 @@ pub(crate) struct Chunk {
     pub(crate) push: bool,
     /// It was sent before.
     pub(crate) again: bool,
+    /// It is a probe of unused capacity.
+    pub(crate) probe: Option<Probe>,
 }
 
 impl Sender {
@@ -28,6 +30,17 @@ impl Sender {
     /// window, for the application or for a timer.
     #[inline]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        let chunk = self.next_regular_chunk(now, config);
+        if chunk.is_some() || !self.may_probe() {
+            return chunk;
+        }
+        let probe = self.next_capacity_probe(now, config);
+        self.schedule_probe();
+        probe
+    }
+
+    #[inline]
+    fn next_regular_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.is_held_by_pacing(now) {
             return None;
         }
@@ -81,7 +94,7 @@ impl Sender {
         self.last_sent = now;
         self.counters.segments += 1;
         self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
+        Some(Chunk { start: self.una, length, fin: false, push: false, again: true, probe: None })
     }
 
     /// Lost data that was not sent again yet.
@@ -136,11 +149,13 @@ impl Sender {
             self.counters.retransmissions += 1;
             self.counters.bytes += length;
         }
-        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
+        let push = range.end >= self.written;
+        Chunk { start: range.start, length, fin, push, again: true, probe: None }
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let available = self.sendable_end(config).saturating_sub(self.max);
+        let end = self.pass_arrived().min(self.sendable_end(config));
+        let available = end.saturating_sub(self.max);
         if available == 0 {
             self.held_by = HeldBy::Application;
             self.note_application_limit();
@@ -181,7 +196,7 @@ impl Sender {
             let duplicates = self.duplicates.min(threshold - 1);
             room = (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight());
         } else if self.phase == Phase::Open && !config.limited_transmit {
-            room = cwnd.saturating_sub(self.flight());
+            room = cwnd.saturating_sub(self.flight_without_skipped());
         }
         room
     }
@@ -233,6 +248,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written, again: false }
+        Chunk { start, length, fin, push: reached == self.written, again: false, probe: None }
     }
 }

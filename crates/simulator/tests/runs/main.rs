@@ -6,6 +6,7 @@ mod cost;
 mod golden;
 mod oracle;
 mod physics;
+mod priority;
 mod theory;
 
 use recording::Recording;

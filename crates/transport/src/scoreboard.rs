@@ -16,17 +16,17 @@ pub(crate) struct Scoreboard {
     retransmitted_below: u64,
     /// Sacked bytes below `retransmitted_below`.
     sacked_retransmitted: u64,
-    /// What of the sacked data was sent before the data below it, and so does not tell that
-    /// anything is lost.
-    skipped: Option<Box<RangeSet>>,
+    /// What of the sacked data a probe has brought ahead of its turn. It was sent before the data
+    /// below it, and so does not tell that anything is lost.
+    early: Option<Box<RangeSet>>,
 }
 
 impl Scoreboard {
     /// Data up to `una` is acknowledged (HighACK).
     #[inline]
     pub(crate) fn acknowledge(&mut self, una: u64) {
-        if let Some(skipped) = &mut self.skipped {
-            skipped.remove_below(una);
+        if let Some(early) = &mut self.early {
+            early.remove_below(una);
         }
         if self.retransmitted_below < una {
             self.retransmitted_below = una;
@@ -44,15 +44,14 @@ impl Scoreboard {
         added.total
     }
 
-    /// `range` was sent ahead and has arrived before sending got there.
-    pub(crate) fn skip(&mut self, range: Range) {
-        self.sack(range.start, range.end);
-        self.skipped.get_or_insert_default().insert(range.start, range.end, 0);
+    /// `range`, which is sacked, came ahead of its turn.
+    pub(crate) fn came_early(&mut self, range: Range) {
+        self.early.get_or_insert_default().insert(range.start, range.end, 0);
     }
 
-    /// Bytes that were skipped and are not acknowledged.
-    pub(crate) fn skipped(&self) -> u64 {
-        self.skipped.as_ref().map_or(0, |skipped| skipped.total())
+    /// Bytes that came ahead of their turn and are not acknowledged.
+    pub(crate) fn early(&self) -> u64 {
+        self.early.as_ref().map_or(0, |early| early.total())
     }
 
     /// Moves the limit of what counts as lost: data below `duplicate_threshold` separate sacked
@@ -61,7 +60,7 @@ impl Scoreboard {
         let enough_bytes = u64::from(duplicate_threshold - 1) * mss;
         let (mut ranges, mut bytes) = (0, 0);
         for range in self.sacked.iter().rev() {
-            let later = range.len() - self.skipped_within(range);
+            let later = range.len() - self.early_within(range);
             ranges += u32::from(later > 0);
             bytes += later;
             if ranges >= duplicate_threshold || bytes > enough_bytes {
@@ -172,9 +171,9 @@ impl Scoreboard {
         self.sacked.total()
     }
 
-    fn skipped_within(&self, range: Range) -> u64 {
-        let skipped = self.skipped.iter().flat_map(|skipped| skipped.iter());
-        skipped.map(|s| s.end.min(range.end).saturating_sub(s.start.max(range.start))).sum()
+    fn early_within(&self, range: Range) -> u64 {
+        let early = self.early.iter().flat_map(|early| early.iter());
+        early.map(|e| e.end.min(range.end).saturating_sub(e.start.max(range.start))).sum()
     }
 
     fn next_hole(&self, una: u64, below: u64, mss: u64) -> Option<Range> {
@@ -317,16 +316,17 @@ mod tests {
     }
 
     #[test]
-    fn data_that_was_sent_ahead_is_no_sign_of_a_loss() {
+    fn data_that_came_ahead_of_its_turn_is_no_sign_of_a_loss() {
         let mut board = Scoreboard::default();
-        board.skip(Range { start: 10 * MSS, end: 15 * MSS });
+        board.came_early(Range { start: 10 * MSS, end: 15 * MSS });
+        sack(&mut board, 10..15);
         sack(&mut board, 16..18);
         assert!(!board.head_is_lost(0));
         assert_eq!(pipe(&board), 13 * MSS);
         sack(&mut board, 15..16);
         assert!(board.head_is_lost(0));
         board.acknowledge(12 * MSS);
-        assert_eq!(board.skipped(), 3 * MSS);
+        assert_eq!(board.early(), 3 * MSS);
     }
 
     #[test]

@@ -121,8 +121,8 @@ impl Sender {
     ) -> u64 {
         let mut news = 0;
         for block in blocks {
-            self.note_data_ahead(block);
             let start = block.start.max(acknowledged);
+            self.note_early_data(Range { start, end: block.end });
             let end = block.end.min(self.max);
             self.note_sack_block(now, Range { start, end });
             news += self.scoreboard.sack(start, end);

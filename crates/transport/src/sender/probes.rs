@@ -21,8 +21,9 @@ pub(super) struct Probes {
     pub(super) last: Range,
     /// Where the search for outstanding data goes on.
     cursor: u64,
-    /// Data above `max` that probes have carried, and what of it has arrived.
+    /// Data that was sent ahead of its turn and is not acknowledged.
     carried: RangeSet,
+    /// What of it has arrived and lies above `max`.
     arrived: RangeSet,
 }
 
@@ -35,12 +36,6 @@ impl Probes {
             carried: RangeSet::default(),
             arrived: RangeSet::default(),
         }
-    }
-
-    /// Sending has come to `max`.
-    fn forget_below(&mut self, max: u64) {
-        self.carried.remove_below(max);
-        self.arrived.remove_below(max);
     }
 }
 
@@ -139,19 +134,28 @@ impl Sender {
         Some(range)
     }
 
-    /// A SACK block reports what may lie above all that was sent in order.
+    /// A SACK block is about to enter the scoreboard: what of it came ahead of its turn, whether its
+    /// turn has come meanwhile or not?
     #[inline]
-    pub(super) fn note_data_ahead(&mut self, block: Range) {
-        if block.end > self.max && self.instruments.is_some() {
-            self.take_data_ahead(block);
+    pub(super) fn note_early_data(&mut self, block: Range) {
+        if self.instruments.is_some() {
+            self.take_early_data(block);
         }
     }
 
-    fn take_data_ahead(&mut self, block: Range) {
-        let max = self.max;
-        let Some(probes) = self.probes() else { return };
-        let end = block.end.min(probes.carried.end().unwrap_or(max));
-        probes.arrived.insert(block.start.max(max), end, 0);
+    fn take_early_data(&mut self, block: Range) {
+        let instruments = self.instruments.as_mut();
+        let Some(probes) = instruments.and_then(|instruments| instruments.probes.as_mut()) else {
+            return;
+        };
+        for range in probes.carried.iter() {
+            let (start, end) = (range.start.max(block.start), range.end.min(block.end));
+            probes.arrived.insert(start.max(self.max), end, 0);
+            let passed = Range { start, end: end.min(self.max) };
+            if passed.start < passed.end {
+                self.scoreboard.came_early(passed);
+            }
+        }
     }
 
     /// The receiver expects `number`. If that lies above all that was sent in order, probes have
@@ -163,7 +167,6 @@ impl Sender {
             if let Some(probes) = self.probes()
                 && probes.carried.end().is_some_and(|end| (max..=end).contains(&number))
             {
-                probes.forget_below(number);
                 self.max = number;
             }
         }
@@ -177,24 +180,25 @@ impl Sender {
     }
 
     fn pass_data_ahead(&mut self) -> u64 {
-        let max = self.max;
+        let (una, max) = (self.una, self.max);
         let Some(probes) = self.probes() else { return u64::MAX };
-        probes.forget_below(max);
-        match probes.arrived.first() {
-            Some(range) if range.start == max => {
-                probes.forget_below(range.end);
-                let next = probes.arrived.first().map_or(u64::MAX, |next| next.start);
-                self.scoreboard.skip(range);
-                self.max = range.end;
-                next
-            }
-            next => next.map_or(u64::MAX, |next| next.start),
-        }
+        probes.carried.remove_below(una);
+        probes.arrived.remove_below(max);
+        let first = probes.arrived.first();
+        let Some(range) = first.filter(|range| range.start == max) else {
+            return first.map_or(u64::MAX, |next| next.start);
+        };
+        probes.arrived.remove_below(range.end);
+        let next = probes.arrived.first().map_or(u64::MAX, |next| next.start);
+        self.scoreboard.came_early(range);
+        self.scoreboard.sack(range.start, range.end);
+        self.max = range.end;
+        next
     }
 
-    /// The flight size without what was passed over, which was never sent as part of it.
-    pub(super) fn flight_without_skipped(&self) -> u64 {
-        self.flight() - self.scoreboard.skipped()
+    /// The flight size without what probes have brought.
+    pub(super) fn flight_without_early(&self) -> u64 {
+        self.flight() - self.scoreboard.early()
     }
 }
 

@@ -60,7 +60,7 @@ impl Sender {
     /// What a loss halves.
     fn flight_to_reduce(&self, config: &Config) -> u64 {
         match config.loss_threshold {
-            LossThreshold::FlightSize => self.flight_without_skipped() - self.limited,
+            LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
         }
     }

@@ -196,7 +196,7 @@ impl Sender {
             let duplicates = self.duplicates.min(threshold - 1);
             room = (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight());
         } else if self.phase == Phase::Open && !config.limited_transmit {
-            room = cwnd.saturating_sub(self.flight_without_skipped());
+            room = cwnd.saturating_sub(self.flight_without_early());
         }
         room
     }

@@ -68,22 +68,24 @@ fn each_probe_is_answered_at_once_and_raises_the_window() {
 #[test]
 fn the_receiver_takes_nothing_from_a_dummy() {
     let mut wire = wire("peach", &config()).losing(is_regular);
-    wire.write(A, 3 * MSS);
+    wire.write(A, MSS);
     wire.run_for(ms(500));
-    assert!(wire.sent(A, is_probe).count() > 0);
+    assert!(wire.sent(B, is_answer).count() > 0);
     assert_eq!(wire.ends[B].delivered(), 0);
 }
 
 #[test]
 fn an_answer_is_no_duplicate_ack() {
-    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
-        let mut wire = wire("peach", &Config { recovery, ..config() });
-        wire.write(A, 60 * MSS);
-        wire.run();
-        let counters = wire.ends[A].counters();
-        assert!(counters.probes > 0);
-        assert_eq!((counters.retransmissions, counters.fast_recoveries), (0, 0));
-        assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+    for controller in ["peach", "peach-plus", "cherry"] {
+        for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+            let mut wire = wire(controller, &Config { recovery, ..config() });
+            wire.write(A, 60 * MSS);
+            wire.run();
+            let counters = wire.ends[A].counters();
+            assert!(counters.probes > 0);
+            assert_eq!((counters.retransmissions, counters.fast_recoveries), (0, 0));
+            assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+        }
     }
 }
 
@@ -116,6 +118,18 @@ fn a_copy_of_unacknowledged_data_repairs_a_loss_without_a_retransmission() {
     wire.run();
     assert_eq!(wire.ends[B].delivered(), MSS);
     assert_eq!(wire.ends[A].counters().retransmissions, 0);
+}
+
+/// Karn's rule: nobody knows which of the two the ACK is for.
+#[test]
+fn data_that_a_probe_has_repeated_is_not_timed() {
+    let mut wire = wire("peach-plus", &config());
+    let start = wire.now;
+    wire = wire.losing(move |sent| sent.is_data() && sent.at < start + ms(60));
+    wire.write(A, MSS);
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), MSS);
+    assert_eq!(wire.ends[A].rtt().srtt(), Some(ms(100)));
 }
 
 #[test]
@@ -154,6 +168,44 @@ fn a_supplement_is_not_sent_again_once_its_answer_has_come() {
     assert_eq!(wire.ends[B].delivered(), 60 * MSS);
 }
 
+/// A timeout sends again what the receiver lacks, and it does not lack what was passed over.
+#[test]
+fn a_supplement_that_was_passed_over_is_not_sent_again_after_a_timeout() {
+    let mut wire = wire("cherry", &config());
+    let start = wire.now;
+    let away = move |sent: &Sent| sent.at > start + ms(130) && sent.at < start + ms(1500);
+    wire = wire.losing(move |sent| is_regular(sent) && away(sent));
+    wire.write(A, 80 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 80 * MSS);
+    assert!(wire.ends[A].counters().timeouts > 0);
+    let answered = carried(&wire, |sent| is_probe(sent) && sent.at < start + ms(100));
+    let late = carried(&wire, |sent| is_regular(sent) && sent.at > start + ms(200));
+    assert!(late.len() > 10);
+    let twice: Vec<_> = late.iter().filter(|segment| answered.contains(segment)).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
+/// With and without limited transmit a sender without duplicate ACKs sends the same.
+#[test]
+fn what_is_passed_over_takes_no_room_in_the_congestion_window() {
+    let sent = |limited_transmit| {
+        let config = Config {
+            limited_transmit,
+            window_scaling: true,
+            receive_buffer: 100 * MSS,
+            ..config()
+        };
+        let lost = |sent: &Sent| is_probe(sent) && !sent.nth.is_multiple_of(4);
+        let mut wire = wire("cherry", &config).losing(lost);
+        wire.write(A, 1000 * MSS);
+        wire.run_for(ms(1000));
+        assert_eq!(wire.ends[A].counters().retransmissions, 0);
+        carried(&wire, is_regular)
+    };
+    assert_eq!(sent(true), sent(false));
+}
+
 #[test]
 fn supplements_that_are_lost_are_sent_when_their_turn_comes() {
     let lost = |sent: &Sent| is_probe(sent) && sent.nth.is_multiple_of(3);
@@ -165,7 +217,8 @@ fn supplements_that_are_lost_are_sent_when_their_turn_comes() {
     assert_eq!((counters.retransmissions, counters.timeouts), (0, 0));
 }
 
-/// What arrived ahead of its turn says nothing about what was sent after it.
+/// What arrived ahead of its turn says nothing about what was sent after it, even if its turn has
+/// come when the report arrives.
 #[test]
 fn supplements_are_no_sign_of_a_loss() {
     let mut wire = wire("cherry", &config());

@@ -258,7 +258,7 @@ impl<K: Kind> Controller for Probing<K> {
             && train.next <= state.now
         {
             train.left -= 1;
-            train.next = train.next + train.distance;
+            train.next += train.distance;
             return Some(K::PROBE);
         }
         None

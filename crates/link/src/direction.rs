@@ -69,6 +69,9 @@ pub struct Settings {
 pub enum Fate {
     /// The queue was full.
     Dropped,
+    /// The queue is full, and others have to give way: to be offered again when
+    /// [`Link::push_out`] has made room.
+    PushesOut,
     /// It is sent and damaged on its way; nobody will see it.
     Damaged,
     /// It arrives intact at this time.
@@ -150,21 +153,13 @@ impl Link {
         &self.settings
     }
 
-    /// Offers a packet of `bytes`. `now` must not go back. Tells `pushed_out` of each packet that
-    /// has to make room for it.
+    /// Offers a packet of `bytes`. `now` must not go back.
     #[inline]
-    pub fn offer(
-        &mut self,
-        now: Time,
-        bytes: u32,
-        priority: Priority,
-        pushed_out: impl FnMut(PushedOut),
-    ) -> Fate {
+    pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
         let framed = bytes + self.settings.framing;
         self.forget_started(now);
-        if now < self.free_at && self.has_no_room(framed, priority, pushed_out) {
-            self.counters.dropped_packets += 1;
-            return Fate::Dropped;
+        if now < self.free_at && (self.is_full_for(framed) || self.refuses(priority)) {
+            return self.turn_away(framed, priority);
         }
         self.counters.accepted_packets += 1;
         let left = self.accept(now, framed, priority);
@@ -192,6 +187,30 @@ impl Link {
         self.forget_started(now);
         let waiting = self.waiting.len();
         self.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting))
+    }
+
+    /// Removes the last packet of low priority that waits, if a packet of `bytes` finds no room.
+    /// What it would have taken is time that all behind it gain.
+    pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
+        if !self.is_full_for(bytes + self.settings.framing) {
+            return None;
+        }
+        let place = self.waiting.iter().rposition(|waiting| waiting.low)?;
+        let out = self.waiting.remove(place)?;
+        let end = self.waiting.get(place).map_or(self.free_at, |next| next.start);
+        let earlier = end.since(out.start);
+        let mut behind = 0;
+        for waiting in self.waiting.range_mut(place..) {
+            waiting.start = waiting.start - earlier;
+            behind += usize::from(!waiting.damaged);
+        }
+        self.free_at = self.free_at - earlier;
+        self.busy = self.busy - earlier;
+        self.waiting_bytes -= u64::from(out.bytes);
+        self.counters.accepted_packets -= 1;
+        self.counters.dropped_packets += 1;
+        self.counters.damaged_packets -= u64::from(out.damaged);
+        Some(PushedOut { intact: !out.damaged, behind, earlier })
     }
 
     /// What the link did so far.
@@ -240,22 +259,21 @@ impl Link {
         }
     }
 
-    #[inline]
-    fn has_no_room(
-        &mut self,
-        framed: u32,
-        priority: Priority,
-        pushed_out: impl FnMut(PushedOut),
-    ) -> bool {
-        match self.settings.low_priority {
-            LowPriority::Refuse if priority == Priority::Low => {
-                self.is_busy() || self.is_full_for(framed)
-            }
-            LowPriority::PushOut if priority == Priority::Normal => {
-                self.is_full_for(framed) && !self.push_out_for(framed, pushed_out)
-            }
-            _ => self.is_full_for(framed),
+    /// The queue does not take a packet as it is.
+    #[cold]
+    fn turn_away(&mut self, framed: u32, priority: Priority) -> Fate {
+        let pushes_out = self.settings.low_priority == LowPriority::PushOut;
+        if pushes_out && priority == Priority::Normal && self.can_make_room_for(framed) {
+            return Fate::PushesOut;
         }
+        self.counters.dropped_packets += 1;
+        Fate::Dropped
+    }
+
+    fn refuses(&self, priority: Priority) -> bool {
+        priority == Priority::Low
+            && self.settings.low_priority == LowPriority::Refuse
+            && self.is_busy()
     }
 
     /// More waits than packets of low priority may disturb.
@@ -266,44 +284,17 @@ impl Link {
         }
     }
 
-    /// Makes room for a packet by pushing out packets of low priority, the last first. Returns
-    /// whether there is room now; if all of them together do not make it, they stay.
-    #[cold]
-    fn push_out_for(&mut self, framed: u32, mut pushed_out: impl FnMut(PushedOut)) -> bool {
+    /// Whether there is room for a packet without those of low priority.
+    fn can_make_room_for(&self, framed: u32) -> bool {
         let low = self.waiting.iter().filter(|waiting| waiting.low);
-        let enough = match self.settings.limit {
+        match self.settings.limit {
             Limit::Packets(_) => low.count() > 0,
             Limit::Bytes(limit) => {
                 let bytes: u64 = low.map(|waiting| u64::from(waiting.bytes)).sum();
                 self.waiting_bytes - bytes + u64::from(framed) <= limit
             }
             Limit::Unlimited => true,
-        };
-        while enough && self.is_full_for(framed) {
-            let last = self.waiting.iter().rposition(|waiting| waiting.low);
-            let Some(out) = last.and_then(|place| self.push_out(place)) else { break };
-            pushed_out(out);
         }
-        enough
-    }
-
-    /// Removes a packet that waits. What it would have taken is time that all behind it gain.
-    fn push_out(&mut self, place: usize) -> Option<PushedOut> {
-        let out = self.waiting.remove(place)?;
-        let end = self.waiting.get(place).map_or(self.free_at, |next| next.start);
-        let earlier = end.since(out.start);
-        let mut behind = 0;
-        for waiting in self.waiting.range_mut(place..) {
-            waiting.start = waiting.start - earlier;
-            behind += usize::from(!waiting.damaged);
-        }
-        self.free_at = self.free_at - earlier;
-        self.busy = self.busy - earlier;
-        self.waiting_bytes -= u64::from(out.bytes);
-        self.counters.accepted_packets -= 1;
-        self.counters.dropped_packets += 1;
-        self.counters.damaged_packets -= u64::from(out.damaged);
-        Some(PushedOut { intact: !out.damaged, behind, earlier })
     }
 
     fn is_full_for(&self, bytes: u32) -> bool {
@@ -342,13 +333,18 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Offers a packet; what is pushed out shows in the counters.
+    /// Offers a packet and pushes out what has to make room for it.
     fn offer(link: &mut Link, now: Time, bytes: u32) -> Fate {
-        link.offer(now, bytes, Priority::Normal, |_| {})
+        let fate = link.offer(now, bytes, Priority::Normal);
+        if fate == Fate::PushesOut {
+            while link.push_out(bytes).is_some() {}
+            return link.offer(now, bytes, Priority::Normal);
+        }
+        fate
     }
 
     fn offer_low(link: &mut Link, now: Time, bytes: u32) -> Fate {
-        link.offer(now, bytes, Priority::Low, |_| {})
+        link.offer(now, bytes, Priority::Low)
     }
 
     #[test]
@@ -417,11 +413,11 @@ mod tests {
         offer_low(&mut link, at(0), 2000);
         offer(&mut link, at(0), 1000);
         assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(16)));
-        let mut out = Vec::new();
-        let fate = link.offer(at(0), 1000, Priority::Normal, |pushed_out| out.push(pushed_out));
+        assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::PushesOut);
+        let out: Vec<_> = std::iter::from_fn(|| link.push_out(1000)).collect();
         let pushed = PushedOut { intact: true, behind: 2, earlier: Span::from_millis(2) };
         assert_eq!(out, [pushed]);
-        assert_eq!(fate, Fate::Arrives(at(15)));
+        assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::Arrives(at(15)));
         assert_eq!(link.waiting(at(0)), (4, 4000));
         assert_eq!(link.busy_until(at(100)), Span::from_millis(5));
         assert_eq!((link.counters.accepted_packets, link.counters.dropped_packets), (5, 1));
@@ -456,9 +452,9 @@ mod tests {
             link_with(Limit::Packets(1), Errors::Packet { per: 1.0 }, LowPriority::PushOut);
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
-        let mut out = None;
-        link.offer(at(0), 1000, Priority::Normal, |pushed_out| out = Some(pushed_out));
-        assert!(out.is_some_and(|out| !out.intact && out.behind == 0));
+        assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::PushesOut);
+        assert!(link.push_out(1000).is_some_and(|out| !out.intact && out.behind == 0));
+        link.offer(at(0), 1000, Priority::Normal);
         assert_eq!(link.counters.damaged_packets, 2);
     }
 

@@ -48,9 +48,15 @@ impl<B: Copy> Network<B> {
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
-        let fate = lane.link.offer(now, u32::from(packet.bytes), packet.priority, |out| {
-            self.arrivals.set(number, push_out(&mut lane.packets, out));
-        });
+        let fate = loop {
+            let link = &mut self.lanes[number].link;
+            let fate = link.offer(now, u32::from(packet.bytes), packet.priority);
+            if fate != Fate::PushesOut {
+                break fate;
+            }
+            self.push_out_for(number, packet.bytes);
+        };
+        let lane = &mut self.lanes[number];
         if let Fate::Arrives(at) = fate {
             lane.packets.push_back((at, packet));
             if lane.packets.len() == 1 {
@@ -58,20 +64,18 @@ impl<B: Copy> Network<B> {
             }
         }
     }
-}
 
-/// Removes a packet that was pushed out of the queue from those on their way. Returns when the
-/// first of the others arrives.
-#[cold]
-fn push_out<B>(packets: &mut VecDeque<(Time, Packet<B>)>, out: PushedOut) -> Time {
-    let behind = packets.len() - out.behind;
-    for (at, _) in packets.range_mut(behind..) {
-        *at = *at - out.earlier;
+    /// Pushes out of a queue what has to make room for a packet of `bytes`.
+    #[cold]
+    #[inline(never)]
+    fn push_out_for(&mut self, number: usize, bytes: u16) {
+        let lane = &mut self.lanes[number];
+        while let Some(out) = lane.link.push_out(u32::from(bytes)) {
+            lane.push_out(out);
+        }
+        let first = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.arrivals.set(number, first);
     }
-    if out.intact {
-        packets.remove(behind - 1);
-    }
-    packets.front().map_or(Time::NEVER, |(at, _)| *at)
 }
 
 impl<B> Lane<B> {
@@ -83,6 +87,17 @@ impl<B> Lane<B> {
             delivered_packets: 0,
             delivered_bytes: 0,
             link: spec.link,
+        }
+    }
+
+    /// A packet was pushed out of the queue: those behind it arrive earlier.
+    fn push_out(&mut self, out: PushedOut) {
+        let behind = self.packets.len() - out.behind;
+        for (at, _) in self.packets.range_mut(behind..) {
+            *at = *at - out.earlier;
+        }
+        if out.intact {
+            self.packets.remove(behind - 1);
         }
     }
 }

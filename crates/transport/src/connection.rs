@@ -1,8 +1,10 @@
 //! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
 
+mod probes;
+
 use std::sync::Arc;
 
-use congestion::{AnyController, Controller, Probe};
+use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -49,7 +51,8 @@ pub enum State {
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
-/// application, [`next_segment`](Self::next_segment) is called until it returns `None`.
+/// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
+/// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
 #[derive(Clone, Debug)]
 pub struct Connection {
     state: State,
@@ -268,9 +271,6 @@ impl Connection {
         if self.send_syn {
             return self.next_syn(now);
         }
-        if self.unanswered_probes > 0 {
-            return Some(self.next_answer(now));
-        }
         if self.receiver.ack_is_due() && self.receiver.has_gaps() {
             // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
             return Some(self.bare_segment(now));
@@ -380,20 +380,6 @@ impl Connection {
         }
     }
 
-    /// A probe of the other end arrived. Whatever it carries, it is answered.
-    fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        self.unanswered_probes += 1;
-        self.take_acknowledgement(now, segment, sequence, false);
-        if !segment.options.contains(Options::DUMMY) {
-            self.take_timestamp(segment, sequence);
-            let length = u64::from(segment.payload);
-            self.receiver.on_probe_data(now, &self.config, sequence, length);
-            if self.closing || self.receiver.finished() {
-                self.advance_close(now, false);
-            }
-        }
-    }
-
     /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,
     /// unless it is older than the one remembered.
     #[inline]
@@ -497,10 +483,7 @@ impl Connection {
         if chunk.fin {
             flags = flags.with(Flags::FIN);
         }
-        let mut segment = match chunk.probe {
-            None => self.bare_segment(now),
-            Some(probe) => self.probe_segment(now, probe),
-        };
+        let mut segment = self.bare_segment(now);
         flags = flags.with_if(segment.flags.contains(Flags::ECE), Flags::ECE);
         if self.ecn && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
@@ -510,40 +493,21 @@ impl Connection {
         segment.sequence = self.out.wrap(chunk.start);
         segment.payload = chunk.length as u16;
         segment.flags = flags;
-        if chunk.length + u64::from(segment.option_bytes()) > u64::from(self.config.mss) {
-            // SACK blocks would make the packet longer than the path takes.
+        self.leave_room_for_data(&mut segment);
+        segment
+    }
+
+    /// SACK blocks must not make the packet longer than the path takes.
+    #[inline]
+    fn leave_room_for_data(&self, segment: &mut Segment) {
+        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
             segment.sack_blocks = 0;
         }
-        segment
     }
 
     /// A segment without data, which acknowledges everything received.
     #[inline(always)]
     fn bare_segment(&mut self, now: Time) -> Segment {
-        let segment = self.acknowledging_segment(now);
-        self.receiver.ack_sent();
-        segment
-    }
-
-    /// Queues may drop a probe and its answer: neither is the ACK that is due.
-    fn probe_segment(&mut self, now: Time, probe: Probe) -> Segment {
-        let mut segment = self.acknowledging_segment(now);
-        segment.options = segment
-            .options
-            .with_if(true, Options::PROBE)
-            .with_if(probe == Probe::Dummy, Options::DUMMY);
-        segment
-    }
-
-    fn next_answer(&mut self, now: Time) -> Segment {
-        self.unanswered_probes -= 1;
-        let mut segment = self.acknowledging_segment(now);
-        segment.options = segment.options.with_if(true, Options::PROBE_ANSWER);
-        segment
-    }
-
-    #[inline(always)]
-    fn acknowledging_segment(&mut self, now: Time) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
         let mut segment = Segment {
@@ -569,6 +533,7 @@ impl Connection {
             segment.flags = segment.flags.with(Flags::ECE);
         }
         self.last_ack_sent = next;
+        self.receiver.ack_sent();
         segment
     }
 

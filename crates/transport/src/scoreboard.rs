@@ -25,16 +25,23 @@ impl Scoreboard {
     /// Data up to `una` is acknowledged (HighACK).
     #[inline]
     pub(crate) fn acknowledge(&mut self, una: u64) {
-        if let Some(early) = &mut self.early {
-            early.remove_below(una);
-        }
         if self.retransmitted_below < una {
             self.retransmitted_below = una;
             self.sacked_retransmitted = 0;
-            self.sacked.remove_below(una);
+            if !self.sacked.is_empty() {
+                self.forget_below(una);
+            }
         } else if !self.sacked.is_empty() {
-            self.sacked_retransmitted -= self.sacked.remove_below(una);
+            self.sacked_retransmitted -= self.forget_below(una);
         }
+    }
+
+    /// Returns how many sacked bytes lay below.
+    fn forget_below(&mut self, una: u64) -> u64 {
+        if let Some(early) = &mut self.early {
+            early.remove_below(una);
+        }
+        self.sacked.remove_below(una)
     }
 
     /// Takes in a SACK block and says how many bytes of it were news.

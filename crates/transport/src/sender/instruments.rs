@@ -60,6 +60,12 @@ impl Instruments {
 }
 
 impl Sender {
+    /// Whether the controller asked for any of this.
+    #[inline]
+    pub(crate) fn has_instruments(&self) -> bool {
+        self.instruments.is_some()
+    }
+
     /// Whether pacing holds back whatever would be sent now.
     #[inline]
     pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {

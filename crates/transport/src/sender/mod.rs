@@ -235,7 +235,6 @@ impl Sender {
             || self.phase != Phase::Open
             || self.sendable_end(config) > self.max
             || (self.fin_queued && self.max == self.written)
-            || self.may_probe()
     }
 
     /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with

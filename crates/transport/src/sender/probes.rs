@@ -10,7 +10,6 @@ use crate::config::Config;
 use crate::ranges::{Range, RangeSet};
 
 use super::Sender;
-use super::transmit::Chunk;
 
 /// What there is to know about probes of one sender.
 #[derive(Clone, Debug)]
@@ -45,38 +44,37 @@ impl Sender {
     }
 
     /// Whether the controller is to be asked for probes.
-    #[inline]
-    pub(super) fn may_probe(&self) -> bool {
+    fn may_probe(&self) -> bool {
         self.instruments.as_ref().is_some_and(|instruments| instruments.probes.is_some())
             && self.flight() > 0
     }
 
-    /// The next probe, if the controller wants one and there is something for it to carry.
-    pub(super) fn next_capacity_probe(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let mut range = None;
-        let mut wanted = None;
-        while range.is_none() && self.may_probe() {
-            wanted = self.controller.take_probe(&self.probe_state(now));
-            range = match wanted? {
+    /// The next probe and what it carries, if the controller wants one and there is something for
+    /// it to carry. To be asked when nothing else is to be sent.
+    pub(crate) fn next_capacity_probe(
+        &mut self,
+        now: Time,
+        config: &Config,
+    ) -> Option<(Probe, Range)> {
+        let mut found = None;
+        while found.is_none()
+            && self.may_probe()
+            && let Some(probe) = self.controller.take_probe(&self.probe_state(now))
+        {
+            let range = match probe {
                 Probe::Dummy => self.copy_of_last(),
                 Probe::Repeat => self.next_outstanding(),
                 Probe::Ahead => self.next_ahead(config),
             };
+            found = range.map(|range| (probe, range));
         }
-        let range = range?;
-        self.counters.probes += 1;
-        Some(Chunk {
-            start: range.start,
-            length: range.len(),
-            fin: false,
-            push: false,
-            again: true,
-            probe: wanted,
-        })
+        self.counters.probes += u64::from(found.is_some());
+        self.schedule_probe();
+        found
     }
 
     /// The controller has been asked for probes, and may want the next one later.
-    pub(super) fn schedule_probe(&mut self) {
+    fn schedule_probe(&mut self) {
         let due = if self.may_probe() { self.controller.probe_deadline() } else { Time::NEVER };
         if let Some(probes) = self.probes() {
             probes.due = due;

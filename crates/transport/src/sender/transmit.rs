@@ -1,6 +1,6 @@
 //! What to send next.
 
-use congestion::{Controller, Probe, Sizing};
+use congestion::{Controller, Sizing};
 use units::Time;
 
 use crate::config::Config;
@@ -21,8 +21,6 @@ pub(crate) struct Chunk {
     pub(crate) push: bool,
     /// It was sent before.
     pub(crate) again: bool,
-    /// It is a probe of unused capacity.
-    pub(crate) probe: Option<Probe>,
 }
 
 impl Sender {
@@ -30,17 +28,6 @@ impl Sender {
     /// window, for the application or for a timer.
     #[inline]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let chunk = self.next_regular_chunk(now, config);
-        if chunk.is_some() || !self.may_probe() {
-            return chunk;
-        }
-        let probe = self.next_capacity_probe(now, config);
-        self.schedule_probe();
-        probe
-    }
-
-    #[inline]
-    fn next_regular_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.is_held_by_pacing(now) {
             return None;
         }
@@ -94,7 +81,7 @@ impl Sender {
         self.last_sent = now;
         self.counters.segments += 1;
         self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false, again: true, probe: None })
+        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
     }
 
     /// Lost data that was not sent again yet.
@@ -149,8 +136,7 @@ impl Sender {
             self.counters.retransmissions += 1;
             self.counters.bytes += length;
         }
-        let push = range.end >= self.written;
-        Chunk { start: range.start, length, fin, push, again: true, probe: None }
+        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
@@ -248,6 +234,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written, again: false, probe: None }
+        Chunk { start, length, fin, push: reached == self.written, again: false }
     }
 }

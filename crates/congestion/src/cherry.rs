@@ -33,7 +33,7 @@ const RESTORED_AT: Parameter = Parameter {
     name: "restored_at",
     default: "0.9",
     allowed: Allowed::Range(0.0, 1.0),
-    meaning: "share of the supplements of a recovery whose answers restore the cwnd that was \
+    meaning: "Share of the supplements of a recovery whose answers restore the cwnd that was \
               before the loss; reconstructed",
 };
 

@@ -37,7 +37,7 @@ pub(crate) const PROBES_PER_ACK: Parameter = Parameter {
     name: "probes_per_ack",
     default: "2",
     allowed: Allowed::Range(1.0, 10.0),
-    meaning: "probes sent on each ACK during recovery, until there were as many as cwnd had \
+    meaning: "Probes sent on each ACK during recovery, until there were as many as cwnd had \
               segments; reconstructed",
 };
 
@@ -46,7 +46,7 @@ pub(crate) const IGNORED: Parameter = Parameter {
     name: "ignored",
     default: "0.5",
     allowed: Allowed::Range(0.0, 1.0),
-    meaning: "share of the probes of a recovery whose answers do not raise cwnd; reconstructed",
+    meaning: "Share of the probes of a recovery whose answers do not raise cwnd; reconstructed",
 };
 
 /// The start of a connection, or of what follows a timeout.

@@ -15,10 +15,10 @@ import pytest
 from controllers import NS3_CONTROLLERS, VARIANTS, our_goodputs
 from peers import ERROR_RATES, Entry
 
-# Of the Vegas of ns-3 there are the reference runs only.
-OURS = [name for name in VARIANTS if name != "vegas"]
-# Under the same rules: not the defaults of BIC, and not the Westwood+ that counts twice, see below.
-RANKED = [name for name in OURS if name not in {"bic-defaults", "westwood-plus"}]
+OURS = list(VARIANTS)
+# Under the same rules: not the defaults of BIC, not the Westwood+ that counts twice, and not the
+# Vegas that hardly reduces, see below.
+RANKED = [name for name in OURS if name not in {"bic-defaults", "westwood-plus", "vegas"}]
 # Student's t for 95 % of the mean of 20 runs.
 T = 2.093
 
@@ -48,8 +48,9 @@ def separate(name: str, other: str, per: float) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_download_without_errors_takes_as_long(name: str) -> None:
-    # The table of HighSpeed is the one rule that is felt here.
-    assert ratio(name, 0.0) == pytest.approx(1.0, rel=0.12 if name == "highspeed" else 0.03)
+    # The table of HighSpeed is felt here, and that slow start of Vegas ends with an eighth less.
+    allowed = {"highspeed": 0.12, "vegas": 0.05}.get(name, 0.03)
+    assert ratio(name, 0.0) == pytest.approx(1.0, rel=allowed)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,7 @@ def test_a_download_without_errors_takes_as_long(name: str) -> None:
         ("hybla", 1e-4),
         ("hybla", 1e-3),
         ("westwood-plus", 1e-4),
+        ("vegas", 1e-4),
     ],
 )
 def test_mean_goodput_under_the_same_rules(name: str, per: float) -> None:
@@ -118,6 +120,13 @@ def test_goodput_falls_with_the_error_rate_in_both(name: str) -> None:
     theirs = [NS3_CONTROLLERS.goodput(name, per) for per in ERROR_RATES]
     assert ours == sorted(ours, reverse=True)
     assert theirs == sorted(theirs, reverse=True)
+
+
+def test_vegas_with_errors_differs_by_what_a_loss_leaves() -> None:
+    # In ns-3 a loss leaves cwnd less one segment, or the ssthresh of before; in ns-2 and here three
+    # quarters of cwnd, and half when the segment had been sent again before.
+    assert 0.68 < ratio("vegas", 1e-3) < 0.79
+    assert 0.56 < ratio("vegas", 1e-2) < 0.67
 
 
 @pytest.mark.parametrize("per", ERROR_RATES)

@@ -12,6 +12,7 @@ mod bbr3;
 mod bic;
 mod bulk_repeat;
 mod careful_resume;
+mod cherry;
 mod ck_stp;
 mod controller;
 mod cubic;
@@ -26,6 +27,9 @@ mod logwestwood_plus;
 mod new_vegas;
 mod newreno_sat;
 mod parameters;
+mod peach;
+mod peach_plus;
+mod probing;
 mod registry;
 mod reno;
 mod scalable;
@@ -45,8 +49,8 @@ mod window;
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use controller::{Controller, LossThreshold, Recovery};
 pub use events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,
-    Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RateSample,
+    RecoveryStyle, SendState, Sent, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};

@@ -64,6 +64,8 @@ pub struct Direction {
     pub delay: Span,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
+    /// What the queue does with packets of low priority.
+    pub low_priority: LowPriority,
     /// When the queue marks packets instead of dropping them; `None` never does.
     pub mark: Option<Mark>,
     /// Bytes that the link adds to each IP packet.
@@ -90,6 +92,17 @@ pub enum QueueLimit {
     Bytes(u64),
     /// No limit.
     Unlimited,
+}
+
+/// What a queue does with packets of low priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowPriority {
+    /// The same as with all others.
+    Ignore,
+    /// The last of them gives way to a normal packet that finds the queue full.
+    PushOut,
+    /// They enter only while hardly anything waits.
+    Refuse,
 }
 
 /// What happens to a packet on its way; damaged packets are discarded at the far end.

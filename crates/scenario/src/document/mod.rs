@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
-pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, Queue};
+pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, LowPriority, Queue};
 pub(crate) use traffic::{Bulk, KeepAlive, Traffic};
 pub(crate) use transport::{DelayedAck, LossThreshold, RecoveryName, Transport, every_second};
 pub(crate) use words::Name;

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::describe;
 use crate::load::Written;
-use crate::model::{Channel, Direction, Flow, Mark, QueueLimit, Scenario, Traffic};
+use crate::model::{Channel, Direction, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,18 +49,23 @@ pub(super) fn of_direction(
     vec![
         setting("rate", direction.rate.to_string()),
         setting("delay", direction.delay.to_string()),
-        setting("queue", queue(direction.queue)),
+        setting("queue", queue(direction)),
         setting("mark", direction.mark.map_or("never".into(), mark)),
         setting("framing", direction.framing.to_string()),
         setting("channel", channel(&direction.channel)),
     ]
 }
 
-fn queue(limit: QueueLimit) -> String {
-    match limit {
+fn queue(direction: &Direction) -> String {
+    let limit = match direction.queue {
         QueueLimit::Packets(packets) => format!("{packets} packets"),
         QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
         QueueLimit::Unlimited => "unlimited".into(),
+    };
+    match direction.low_priority {
+        LowPriority::Ignore => limit,
+        LowPriority::PushOut => format!("{limit}, pushes out low priority"),
+        LowPriority::Refuse => format!("{limit}, refuses low priority"),
     }
 }
 

@@ -140,6 +140,12 @@ fn values_that_cannot_be() {
             "packets = 64, bytes = \"1kB\"",
             "link[1].forward.queue",
         ),
+        (
+            "unknown rule for low priority",
+            "packets = 64",
+            "packets = 64, low_priority = \"pushout\"",
+            "link[1].forward.queue.low_priority",
+        ),
         ("queue as a number", "{ packets = 64 }", "64", "link[1].forward.queue"),
         ("BER above one", "1e-7", "1.5", "link[1].channel.ber"),
         ("BER below zero", "1e-7", "-1e-7", "link[1].channel.ber"),

@@ -7,6 +7,7 @@ mod fades;
 mod golden;
 mod oracle;
 mod physics;
+mod priority;
 mod resume;
 mod stops;
 mod theory;

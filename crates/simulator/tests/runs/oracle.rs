@@ -41,10 +41,15 @@ struct Flow {
 }
 
 fn queue() -> impl Strategy<Value = String> {
+    let rule = || prop::sample::select(vec!["ignore", "push-out", "refuse"]);
     prop_oneof![
         Just("\"unlimited\"".to_owned()),
-        (1u32..60).prop_map(|packets| format!("{{ packets = {packets} }}")),
-        (1500u32..60_000).prop_map(|bytes| format!("{{ bytes = \"{bytes}B\" }}")),
+        (1u32..60, rule()).prop_map(|(packets, rule)| {
+            format!("{{ packets = {packets}, low_priority = \"{rule}\" }}")
+        }),
+        (1500u32..60_000, rule()).prop_map(|(bytes, rule)| {
+            format!("{{ bytes = \"{bytes}B\", low_priority = \"{rule}\" }}")
+        }),
     ]
 }
 

@@ -8,6 +8,7 @@ use crate::ranges::Range;
 
 use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
+use super::probes::Probes;
 use super::{HeldBy, Phase, Sender};
 
 /// Kept in a box and only for connections that ask for any of it.
@@ -19,6 +20,8 @@ pub(super) struct Instruments {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
+    /// For controllers that send probes.
+    pub(super) probes: Option<Probes>,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     resume: Option<CarefulResume>,
@@ -35,9 +38,10 @@ impl Instruments {
             delivery: Delivery::default(),
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
+            probes: needs.probes.then(Probes::new),
             saw_loss: false,
         };
-        let measures = needs.feedback || needs.records || needs.pacing;
+        let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
         measures.then(|| Box::new(instruments))
     }
 
@@ -45,22 +49,32 @@ impl Instruments {
         self.resume.as_ref()?.pacing_rate()
     }
 
-    /// When a segment that pacing holds back may leave.
+    /// When a segment that pacing holds back may leave, or a probe is due.
     pub(super) fn deadline(&self) -> Time {
-        self.waiting_until
+        let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
+        self.waiting_until.min(probe)
     }
 
-    /// Whether it was pacing that set the timer which expires now.
+    /// Whether it was pacing or a probe that set the timer which expires now.
     pub(super) fn release(&mut self, now: Time) -> bool {
-        let due = self.waiting_until <= now;
+        let due = self.deadline() <= now;
         if due {
             self.waiting_until = Time::NEVER;
+            if let Some(probes) = &mut self.probes {
+                probes.due = Time::NEVER;
+            }
         }
         due
     }
 }
 
 impl Sender {
+    /// Whether the controller asked for any of this.
+    #[inline]
+    pub(crate) fn has_instruments(&self) -> bool {
+        self.instruments.is_some()
+    }
+
     /// Whether pacing holds back whatever would be sent now.
     #[inline]
     pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {
@@ -90,6 +104,9 @@ impl Sender {
         let pipe_before = self.scoreboard.pipe(self.una, self.max);
         let Some(instruments) = &mut self.instruments else { return };
         let bytes = range.len();
+        if let Some(probes) = &mut instruments.probes {
+            probes.last = range;
+        }
         if instruments.needs.records {
             if again {
                 instruments.delivery.on_again(now, range, pipe_before);

@@ -4,11 +4,13 @@
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
 //! - `timers`: retransmission and persist
-//! - `instruments`: what only some controllers need, with `delivery`, the records of segments
+//! - `instruments`: what only some controllers need, with `delivery`, the records of segments,
+//!   and `probes`, segments of low priority
 
 mod acknowledge;
 mod delivery;
 mod instruments;
+mod probes;
 mod recovery;
 mod timers;
 mod transmit;
@@ -59,6 +61,8 @@ pub struct Counters {
     pub timeouts: u32,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u32,
+    /// Probes of unused capacity, which are counted nowhere else.
+    pub probes: u64,
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.

@@ -215,6 +215,9 @@ impl Wire {
             while let Some(segment) = self.ends[by].next_segment(self.now) {
                 self.send(by, segment);
             }
+            while let Some(segment) = self.ends[by].next_of_low_priority(self.now) {
+                self.send(by, segment);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bentpipe import run_many
+from bentpipe.packs.davoli import recipe
 from bentpipe.papers import pack
 from bentpipe.papers.pack import Job, Measured, judge
 from bentpipe.papers.plots import Bars, Plot, save_plot
@@ -164,6 +165,43 @@ def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
     assert (leaves[0], leaves[-1]) == (10, 500)
 
 
+def test_the_fades_of_the_davoli_pack_are_what_its_recipe_makes(tmp_path: Path) -> None:
+    recipe.main(tmp_path)
+    scenarios = pack.pack("davoli").folder / "scenarios"
+    for fade in recipe.FADES:
+        name = f"{fade.name}.csv"
+        assert (tmp_path / name).read_bytes() == (scenarios / name).read_bytes()
+
+
+def test_the_severe_fade_of_the_davoli_pack_loses_the_signal_at_400_s_for_100_s() -> None:
+    for fade in recipe.FADES:
+        deep = [sample > 3.76 for sample in recipe.attenuation(fade) for _ in range(recipe.HOLD_S)]
+        assert len(deep) == 900
+        assert deep.index(True) in range(400, 403) if fade.lost else True not in deep
+        assert (sum(deep) > 100) == (fade.lost is not None)
+
+
+def test_the_davoli_pack_decides_every_statement_over_five_and_over_all_repetitions() -> None:
+    found = pack.pack("davoli")
+    plan = found.plan()
+    assert all(len(job.seeds) == 20 for job in plan.values())
+    short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in plan.items()}
+    names, jobs = found.jobs(short)
+    results: dict[str, list[Recording]] = {name: [] for name in short}
+    for name, recording in zip(names, run_many(jobs), strict=True):
+        results[name].append(recording)
+    rows = {row.id: row for row in found.rows(results, complete=True)}
+    assert len(rows) == 2 * len(found.publication.values)
+    assert all(row.measured is not None for row in rows.values())
+    best = rows["one/goodput/best-other-to-ck-stp/pattern-A@20 repetitions"]
+    assert best.verdict == "reproduced"
+    figure = found.plots(results)["pattern-b-1"]
+    assert isinstance(figure, Plot)
+    times, rates = figure.lines["CK-STP"]
+    assert (times[0], times[-1]) == (5, 895)
+    assert max(rates[45:55]) == 0, "the demodulator has lost the signal"
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
@@ -204,5 +242,6 @@ def test_papers_are_listed(bentpipe: Bentpipe) -> None:
     values = {paper["paper"]: paper["values"] for paper in papers}
     assert values["adalr"] > 100
     assert values["luglio"] > 20
+    assert values["davoli"] > 30
     listed = bentpipe("papers", "list").stdout
     assert all(name in listed for name in values)

@@ -38,6 +38,9 @@ pub enum LossThreshold {
     FlightSize,
     /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
     Pipe,
+    /// The congestion window: the rule of ns-2 and Linux. The flight may be twice as large when a
+    /// timeout ends a recovery.
+    Cwnd,
 }
 
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.

@@ -14,7 +14,7 @@ pub(crate) struct Transport {
     /// for.
     pub recovery: Option<RecoveryName>,
     /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
-    /// SACKed or lost has been taken already, as ns-3 does.
+    /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do.
     pub loss_threshold: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
@@ -227,6 +227,7 @@ fn no_limit() -> SizeLimit {
 pub(crate) enum LossThreshold {
     FlightSize,
     Pipe,
+    Cwnd,
 }
 
 /// The name of a recovery.

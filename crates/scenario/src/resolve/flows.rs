@@ -106,6 +106,7 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         loss_threshold: match written.loss_threshold {
             document::LossThreshold::FlightSize => LossThreshold::FlightSize,
             document::LossThreshold::Pipe => LossThreshold::Pipe,
+            document::LossThreshold::Cwnd => LossThreshold::Cwnd,
         },
         mss: written.mss,
         receive_buffer: written.receive_buffer,

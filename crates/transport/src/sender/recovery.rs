@@ -63,6 +63,7 @@ impl Sender {
         match config.loss_threshold {
             LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+            LossThreshold::Cwnd => self.controller.window().cwnd,
         }
     }
 
@@ -156,6 +157,7 @@ impl Sender {
         let flight = match config.loss_threshold {
             LossThreshold::FlightSize => self.flight(),
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+            LossThreshold::Cwnd => self.controller.window().cwnd,
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);

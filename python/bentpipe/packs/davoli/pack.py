@@ -133,10 +133,7 @@ def _delivered(run: bentpipe.Recording) -> list[list[float]]:
     totals: list[list[float]] = [[] for _ in run.flows]
     for flow, _, total in series.iter_rows():
         totals[flow].append(total * 8e-3)
-    return [
-        [after - before for before, after in pairwise(total)]
-        for total in totals
-    ]
+    return [[after - before for before, after in pairwise(total)] for total in totals]
 
 
 def _silence(run: bentpipe.Recording) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 //! An ACK arrives.
 
-use congestion::{Ack, Controller, SendState, Sizing};
+use congestion::{Ack, Controller, Recovery, SendState, Sizing};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -25,8 +25,8 @@ pub(crate) struct Acknowledgement {
     pub(crate) peer_clock: Option<u32>,
     /// ECN-Echo.
     pub(crate) marked: bool,
-    /// Bytes that the other end has received twice.
-    pub(crate) needless: u64,
+    /// What the other end has received twice; empty if nothing.
+    pub(crate) needless: Range,
     /// It answers a probe.
     pub(crate) answers_probe: bool,
 }
@@ -71,11 +71,8 @@ impl Sender {
         if ack.marked {
             self.on_mark(now, config, acked);
         }
-        if self.controller_saw_loss() {
-            self.enter_recovery_early(now, config);
-        }
-        if let Some((resume, window)) = self.resume() {
-            resume.after_ack(window);
+        if self.has_instruments() {
+            self.finish_ack(now, config, ack, window_moved);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -130,7 +127,7 @@ impl Sender {
             self.note_sack_block(now, Range { start, end });
             news += self.scoreboard.sack(start, end);
         }
-        if news > 0 {
+        if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
             let before = self.scoreboard.lost_below().max(acknowledged);
             self.scoreboard.find_losses(threshold, self.mss);
@@ -141,7 +138,7 @@ impl Sender {
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
         let acked = ack.number - self.una;
-        self.note_acknowledgement(now, self.una, ack.number);
+        self.note_acknowledgement(now, self.una, ack);
         self.una = ack.number;
         self.scoreboard.acknowledge(ack.number);
         self.take_rtt_sample(now, config, ack, acked);

@@ -60,7 +60,7 @@ impl Sender {
             self.on_new_data(now, config, ack, sacked);
         } else if !ack.answers_probe {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
-            self.give_feedback(now, ack, 0, sacked, duplicate);
+            self.give_feedback(now, config, ack, 0, sacked, duplicate);
             if duplicate {
                 self.on_duplicate(now, config);
             }
@@ -145,7 +145,7 @@ impl Sender {
         self.retries = 0;
         self.duplicates = 0;
         self.limited = 0;
-        self.give_feedback(now, ack, acked, sacked, false);
+        self.give_feedback(now, config, ack, acked, sacked, false);
         let restart_timer = match self.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {

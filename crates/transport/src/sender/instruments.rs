@@ -34,8 +34,7 @@ pub(super) struct Instruments {
 impl Instruments {
     /// The instruments that a connection and its controller need, if any.
     pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
-        let linux = (config.recovery == Recovery::Linux)
-            .then(|| Linux::new(needs, config.duplicate_threshold));
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs));
         let resume = config.careful_resume.map(CarefulResume::new);
         let needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
         let instruments = Self {
@@ -218,26 +217,28 @@ impl Sender {
     pub(super) fn give_feedback(
         &mut self,
         now: Time,
+        config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         sacked: u64,
         duplicate: bool,
     ) {
         if self.instruments.is_some() {
-            self.describe_ack(now, ack, acked, sacked, duplicate);
+            self.describe_ack(now, config, ack, acked, sacked, duplicate);
         }
     }
 
     fn describe_ack(
         &mut self,
         now: Time,
+        config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         sacked: u64,
         duplicate: bool,
     ) {
         if self.recovers_like_linux() {
-            self.judge_outstanding(now, ack);
+            self.judge_outstanding(now, config, ack);
         }
         let Some(instruments) = &mut self.instruments else { return };
         if !instruments.needs.feedback {

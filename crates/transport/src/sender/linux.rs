@@ -36,8 +36,6 @@ pub(super) struct Linux {
     news: News,
     /// Room for the losses that one ACK shows.
     lost: Vec<Range>,
-    /// Segments that overtake a missing one and mean a loss, as the scenario sets them.
-    duplicate_threshold: u32,
 }
 
 /// What the ACK that is being processed has brought.
@@ -47,6 +45,8 @@ struct News {
     delivered: u64,
     /// When that segment was sent which was sent last of those acknowledged selectively.
     sacked: Option<Time>,
+    /// When that segment was sent which was sent first of them, and only once.
+    sampled: Option<Time>,
     /// Data that counted as lost and was not sent again has arrived.
     original: bool,
     advanced: bool,
@@ -54,7 +54,7 @@ struct News {
 }
 
 impl Linux {
-    pub(super) fn new(needs: Needs, duplicate_threshold: u32) -> Self {
+    pub(super) fn new(needs: Needs) -> Self {
         Self {
             rack: Rack::new(),
             probe: TailLossProbe::new(),
@@ -65,7 +65,6 @@ impl Linux {
             recovering: false,
             news: News::default(),
             lost: Vec::new(),
-            duplicate_threshold,
         }
     }
 
@@ -77,6 +76,16 @@ impl Linux {
     fn note(&mut self, segment: &Segment) {
         self.news.delivered += segment.range().len();
         self.news.original |= segment.lost && !segment.again;
+    }
+}
+
+impl News {
+    fn note_sacked(&mut self, segment: &Segment) {
+        let sent = segment.sent_at;
+        self.sacked = self.sacked.max(Some(sent));
+        if !segment.again {
+            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
+        }
     }
 }
 
@@ -114,7 +123,7 @@ impl Sender {
         let Some(linux) = linux else { return };
         self.scoreboard.sack_segments(block, |segment| {
             linux.note(segment);
-            linux.news.sacked = linux.news.sacked.max(Some(segment.sent_at));
+            linux.news.note_sacked(segment);
             linux.rack.on_delivered(now, segment, min_rtt, None);
         });
     }
@@ -134,7 +143,7 @@ impl Sender {
 
     /// What an ACK brought is known: what does it say about what is outstanding? Comes before the
     /// controller hears of it.
-    pub(super) fn judge_outstanding(&mut self, now: Time, ack: &Acknowledgement) {
+    pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
         let (una, max, phase) = (self.una, self.max, self.phase);
         let Some(linux) = self.linux() else { return };
         if ack.needless.start < ack.needless.end {
@@ -150,16 +159,30 @@ impl Sender {
                 self.take_back(now);
             }
         }
-        self.find_losses_by_time(now);
+        self.take_sample_of_sack(now, config);
+        self.find_losses_by_time(now, config);
+    }
+
+    /// Where nothing is acknowledged cumulatively, SACK blocks tell the round-trip time: without them
+    /// the RTO of a long recovery is that of the time before the queue filled. As in Linux.
+    fn take_sample_of_sack(&mut self, now: Time, config: &Config) {
+        let Some(linux) = self.linux() else { return };
+        if let Some(sent) = linux.news.sampled
+            && !linux.news.advanced
+        {
+            let sample = now.since(sent);
+            self.rtt.sample(&config.rto, sample, self.flight().div_ceil(self.mss));
+            self.controller.on_rtt(now, sample);
+        }
     }
 
     /// Returns whether there were any.
-    fn find_losses_by_time(&mut self, now: Time) -> bool {
+    fn find_losses_by_time(&mut self, now: Time, config: &Config) -> bool {
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else {
             return false;
         };
-        let threshold = self.controller.duplicate_threshold(linux.duplicate_threshold);
+        let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
         let situation = Situation {
             recovering: self.phase != Phase::Open,
             overtaken: flight.sacked() >= threshold,
@@ -409,7 +432,7 @@ impl Sender {
     /// with it counts one segment as delivered.
     fn on_losses_overdue(&mut self, now: Time, config: &Config) {
         let running = self.phase != Phase::Open;
-        if self.find_losses_by_time(now) {
+        if self.find_losses_by_time(now, config) {
             self.recover_from_losses(now, config, false);
             if !running && self.phase == Phase::FastRecovery {
                 self.reduce(self.mss, false);

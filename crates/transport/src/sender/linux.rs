@@ -43,9 +43,9 @@ pub(super) struct Linux {
 struct News {
     /// Bytes that have arrived.
     delivered: u64,
-    /// When that segment was sent which was sent last of those acknowledged selectively.
-    sacked: Option<Time>,
-    /// When that segment was sent which was sent first of them, and only once.
+    /// Some of it was acknowledged selectively.
+    sacked: bool,
+    /// When that segment was sent which was sent first of these, and only once.
     sampled: Option<Time>,
     /// Data that counted as lost and was not sent again has arrived.
     original: bool,
@@ -81,9 +81,9 @@ impl Linux {
 
 impl News {
     fn note_sacked(&mut self, segment: &Segment) {
-        let sent = segment.sent_at;
-        self.sacked = self.sacked.max(Some(sent));
+        self.sacked = true;
         if !segment.again {
+            let sent = segment.sent_at;
             self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
         }
     }
@@ -238,7 +238,7 @@ impl Sender {
             Phase::FastRecovery => self.reduce(news.delivered, news.advanced && !news.lost),
             Phase::Timeout => self.doubt_timeout(config, &news),
         }
-        self.keep_timers(now, &news);
+        self.keep_tail_probe(now, &news);
     }
 
     /// `silent`: the ACK tells nothing new.
@@ -312,7 +312,7 @@ impl Sender {
         let unsent = self.sendable_end(config).min(self.una + self.advertised) > self.max;
         let evidence = Evidence {
             advanced: news.advanced,
-            sacked: news.sacked.is_some(),
+            sacked: news.sacked,
             new_sent: self.max > self.recover,
             new_possible: unsent && self.pipe_has_room(),
         };
@@ -374,17 +374,10 @@ impl Sender {
         window.cwnd = window.cwnd.max(least);
     }
 
-    /// The timer of a head that was sent again starts anew with it, and with what arrives that was
-    /// sent later; a probe is due while nothing is known to be missing.
-    fn keep_timers(&mut self, now: Time, news: &News) {
-        let head = self.scoreboard.flight_mut().and_then(|flight| flight.head().copied());
-        if let (Some(sacked), Some(head)) = (news.sacked, head)
-            && sacked > head.sent_at
-        {
-            self.restart_timer(now);
-        }
+    /// A probe is due while nothing is known to be missing.
+    fn keep_tail_probe(&mut self, now: Time, news: &News) {
         let sacked = self.scoreboard.flight_mut().map_or(0, |flight| flight.sacked());
-        if head.is_none() || sacked > 0 || self.phase != Phase::Open {
+        if self.flight() == 0 || sacked > 0 || self.phase != Phase::Open {
             if let Some(linux) = self.linux() {
                 linux.probe.due = Time::NEVER;
             }

@@ -186,6 +186,18 @@ fn a_needless_probe_reduces_nothing() {
     assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX);
 }
 
+/// RFC 8985 section 7.4: what only the probe has repaired was a loss too.
+#[test]
+fn a_probe_that_repairs_a_loss_is_answered_by_a_reduction() {
+    let mut wire = tail(10, &[10]);
+    assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX, "not yet known");
+    let before = cwnd(&wire);
+    wire.write(A, 2 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[A].controller().window().ssthresh / MSS, before / 2);
+    assert_eq!(wire.ends[A].counters().fast_recoveries, 0);
+}
+
 /// RFC 3708: all that was sent again had arrived.
 #[test]
 fn a_reduction_for_a_segment_that_was_only_late_is_taken_back() {
@@ -233,6 +245,76 @@ fn a_timeout_for_segments_that_were_lost_stands() {
     let wire = tail(10, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assert!(wire.ends[A].counters().timeouts >= 1);
     assert!(wire.ends[A].controller().window().ssthresh <= 5 * MSS);
+}
+
+/// F-RTO is for timeouts outside of a recovery.
+#[test]
+fn a_timeout_within_a_recovery_is_not_doubted_and_reduces_ssthresh_no_further() {
+    let mut script = sender();
+    script.sack(10, &[11..14]);
+    script.sack(10, &[11..24]);
+    assert_eq!(script.time_out(), [10]);
+    assert_eq!(script.ssthresh(), 10);
+    // The originals of 24 to 26, which were not sent again.
+    script.ack(27);
+    assert_eq!(script.end.phase(), Phase::Timeout);
+}
+
+/// RFC 8985 section 6.3; Linux lets one segment out on top of what it spares.
+#[test]
+fn a_timeout_spares_what_was_sent_a_moment_ago() {
+    let mut script = Script::new(&linux());
+    script.end.write(10 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    script.ack(10);
+    script.end.write(5 * MSS);
+    script.sent();
+    // The probe after 200 ms, and the timer a second later.
+    assert_eq!(script.wait(ms(1150)), [14]);
+    script.end.write(2 * MSS);
+    assert_eq!(script.sent(), [15, 16]);
+    assert_eq!(script.wait(ms(50)), [10]);
+    let mut sent = script.ack(11);
+    sent.extend(script.ack(15));
+    assert!(!sent.contains(&15) && !sent.contains(&16), "{sent:?}");
+}
+
+#[test]
+fn sack_blocks_are_samples_of_the_round_trip_time() {
+    let mut script = sender();
+    let before = script.end.rtt().srtt();
+    script.wait(ms(50));
+    script.sack(10, &[11..12]);
+    assert!(script.end.rtt().srtt() > before);
+}
+
+/// Linux: half of cwnd, whatever the application has filled of it.
+#[test]
+fn a_loss_halves_the_window_and_not_the_flight() {
+    let mut script = Script::new(&linux());
+    script.end.write(20 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    (1..=20).for_each(|n| _ = script.ack(n));
+    let before = script.cwnd();
+    script.end.write(6 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    script.sack(20, &[21..24]);
+    assert_eq!((script.end.phase(), script.ssthresh()), (Phase::FastRecovery, before / 2));
+    assert!(before > 12);
+}
+
+/// RFC 8985 section 6.2 step 4.
+#[test]
+fn a_duplicate_report_widens_the_reordering_window() {
+    let mut script = sender();
+    assert_eq!(script.sack(10, &[11..14])[0], 10);
+    script.sack(14, &[10..11]);
+    assert_eq!((script.end.phase(), script.cwnd()), (Phase::Open, 20), "and ends the recovery");
+    script.sack(14, &[15..16]);
+    assert_eq!(script.end.deadline(), script.now + ms(50));
 }
 
 /// Without SACK at the other end there is nothing to go by.

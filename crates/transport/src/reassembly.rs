@@ -33,11 +33,12 @@ impl Reassembly {
     /// Everything up to `next` has arrived in order. Returns how far the order reaches with what
     /// has waited.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
-        let reached = match self.waiting.first() {
-            Some(range) if range.start <= next => next.max(range.end),
-            _ => next,
-        };
-        self.waiting.remove_below(reached);
+        let mut reached = next;
+        // A segment may cover all of one range and touch the one behind it.
+        while let Some(range) = self.waiting.first().filter(|range| range.start <= reached) {
+            reached = reached.max(range.end);
+            self.waiting.remove_below(reached);
+        }
         self.forget_recent(|number| number < reached);
         if self.recent_count == 0
             && let Some(range) = self.waiting.first()

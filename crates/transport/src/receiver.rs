@@ -346,6 +346,16 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_covers_what_waits_and_reaches_more_of_it_takes_it_all() {
+        let config = config();
+        let mut receiver = receiver(&config);
+        receiver.on_data(Time::ZERO, &config, 1 + 100, 100, false);
+        arrive(&mut receiver, &config, 1);
+        arrive(&mut receiver, &config, 0);
+        assert_eq!((receiver.delivered(), receiver.has_gaps()), (2 * MSS, false));
+    }
+
+    #[test]
     fn data_beyond_the_window_is_dropped() {
         let config = config();
         let mut receiver = receiver(&config);

@@ -148,11 +148,15 @@ impl Scoreboard {
 
     /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and
     /// not sacked, or sent again and not sacked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pipe(&self, una: u64, max: u64) -> u64 {
         if self.sacked.is_empty() && self.lost_below <= una && self.retransmitted_below <= una {
             return max - una;
         }
+        self.pipe_with_gaps(una, max)
+    }
+
+    fn pipe_with_gaps(&self, una: u64, max: u64) -> u64 {
         if let Some(flight) = &self.flight {
             return flight.pipe();
         }

@@ -18,12 +18,19 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements steer the retransmissions (RFC 2018, RFC 6675).
     Sack,
+    /// As Linux: losses are found by time (RACK-TLP, RFC 8985), the window falls in the measure in
+    /// which data arrives (RFC 9937), and needless reductions are taken back (RFC 3708, RFC 5682).
+    Linux,
 }
 
 impl Recovery {
     /// Every recovery with the name it has in scenarios.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("reno", Self::Reno), ("newreno", Self::NewReno), ("sack", Self::Sack)];
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("reno", Self::Reno),
+        ("newreno", Self::NewReno),
+        ("sack", Self::Sack),
+        ("linux", Self::Linux),
+    ];
 
     /// The name in scenarios.
     pub fn name(self) -> &'static str {

@@ -91,6 +91,8 @@ pub struct Needs {
     /// [`Controller::take_probe`](crate::Controller::take_probe) and
     /// [`Controller::on_probe_answered`](crate::Controller::on_probe_answered).
     pub probes: bool,
+    /// cwnd during recovery is left to it, where others have it reduced proportionally (RFC 9937).
+    pub own_recovery: bool,
 }
 
 /// A segment of low priority that probes for unused capacity: queues may drop it before others, and
@@ -129,6 +131,7 @@ impl Needs {
             marks: self.marks || other.marks,
             duplicate_reports: self.duplicate_reports || other.duplicate_reports,
             probes: self.probes || other.probes,
+            own_recovery: self.own_recovery || other.own_recovery,
         }
     }
 }

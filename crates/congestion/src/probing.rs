@@ -189,7 +189,7 @@ impl<K: Kind> Controller for Probing<K> {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, probes: true, ..Needs::default() }
+        Needs { feedback: true, probes: true, own_recovery: true, ..Needs::default() }
     }
 
     fn on_feedback(&mut self, _feedback: &Feedback) {

@@ -4,7 +4,7 @@ mod probes;
 
 use std::sync::Arc;
 
-use congestion::{AnyController, Controller};
+use congestion::{AnyController, Controller, Recovery};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -101,9 +101,9 @@ impl Connection {
             closing: false,
             scaling: config.window_scaling,
             timestamps: config.timestamps,
-            sack: config.recovery == congestion::Recovery::Sack,
+            sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
             ecn: config.ecn || needs.marks,
-            dsack: config.dsack || needs.duplicate_reports,
+            dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
             echo: false,
             unanswered_probes: 0,
             shift: 0,
@@ -406,11 +406,11 @@ impl Connection {
             return;
         }
         let mut blocks = segment.blocks();
-        let mut needless = 0;
+        let mut needless = Range { start: 0, end: 0 };
         if self.dsack
             && let Some(twice) = reported_twice(segment)
         {
-            needless = u64::from(twice.end.wrapping_sub(twice.start));
+            needless = unwrap_block(self.out, &twice, una).unwrap_or(needless);
             blocks = &blocks[1..];
         }
         let ack = Acknowledgement {

@@ -8,6 +8,7 @@
 
 mod config;
 mod connection;
+mod flight;
 mod ranges;
 mod reassembly;
 mod receiver;

@@ -4,6 +4,7 @@
 //! the gaps and nothing grows with the window. Without SACK the set of ranges stays empty and the
 //! scoreboard only knows what a timeout declared lost; the same rules then give go-back-N.
 
+use crate::flight::{Flight, Segment};
 use crate::ranges::{Range, RangeSet};
 
 /// What was selectively acknowledged, declared lost, and sent again.
@@ -19,9 +20,34 @@ pub(crate) struct Scoreboard {
     /// What of the sacked data a probe has brought ahead of its turn. It was sent before the data
     /// below it, and so does not tell that anything is lost.
     early: Option<Box<RangeSet>>,
+    /// Each segment by itself, for a recovery that finds losses by time; what is lost and what is
+    /// in the network is then asked there.
+    flight: Option<Box<Flight>>,
 }
 
 impl Scoreboard {
+    /// An empty scoreboard, which knows each segment by itself or only ranges.
+    pub(crate) fn new(by_segment: bool) -> Self {
+        let flight = by_segment.then(Box::default);
+        // Beyond all that will ever be sent: no short cut leads past the segments.
+        let lost_below = if by_segment { u64::MAX } else { 0 };
+        Self { flight, lost_below, ..Self::default() }
+    }
+
+    /// Each segment by itself.
+    pub(crate) fn flight_mut(&mut self) -> Option<&mut Flight> {
+        self.flight.as_deref_mut()
+    }
+
+    /// A SACK block is about to be taken in. Calls `tell` for each segment that arrives with it.
+    pub(crate) fn sack_segments(&mut self, block: Range, mut tell: impl FnMut(&Segment)) {
+        let Some(mut flight) = self.flight.take() else { return };
+        for news in self.holes(block.start, block.end) {
+            flight.on_sacked(block, news, &mut tell);
+        }
+        self.flight = Some(flight);
+    }
+
     /// Data up to `una` is acknowledged (HighACK).
     #[inline]
     pub(crate) fn acknowledge(&mut self, una: u64) {
@@ -122,7 +148,7 @@ impl Scoreboard {
 
     /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and
     /// not sacked, or sent again and not sacked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pipe(&self, una: u64, max: u64) -> u64 {
         if self.sacked.is_empty() && self.lost_below <= una && self.retransmitted_below <= una {
             return max - una;
@@ -133,6 +159,9 @@ impl Scoreboard {
     /// Kept apart, so that nothing of it burdens those who lose nothing.
     #[inline(never)]
     fn pipe_with_gaps(&self, una: u64, max: u64) -> u64 {
+        if let Some(flight) = &self.flight {
+            return flight.pipe();
+        }
         let lost_below = self.lost_below.max(una);
         let not_lost = (max - lost_below) - self.sacked_from(lost_below);
         let sent_again = self.retransmitted_below.max(una) - una - self.sacked_retransmitted;
@@ -145,6 +174,9 @@ impl Scoreboard {
         let lost_below = self.lost_below;
         if self.retransmitted_below.max(una) >= lost_below {
             return None;
+        }
+        if let Some(flight) = &self.flight {
+            return flight.next_missing();
         }
         self.next_hole(una, lost_below, mss)
     }
@@ -172,7 +204,7 @@ impl Scoreboard {
 
     /// `range` was sent again.
     pub(crate) fn retransmitted(&mut self, range: Range) {
-        if range.end > self.retransmitted_below {
+        if range.end > self.retransmitted_below && self.flight.is_none() {
             self.sacked_retransmitted += self.sacked_between(self.retransmitted_below, range.start);
             self.retransmitted_below = range.end;
         }

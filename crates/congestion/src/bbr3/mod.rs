@@ -322,7 +322,13 @@ impl Controller for Bbr3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, records: true, pacing: true, ..Needs::default() }
+        Needs {
+            feedback: true,
+            records: true,
+            pacing: true,
+            own_recovery: true,
+            ..Needs::default()
+        }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {

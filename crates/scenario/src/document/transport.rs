@@ -10,11 +10,12 @@ use super::words::{Off, Unlimited};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Transport {
-    /// How losses are found and repaired. Default: the recovery that the controller was written
-    /// for.
+    /// How losses are found and repaired; `"linux"` is RACK-TLP with proportional rate reduction.
+    /// Default: the recovery that the controller was written for.
     pub recovery: Option<RecoveryName>,
     /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
-    /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do.
+    /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do. With
+    /// the recovery `"linux"` cwnd stands for the flight size.
     pub loss_threshold: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
@@ -74,7 +75,7 @@ pub(crate) struct Transport {
     /// sender reduces its window as after a loss. On anyway for controllers that need the marks.
     pub ecn: bool,
     /// Report data that arrived twice in the first SACK block (RFC 2883). On anyway for controllers
-    /// that need the reports; needs the recovery `"sack"`.
+    /// that need the reports, and with the recovery `"linux"`; needs that or `"sack"`.
     pub dsack: bool,
     /// What an earlier connection over the same path has found: Careful Resume, RFC 9959. After the
     /// first round trip cwnd jumps to half of the saved window, paced, and falls back when that

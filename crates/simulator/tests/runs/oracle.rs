@@ -136,7 +136,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop_oneof![Just(0u32), Just(1000), 0u32..3000],
         prop_oneof![2 => Just(None), 1 => (1u32..9000).prop_map(Some)],
         prop::sample::select(congestion::entries().map(|entry| entry.name).collect::<Vec<_>>()),
-        prop::sample::select(vec!["reno", "newreno", "sack"]),
+        prop::sample::select(vec!["reno", "newreno", "sack", "linux"]),
         transport,
         traffic(),
     );

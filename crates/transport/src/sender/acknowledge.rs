@@ -1,6 +1,6 @@
 //! An ACK arrives.
 
-use congestion::{Ack, Controller, SendState, Sizing};
+use congestion::{Ack, Controller, Recovery, SendState, Sizing};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -25,8 +25,8 @@ pub(crate) struct Acknowledgement {
     pub(crate) peer_clock: Option<u32>,
     /// ECN-Echo.
     pub(crate) marked: bool,
-    /// Bytes that the other end has received twice.
-    pub(crate) needless: u64,
+    /// What the other end has received twice; empty if nothing.
+    pub(crate) needless: Range,
     /// It answers a probe.
     pub(crate) answers_probe: bool,
 }
@@ -60,13 +60,13 @@ impl Sender {
             self.on_new_data(now, config, ack, sacked);
         } else if !ack.answers_probe {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
-            self.give_feedback(now, ack, 0, sacked, duplicate);
+            self.give_feedback(now, config, ack, 0, sacked, duplicate);
             if duplicate {
                 self.on_duplicate(now, config);
             }
         }
         if ack.marked || self.has_instruments() {
-            self.take_more_out_of(now, config, ack, acked);
+            self.take_more_out_of(now, config, ack, acked, window_moved);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -76,18 +76,22 @@ impl Sender {
 
     /// What an ACK tells only connections with instruments, or that were marked.
     #[inline(never)]
-    fn take_more_out_of(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
+    fn take_more_out_of(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        window_moved: bool,
+    ) {
         if ack.answers_probe {
             self.note_answer(now);
         }
         if ack.marked {
             self.on_mark(now, config, acked);
         }
-        if self.controller_saw_loss() {
-            self.enter_recovery_early(now, config);
-        }
-        if let Some((resume, window)) = self.resume() {
-            resume.after_ack(window);
+        if self.has_instruments() {
+            self.finish_ack(now, config, ack, window_moved);
         }
     }
 
@@ -138,7 +142,7 @@ impl Sender {
             self.note_sack_block(now, Range { start, end });
             news += self.scoreboard.sack(start, end);
         }
-        if news > 0 {
+        if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
             let before = self.scoreboard.lost_below().max(acknowledged);
             self.scoreboard.find_losses(threshold, self.mss);
@@ -149,14 +153,14 @@ impl Sender {
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
         let acked = ack.number - self.una;
-        self.note_acknowledgement(now, self.una, ack.number);
+        self.note_acknowledgement(now, self.una, ack);
         self.una = ack.number;
         self.scoreboard.acknowledge(ack.number);
         self.take_rtt_sample(now, config, ack, acked);
         self.retries = 0;
         self.duplicates = 0;
         self.limited = 0;
-        self.give_feedback(now, ack, acked, sacked, false);
+        self.give_feedback(now, config, ack, acked, sacked, false);
         let restart_timer = match self.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {

@@ -1,13 +1,15 @@
-//! What only some connections need: feedback on each ACK, records of segments, pacing, and the
-//! state of an earlier connection.
+//! What only some connections need: feedback on each ACK, records of segments, pacing, the state of
+//! an earlier connection, and the recovery of Linux.
 
-use congestion::{CarefulResume, Controller, Feedback, Needs, SavedPath, Sent, Window};
+use congestion::{CarefulResume, Controller, Feedback, Needs, Recovery, Sent, Window};
 use units::{Span, Time};
 
+use crate::config::Config;
 use crate::ranges::Range;
 
 use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
+use super::linux::Linux;
 use super::probes::Probes;
 use super::{HeldBy, Phase, Sender};
 
@@ -25,12 +27,15 @@ pub(super) struct Instruments {
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     resume: Option<CarefulResume>,
+    /// For the recovery of Linux.
+    pub(super) linux: Option<Linux>,
 }
 
 impl Instruments {
-    /// The instruments that a controller needs, if any, and what resumes an earlier connection.
-    pub(super) fn new(needs: Needs, saved: Option<SavedPath>) -> Option<Box<Self>> {
-        let resume = saved.map(CarefulResume::new);
+    /// The instruments that a connection and its controller need, if any.
+    pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs));
+        let resume = config.careful_resume.map(CarefulResume::new);
         let needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
         let instruments = Self {
             needs,
@@ -40,31 +45,32 @@ impl Instruments {
             waiting_until: Time::NEVER,
             probes: needs.probes.then(Probes::new),
             saw_loss: false,
+            linux,
         };
         let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
-        measures.then(|| Box::new(instruments))
+        (measures || instruments.linux.is_some()).then(|| Box::new(instruments))
     }
 
     fn resumed_rate(&self) -> Option<f64> {
         self.resume.as_ref()?.pacing_rate()
     }
 
-    /// When a segment that pacing holds back may leave, or a probe is due.
+    /// When a segment that pacing holds back may leave, a probe is due, or a loss is certain.
     pub(super) fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
-        self.waiting_until.min(probe)
+        let linux = self.linux.as_ref().map_or(Time::NEVER, Linux::deadline);
+        self.waiting_until.min(probe).min(linux)
     }
 
-    /// Whether it was pacing or a probe that set the timer which expires now.
-    pub(super) fn release(&mut self, now: Time) -> bool {
-        let due = self.deadline() <= now;
-        if due {
-            self.waiting_until = Time::NEVER;
-            if let Some(probes) = &mut self.probes {
-                probes.due = Time::NEVER;
-            }
+    /// What pacing holds back may leave, and the controller is to be asked for a probe.
+    pub(super) fn release(&mut self, now: Time) {
+        if self.deadline() > now {
+            return;
         }
-        due
+        self.waiting_until = Time::NEVER;
+        if let Some(probes) = &mut self.probes {
+            probes.due = Time::NEVER;
+        }
     }
 }
 
@@ -127,6 +133,9 @@ impl Sender {
         if !again && let Some(resume) = &mut instruments.resume {
             resume.on_sent(range.end - self.una, range.end, self.controller.window_mut());
         }
+        if instruments.linux.is_some() {
+            self.follow_sending(now, range, again);
+        }
     }
 
     /// Everything that the application has written is sent, and the windows would take more.
@@ -163,21 +172,28 @@ impl Sender {
                 instruments.delivery.on_sacked(now, news);
             }
         }
-    }
-
-    /// Everything up to `una` is acknowledged and about to leave the scoreboard.
-    #[inline]
-    pub(super) fn note_acknowledgement(&mut self, now: Time, before: u64, una: u64) {
-        if self.instruments.is_some() {
-            self.record_acknowledgement(now, before, una);
+        if instruments.linux.is_some() {
+            self.follow_sack_block(now, block);
         }
     }
 
-    fn record_acknowledgement(&mut self, now: Time, before: u64, una: u64) {
+    /// What `ack` acknowledges is about to leave the scoreboard; up to `before` it was before.
+    #[inline]
+    pub(super) fn note_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
+        if self.instruments.is_some() {
+            self.record_acknowledgement(now, before, ack);
+        }
+    }
+
+    fn record_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
+        let una = ack.number;
         let Some(instruments) = &mut self.instruments else { return };
         if instruments.needs.records {
             let news = self.scoreboard.holes(before, una).map(Range::len).sum();
             instruments.delivery.on_acknowledged(now, una, news);
+        }
+        if instruments.linux.is_some() {
+            self.follow_acknowledgement(now, ack);
         }
     }
 
@@ -204,24 +220,29 @@ impl Sender {
     pub(super) fn give_feedback(
         &mut self,
         now: Time,
+        config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         sacked: u64,
         duplicate: bool,
     ) {
         if self.instruments.is_some() {
-            self.describe_ack(now, ack, acked, sacked, duplicate);
+            self.describe_ack(now, config, ack, acked, sacked, duplicate);
         }
     }
 
     fn describe_ack(
         &mut self,
         now: Time,
+        config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         sacked: u64,
         duplicate: bool,
     ) {
+        if self.recovers_like_linux() {
+            self.judge_outstanding(now, config, ack);
+        }
         let Some(instruments) = &mut self.instruments else { return };
         if !instruments.needs.feedback {
             return;
@@ -242,7 +263,7 @@ impl Sender {
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
-            needless: ack.needless,
+            needless: ack.needless.len(),
             head_sent: instruments.delivery.head_sent(),
             rate: instruments.delivery.take_sample(min_rtt),
         };
@@ -253,17 +274,30 @@ impl Sender {
         instruments.saw_loss = self.controller.finds_loss(&feedback);
     }
 
+    /// What follows from an ACK when all has been told.
+    pub(super) fn finish_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        window_moved: bool,
+    ) {
+        let Some(instruments) = &mut self.instruments else { return };
+        let saw_loss = std::mem::take(&mut instruments.saw_loss);
+        if instruments.linux.is_some() {
+            self.recover_after_ack(now, config, ack, window_moved, saw_loss);
+        } else if saw_loss {
+            self.enter_recovery_early(now, config);
+        }
+        if let Some((resume, window)) = self.resume() {
+            resume.after_ack(window);
+        }
+    }
+
     /// What resumes an earlier connection, if anything does, and the window that it overrides.
     #[inline]
     pub(super) fn resume(&mut self) -> Option<(&mut CarefulResume, &mut Window)> {
         let resume = self.instruments.as_mut()?.resume.as_mut()?;
         Some((resume, self.controller.window_mut()))
-    }
-
-    /// Whether the controller saw a loss in this ACK, before the duplicate threshold was reached.
-    #[inline]
-    pub(super) fn controller_saw_loss(&mut self) -> bool {
-        let saw = |instruments: &mut Box<Instruments>| std::mem::take(&mut instruments.saw_loss);
-        self.instruments.as_mut().is_some_and(saw)
     }
 }

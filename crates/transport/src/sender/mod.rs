@@ -4,14 +4,20 @@
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
 //! - `timers`: retransmission and persist
-//! - `instruments`: what only some controllers need, with `delivery`, the records of segments,
+//! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
+//! - `instruments`: what only some connections need, with `delivery`, the records of segments,
 //!   and `probes`, segments of low priority
 
 mod acknowledge;
 mod delivery;
 mod instruments;
+mod linux;
 mod probes;
+mod prr;
+mod rack;
 mod recovery;
+mod spurious;
+mod tail_loss_probe;
 mod timers;
 mod transmit;
 
@@ -138,8 +144,8 @@ impl Sender {
             fin_queued: false,
             duplicates: 0,
             retransmission_quota: u32::MAX,
-            scoreboard: Scoreboard::default(),
-            instruments: Instruments::new(controller.needs(), config.careful_resume),
+            scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
+            instruments: Instruments::new(config, controller.needs()),
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
@@ -207,8 +213,12 @@ impl Sender {
 
     /// The two ends have not agreed on SACK (RFC 2018 section 2).
     pub(crate) fn do_without_sack(&mut self) {
-        if self.recovery == Recovery::Sack {
+        if self.uses_sack() {
             self.recovery = Recovery::NewReno;
+            self.scoreboard = Scoreboard::default();
+            if let Some(instruments) = &mut self.instruments {
+                instruments.linux = None;
+            }
         }
     }
 
@@ -317,6 +327,6 @@ impl Sender {
     }
 
     fn uses_sack(&self) -> bool {
-        self.recovery == Recovery::Sack
+        matches!(self.recovery, Recovery::Sack | Recovery::Linux)
     }
 }

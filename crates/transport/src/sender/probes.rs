@@ -170,7 +170,7 @@ impl Sender {
 
     /// Passes over data whose turn has come and which has arrived already. Returns where the next
     /// such data begins.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pass_arrived(&mut self) -> u64 {
         if self.instruments.is_some() { self.pass_data_ahead() } else { u64::MAX }
     }

@@ -2,7 +2,7 @@
 //!
 //! Reno leaves fast recovery with the first new ACK (RFC 5681 section 3.2), NewReno when all that
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
-//! timeout ends all of them and sends everything again, as ACKs allow.
+//! timeout ends all of them and sends everything again, as ACKs allow. That of Linux is in `linux`.
 
 use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
 use units::Time;
@@ -43,6 +43,8 @@ impl Sender {
             Recovery::Reno => self.phase == Phase::Open,
             Recovery::NewReno => self.una > self.recover,
             Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
+            // Time tells, not the number of duplicates.
+            Recovery::Linux => false,
         }
     }
 
@@ -59,8 +61,11 @@ impl Sender {
     }
 
     /// What a loss halves.
-    fn flight_to_reduce(&self, config: &Config) -> u64 {
+    pub(super) fn flight_to_reduce(&self, config: &Config) -> u64 {
         match config.loss_threshold {
+            LossThreshold::FlightSize if self.recovers_like_linux() => {
+                self.controller.window().cwnd
+            }
             LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
             LossThreshold::Cwnd => self.controller.window().cwnd,
@@ -68,13 +73,13 @@ impl Sender {
     }
 
     /// What an earlier connection has found holds no more.
-    fn stop_resuming(&mut self) {
+    pub(super) fn stop_resuming(&mut self) {
         if let Some((resume, window)) = self.resume() {
             resume.on_loss(window);
         }
     }
 
-    fn note_reduction(&mut self) {
+    pub(super) fn note_reduction(&mut self) {
         self.reduced_at = self.max;
         self.tell_reduction = true;
     }
@@ -86,7 +91,7 @@ impl Sender {
         }
     }
 
-    fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
+    pub(super) fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
         let flight = self.flight_to_reduce(config);
         self.controller.on_loss(&Loss { now, flight, repeated: false });
         self.note_reduction();
@@ -98,7 +103,8 @@ impl Sender {
         }
         self.phase = Phase::FastRecovery;
         self.recover = self.max;
-        self.resend_head = true;
+        // With a scoreboard of segments the head is lost only if it is found to be.
+        self.resend_head = !self.recovers_like_linux();
         self.rescued = false;
         self.first_partial_ack = true;
         self.scoreboard.begin_recovery(self.una);
@@ -113,7 +119,6 @@ impl Sender {
 
     /// Whatever is outstanding counts as lost, but for what is sacked.
     fn send_everything_again(&mut self, now: Time) {
-        self.note_losses(now, self.una, self.max);
         self.controller.window_mut().count_singly_after_timeout();
         self.phase = Phase::Timeout;
         self.recover = self.max;
@@ -121,7 +126,12 @@ impl Sender {
         self.limited = 0;
         self.resend_head = false;
         self.timed = None;
-        self.scoreboard.lose_everything(self.una, self.max);
+        if self.recovers_like_linux() {
+            self.lose_all_overdue(now);
+        } else {
+            self.note_losses(now, self.una, self.max);
+            self.scoreboard.lose_everything(self.una, self.max);
+        }
     }
 
     /// Returns whether the retransmission timer is to be restarted.
@@ -155,11 +165,15 @@ impl Sender {
         }
         self.retransmission_quota = self.controller.retransmission_quota();
         let flight = match config.loss_threshold {
-            LossThreshold::FlightSize => self.flight(),
-            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
-            LossThreshold::Cwnd => self.controller.window().cwnd,
+            LossThreshold::FlightSize if !self.recovers_like_linux() => self.flight(),
+            _ => self.flight_to_reduce(config),
         };
-        let loss = Loss { now, flight, repeated: self.retries > 1 };
+        let mut repeated = self.retries > 1;
+        if self.recovers_like_linux() {
+            repeated |= self.phase == Phase::FastRecovery;
+            self.prepare_for_timeout();
+        }
+        let loss = Loss { now, flight, repeated };
         self.controller.on_timeout(&loss);
         self.note_reduction();
         if let Some((resume, _)) = self.resume() {

@@ -15,8 +15,11 @@ const LONGEST_PERSIST: Span = Span::from_secs(60);
 impl Sender {
     /// The deadline has passed.
     pub(crate) fn on_deadline(&mut self, now: Time, config: &Config) {
-        let paced = self.instruments.as_mut().is_some_and(|instruments| instruments.release(now));
-        if paced && self.deadline > now {
+        if let Some(instruments) = &mut self.instruments {
+            instruments.release(now);
+            self.on_recovery_deadline(now, config);
+        }
+        if self.deadline > now {
             return;
         }
         if self.persisting {

@@ -1,6 +1,6 @@
 //! What to send next.
 
-use congestion::{Controller, Sizing};
+use congestion::{Controller, Recovery, Sizing};
 use units::Time;
 
 use crate::config::Config;
@@ -32,7 +32,8 @@ impl Sender {
             return None;
         }
         if std::mem::take(&mut self.resend_head) {
-            let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
+            let head =
+                if self.persisting { self.next_probe(now) } else { self.next_head(now, config) };
             if head.is_some() {
                 return head;
             }
@@ -52,7 +53,7 @@ impl Sender {
         if chunk.is_some() {
             return chunk;
         }
-        if self.phase == Phase::FastRecovery && self.uses_sack() {
+        if self.phase == Phase::FastRecovery && self.recovery == Recovery::Sack {
             return self.next_guess(now);
         }
         self.persist_if_stuck(now, config);
@@ -60,7 +61,10 @@ impl Sender {
     }
 
     /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
-    fn next_head(&mut self, now: Time) -> Option<Chunk> {
+    fn next_head(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        if self.recovers_like_linux() {
+            return self.next_tail_probe(now, config);
+        }
         let end = self.max.min(self.una + self.mss);
         let hole = self.scoreboard.next_unacknowledged(self.una, self.mss);
         let range = hole.unwrap_or(Range { start: self.una, end });
@@ -87,14 +91,15 @@ impl Sender {
 
     /// Lost data that was not sent again yet.
     fn next_lost(&self) -> Option<Range> {
-        if self.phase == Phase::FastRecovery && !self.uses_sack() {
+        let inflates = self.phase == Phase::FastRecovery && !self.uses_sack();
+        if inflates || self.tries_new_data() {
             return None;
         }
         self.scoreboard.next_lost(self.una, self.mss)
     }
 
     /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
-    fn pipe_has_room(&self) -> bool {
+    pub(super) fn pipe_has_room(&self) -> bool {
         let pipe = self.scoreboard.pipe(self.una, self.max);
         self.controller.window().cwnd >= pipe + self.mss
     }
@@ -122,7 +127,7 @@ impl Sender {
         chunk
     }
 
-    fn repeat(&mut self, now: Time, range: Range) -> Chunk {
+    pub(super) fn repeat(&mut self, now: Time, range: Range) -> Chunk {
         self.note_sending(now, range, true);
         self.retransmission_quota -= 1;
         if self.timed.is_some_and(|(end, _)| range.start < end) {
@@ -223,7 +228,7 @@ impl Sender {
 
     /// Inlined into the one place that sends nearly all segments; the others are cold.
     #[inline(always)]
-    fn send_new(&mut self, now: Time, length: u64) -> Chunk {
+    pub(super) fn send_new(&mut self, now: Time, length: u64) -> Chunk {
         let start = self.max;
         let reached = start + length;
         let fin = self.fin_queued && reached == self.written;

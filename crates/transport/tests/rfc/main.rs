@@ -7,6 +7,7 @@
 
 mod close;
 mod fast_retransmit;
+mod linux;
 mod notification;
 mod options;
 mod probes;

@@ -38,7 +38,7 @@ fn switches() -> impl Strategy<Value = [bool; 7]> {
 
 prop_compose! {
     fn configs()(
-        recovery in prop::sample::select(vec![Recovery::Reno, Recovery::NewReno, Recovery::Sack]),
+        recovery in prop::sample::select(Recovery::ALL.map(|(_, recovery)| recovery).to_vec()),
         mss in 64u32..1461,
         receive_buffer in prop_oneof![500u64..10_000, 10_000u64..65_536, 65_536u64..300_000],
         send_buffer in prop_oneof![Just(u64::MAX), 200u64..20_000],
@@ -80,7 +80,7 @@ prop_compose! {
     fn ends()(
         config in configs(),
         controller in prop::sample::select(vec![
-            "reno", "newreno", "adalr", "peach", "peach-plus", "cherry", "cherry",
+            "reno", "newreno", "adalr", "peach", "peach-plus", "cherry", "cherry", "bbr",
         ]),
         initial_sequence in prop_oneof![any::<u32>(), u32::MAX - 50_000..u32::MAX],
         writes in prop::collection::vec(prop_oneof![1u64..200, 1u64..30_000], 0..6),

@@ -1,0 +1,131 @@
+//! Tail loss probe (RFC 8985 section 7): when nothing comes back for two round trips, one segment is
+//! sent whose SACK tells RACK what was lost at the end of the flight, before the retransmission
+//! timer empties the window.
+
+use units::{Span, Time};
+
+/// How long a receiver may keep an ACK back (`TLP.max_ack_delay`; Linux takes its smallest RTO).
+const LONGEST_ACK_DELAY: Span = Span::from_millis(200);
+
+/// Before the first RTT sample (section 7.2).
+const WITHOUT_SAMPLE: Span = Span::from_secs(1);
+
+/// The probe of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TailLossProbe {
+    /// When one is to be sent.
+    pub(super) due: Time,
+    outstanding: Option<Probe>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// Behind everything that was sent then (`TLP.end_seq`).
+    end: u64,
+    /// It repeats a segment (`TLP.is_retrans`).
+    again: bool,
+}
+
+/// What an ACK says about the probe that is out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// Everything below is acknowledged.
+    pub(super) acknowledged: u64,
+    /// It is a duplicate ACK that tells nothing else.
+    pub(super) bare_duplicate: bool,
+    /// Where the data ends that it reports to have arrived twice.
+    pub(super) reported: Option<u64>,
+}
+
+impl TailLossProbe {
+    pub(super) fn new() -> Self {
+        Self { due: Time::NEVER, outstanding: None }
+    }
+
+    /// Data was sent, or acknowledged while more is outstanding (section 7.2).
+    pub(super) fn schedule(&mut self, now: Time, srtt: Option<Span>, single: bool) {
+        if self.outstanding.is_some() {
+            return;
+        }
+        let delay = if single { LONGEST_ACK_DELAY } else { Span::ZERO };
+        self.due = now + srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay);
+    }
+
+    /// The probe leaves; `end` is then the end of all that was sent (section 7.3).
+    pub(super) fn on_sent(&mut self, end: u64, again: bool) {
+        self.outstanding = Some(Probe { end, again });
+        self.due = Time::NEVER;
+    }
+
+    /// A recovery begins: whatever was lost is found by it.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Takes in an ACK and says whether the probe has repaired a loss, which is then to be answered
+    /// (section 7.4.2).
+    pub(super) fn on_ack(&mut self, answer: Answer) -> bool {
+        let Some(probe) = self.outstanding.filter(|probe| answer.acknowledged >= probe.end) else {
+            return false;
+        };
+        let needless = answer.reported == Some(probe.end) || answer.bare_duplicate;
+        let beyond = answer.acknowledged > probe.end;
+        if !probe.again || needless || beyond {
+            self.outstanding = None;
+        }
+        probe.again && !needless && beyond
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn acknowledged(number: u64) -> Answer {
+        Answer { acknowledged: number, bare_duplicate: false, reported: None }
+    }
+
+    fn out(again: bool) -> TailLossProbe {
+        let mut probe = TailLossProbe::new();
+        probe.on_sent(5, again);
+        probe
+    }
+
+    #[test]
+    fn a_probe_is_due_after_two_round_trips_and_the_delay_of_a_lonely_ack() {
+        let mut probe = TailLossProbe::new();
+        probe.schedule(at(100), Some(Span::from_millis(500)), false);
+        assert_eq!(probe.due, at(1100));
+        probe.schedule(at(100), Some(Span::from_millis(500)), true);
+        assert_eq!(probe.due, at(1300));
+        probe.schedule(at(100), None, false);
+        assert_eq!(probe.due, at(1100));
+    }
+
+    #[test]
+    fn one_probe_is_out_at_a_time() {
+        let mut probe = out(true);
+        probe.schedule(at(100), None, false);
+        assert_eq!(probe.due, Time::NEVER);
+        probe.on_ack(acknowledged(6));
+        probe.schedule(at(100), None, false);
+        assert_ne!(probe.due, Time::NEVER);
+    }
+
+    #[test]
+    fn a_copy_has_repaired_a_loss_if_nothing_says_that_it_was_needless() {
+        assert!(!out(true).on_ack(acknowledged(5)), "not yet known");
+        assert!(out(true).on_ack(acknowledged(6)));
+        assert!(!out(false).on_ack(acknowledged(6)), "new data repairs nothing");
+        let mut probe = out(true);
+        assert!(!probe.on_ack(Answer { reported: Some(5), ..acknowledged(5) }));
+        assert!(!probe.on_ack(acknowledged(6)));
+        let mut probe = out(true);
+        assert!(!probe.on_ack(Answer { bare_duplicate: true, ..acknowledged(5) }));
+        assert!(!probe.on_ack(acknowledged(6)));
+    }
+}

@@ -29,10 +29,12 @@
 #include "log.h"
 
 #define ADALR_RHO_PER_SECOND 60
-#define ADALR_LARGEST_RHO (60 * BP_ONE)
-#define ADALR_RHO_OF_A_LONG_PATH (15 * BP_ONE)
-/* bp_sqrt() of a number that is shifted by 32 more bits has 24 behind the point. */
-#define ADALR_ROOT_BITS 24
+#define ADALR_RHO_BITS 32
+#define ADALR_LARGEST_RHO (60ULL << ADALR_RHO_BITS)
+#define ADALR_RHO_OF_A_LONG_PATH (15ULL << ADALR_RHO_BITS)
+/* Half of the bits that rho has behind the point, and of those by which it is shifted. */
+#define ADALR_ROOT_BITS 28
+#define ADALR_ROOT_SHIFT (2 * ADALR_ROOT_BITS - ADALR_RHO_BITS)
 
 struct parameters {
 	u64 rtt_tick;	/* microseconds */
@@ -44,10 +46,10 @@ BP_PARAMETERS = {
 
 struct adalr {
 	struct bp_window window;
-	/* 2^-16; zero before the first sample. */
-	u32 rho;
-	/* sqrt(rho), 2^-24. */
-	u32 root;
+	/* Zero before the first sample. */
+	u64 rho;
+	/* sqrt(rho). */
+	u64 root;
 	bool lossy;
 };
 BP_FITS(struct adalr);
@@ -66,9 +68,9 @@ void BPF_PROG(adalr_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	rtt = sample->rtt_us;
 	if (tick)
 		rtt = (rtt + tick - 1) / tick * tick;
-	ca->rho = bp_clamp(bp_mul_div(rtt * ADALR_RHO_PER_SECOND, BP_ONE, BP_SECOND), BP_ONE,
-			   ADALR_LARGEST_RHO);
-	ca->root = bp_sqrt((u64)ca->rho << 32);
+	ca->rho = bp_clamp(bp_mul_div(rtt * ADALR_RHO_PER_SECOND, 1ULL << ADALR_RHO_BITS, BP_SECOND),
+			   1ULL << ADALR_RHO_BITS, ADALR_LARGEST_RHO);
+	ca->root = bp_sqrt(ca->rho << ADALR_ROOT_SHIFT);
 }
 
 /* Slide "Slow start sub-phases": the union of the four. */
@@ -88,6 +90,16 @@ BP_INLINE bool adalr_path_is_long(const struct adalr *ca)
 	return ca->rho >= ADALR_RHO_OF_A_LONG_PATH;
 }
 
+/*
+ * sqrt(rho) / 4 times so many segments, in whole bytes as the definition has it: over the ACKs of a
+ * large window what is less than a byte adds up to segments.
+ */
+BP_INLINE u64 adalr_scaled(const struct tcp_sock *tp, u64 segments, u64 root)
+{
+	return bp_segments(tp, bp_mul_shift(segments * tp->mss_cache, root,
+					    BP_BITS + ADALR_ROOT_BITS + 2));
+}
+
 SEC("struct_ops")
 void BPF_PROG(adalr_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
@@ -102,7 +114,7 @@ void BPF_PROG(adalr_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	below = bp_below_ssthresh(tp, &ca->window, segments);
 	if (!ca->lossy && adalr_path_is_long(ca) && adalr_in_a_sub_phase(ca, tp))
-		ca->window.cwnd += bp_mul_shift(below, ca->root, ADALR_ROOT_BITS + 2);
+		ca->window.cwnd += adalr_scaled(tp, below, ca->root);
 	else
 		ca->window.cwnd += below;
 	if (below < segments) {

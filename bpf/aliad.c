@@ -12,7 +12,8 @@
  *   climb (6):         W += (1 - 1 / alpha) (Wmax - W_k)
  *   alpha (8, 11):     from Wmax and RTT, so that each climb takes as long as on the reference path
  *
- * each for a round trip. The definition is crates/congestion/src/aliad.rs; much of it is
+ * each for a round trip. A phase ends at a byte of the definition's, and where it ends decides on what
+ * follows; so windows are whole bytes here. The definition is crates/congestion/src/aliad.rs; much of it is
  * reconstructed, and named there.
  */
 #include "hoe.h"
@@ -33,7 +34,7 @@ struct parameters {
 	u64 alpha_ref;		/* 2^-16 */
 	u64 rtt_ref;		/* microseconds */
 	u64 alpha_exponent;	/* 2^-32 */
-	u64 delta;		/* 2^-16 */
+	u64 delta;		/* 2^-32 */
 	u64 probe;		/* PROBE_... */
 	u64 at_wmax;		/* AT_WMAX_... */
 	u64 rtt_max;		/* RTT_MAX_... */
@@ -46,7 +47,7 @@ BP_PARAMETERS = {
 	.alpha_ref = 2 * BP_ONE,
 	.rtt_ref = 75000,
 	.alpha_exponent = 4586595575,
-	.delta = 126484,
+	.delta = 8289286881,
 	.probe = PROBE_DELAY_SENT,
 	.at_wmax = AT_WMAX_PROBE,
 	.rtt_max = RTT_MAX_EPOCH,
@@ -88,7 +89,13 @@ BP_FITS(struct aliad);
 
 BP_INLINE u32 aliad_narrow(u64 window)
 {
-	return bp_min(window >> (BP_BITS - ALIAD_BITS), ~0U);
+	return bp_min((window + (1 << (BP_BITS - ALIAD_BITS - 1))) >> (BP_BITS - ALIAD_BITS), ~0U);
+}
+
+/* In bytes, which have fewer places than that. */
+BP_INLINE u64 aliad_wide(const struct tcp_sock *tp, u32 narrow)
+{
+	return bp_bytes(tp, (u64)narrow << (BP_BITS - ALIAD_BITS));
 }
 
 BP_INLINE u64 aliad_w_max(const struct aliad *ca)
@@ -97,12 +104,22 @@ BP_INLINE u64 aliad_w_max(const struct aliad *ca)
 }
 
 /* A new phase freezes the window anew. The round that it cuts short is no round trip. */
-BP_INLINE void aliad_enter(struct aliad *ca, const struct tcp_sock *tp, u8 phase)
+BP_INLINE void aliad_enter(struct aliad *ca, u8 phase, u32 end)
 {
 	ca->phase = phase;
-	ca->end = tp->snd_nxt;
+	ca->end = end;
 	ca->frozen = aliad_narrow(ca->window.cwnd);
 	ca->step = 1 << ALIAD_BITS;
+}
+
+/* The window as it is now; slow start when the kernel has cut it after a pause. */
+BP_INLINE void aliad_sync(struct aliad *ca, const struct tcp_sock *tp)
+{
+	bp_sync(tp, &ca->window);
+	if (ca->restarted) {
+		ca->restarted = 0;
+		aliad_enter(ca, PHASE_EXPONENTIAL, ca->end);
+	}
 }
 
 SEC("struct_ops")
@@ -130,17 +147,18 @@ BP_INLINE void aliad_end_start(struct aliad *ca)
 /* The phase that the window is in now. */
 BP_INLINE bool aliad_follow(struct aliad *ca, const struct tcp_sock *tp)
 {
-	u64 gamma = bp_ssthresh(tp, &ca->window);
-	u64 cwnd = ca->window.cwnd;
+	u64 gamma = bp_bytes(tp, bp_ssthresh(tp, &ca->window));
+	u64 w_max = bp_bytes(tp, aliad_w_max(ca));
+	u64 cwnd = bp_bytes(tp, ca->window.cwnd);
 	u8 next = ca->phase;
 
 	if (ca->phase == PHASE_CLIMB) {
-		if (bp_saturating_sub(aliad_w_max(ca), cwnd) < BP_ONE &&
+		if (bp_saturating_sub(w_max, cwnd) < tp->mss_cache &&
 		    parameters.at_wmax == AT_WMAX_PROBE)
 			next = PHASE_PROBE;
 	} else if (ca->phase != PHASE_PROBE) {
-		if (bp_saturating_sub(gamma, cwnd) < BP_ONE) {
-			next = aliad_w_max(ca) ? PHASE_CLIMB : PHASE_PROBE;
+		if (bp_saturating_sub(gamma, cwnd) < tp->mss_cache) {
+			next = w_max ? PHASE_CLIMB : PHASE_PROBE;
 			aliad_end_start(ca);
 		} else {
 			next = cwnd >= gamma / 2 ? PHASE_LOGARITHMIC : PHASE_EXPONENTIAL;
@@ -148,7 +166,7 @@ BP_INLINE bool aliad_follow(struct aliad *ca, const struct tcp_sock *tp)
 	}
 	if (next == ca->phase)
 		return 0;
-	aliad_enter(ca, tp, next);
+	aliad_enter(ca, next, tp->snd_nxt);
 	return 1;
 }
 
@@ -174,12 +192,12 @@ void BPF_PROG(aliad_pkts_acked, struct sock *sk, const struct ack_sample *sample
 		aliad_take_rtt(ca, sample->rtt_us);
 	if (!ca->started) {
 		bp_hoe_on_ack(&ca->hoe, tp, &ack);
-		gamma = bp_hoe_capacity(&ca->hoe, ca->rtt_min);
+		gamma = bp_hoe_capacity(&ca->hoe, tp, ca->rtt_min);
 		if (gamma)
 			bp_set_ssthresh(tp, &ca->window, bp_max(gamma, 2 * BP_ONE));
 	}
 	if ((s32)(tp->snd_una - ca->end) > 0) {
-		bp_sync(tp, &ca->window);
+		aliad_sync(ca, tp);
 		ca->before = ca->frozen;
 		ca->end = tp->snd_nxt;
 		ca->frozen = aliad_narrow(ca->window.cwnd);
@@ -194,39 +212,40 @@ BP_INLINE u64 aliad_ratio(u64 part, u64 whole)
 }
 
 /* Equation 3: half of the way to the window at which the ratio would be delta. */
-BP_INLINE u64 aliad_probe(const struct aliad *ca)
+BP_INLINE u64 aliad_probe(const struct aliad *ca, const struct tcp_sock *tp)
 {
-	u64 reached = bp_max(bp_mul_div(ca->rtt, BP_ONE, ca->rtt_min), BP_ONE);
-	u64 from, target;
+	u64 rtt = bp_max(ca->rtt, ca->rtt_min);
+	/* delta / ratio, as a share. */
+	u64 left = parameters.delta;
+	u64 frozen = aliad_wide(tp, ca->frozen);
+	u64 from = parameters.probe == PROBE_DELAY ? frozen : aliad_wide(tp, ca->before);
 
-	if (!ca->rtt || !ca->rtt_min)
-		reached = BP_ONE;
-	if (reached >= parameters.delta)
+	if (ca->rtt && ca->rtt_min)
+		left = bp_mul_div(left, ca->rtt_min, rtt);
+	if (left <= BP_SHARE_ONE)
 		return 0;
 	if (parameters.probe == PROBE_DOUBLING)
 		return aliad_ratio(ca->step, ca->frozen);
-	from = parameters.probe == PROBE_DELAY ? ca->frozen : ca->before;
-	target = bp_mul_div(from << BP_BITS, parameters.delta, reached);
-	return bp_saturating_sub(aliad_ratio(target, (u64)ca->frozen << BP_BITS), BP_SHARE_ONE) / 2;
+	return bp_saturating_sub(bp_mul_div(left, from, frozen), BP_SHARE_ONE) / 2;
 }
 
 /* Segments by which the window grows for each one acknowledged, as a share. */
 BP_INLINE u64 aliad_increase(const struct aliad *ca, const struct tcp_sock *tp)
 {
 	u64 one = (BP_SHARE_ONE << BP_BITS) / bp_max(ca->window.cwnd, 1);
-	u64 frozen = (u64)ca->frozen << (BP_BITS - ALIAD_BITS);
+	u64 frozen = aliad_wide(tp, ca->frozen);
 	u64 left;
 
 	switch (ca->phase) {
 	case PHASE_EXPONENTIAL:
 		return BP_SHARE_ONE;
 	case PHASE_LOGARITHMIC:
-		left = bp_saturating_sub(bp_ssthresh(tp, &ca->window), frozen);
+		left = bp_saturating_sub(bp_bytes(tp, bp_ssthresh(tp, &ca->window)), frozen);
 		return bp_max(aliad_ratio(left, 2 * frozen), one);
 	case PHASE_PROBE:
-		return bp_max(aliad_probe(ca), one);
+		return bp_max(aliad_probe(ca, tp), one);
 	default:
-		left = bp_saturating_sub(aliad_w_max(ca), frozen);
+		left = bp_saturating_sub(bp_bytes(tp, aliad_w_max(ca)), frozen);
 		return bp_share(aliad_ratio(left, frozen), ca->started ? ca->rise : 0);
 	}
 }
@@ -252,23 +271,21 @@ void BPF_PROG(aliad_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = bp_tcp(sk);
 	struct aliad *ca = bp_state(sk);
 	u64 segments = (u64)acked << BP_BITS;
-	u64 limit;
+	u64 limit, growth;
 
-	bp_sync(tp, &ca->window);
-	if (ca->restarted) {
-		ca->restarted = 0;
-		aliad_enter(ca, tp, PHASE_EXPONENTIAL);
-	}
+	aliad_sync(ca, tp);
 	if (!bp_is_limited(tp))
 		return;
 	aliad_settle(ca, tp);
 	limit = bp_max(aliad_limit(ca, tp), ca->window.cwnd);
 	if (ca->phase != PHASE_EXPONENTIAL)
 		segments = bp_min(segments, ca->window.cwnd);
-	/* What is less than the smallest part of a window stays for the next ACK. */
-	ca->window.remainder += bp_mul_shift(aliad_increase(ca, tp), segments, BP_BITS);
-	ca->window.cwnd = bp_min(ca->window.cwnd + (ca->window.remainder >> BP_BITS), limit);
-	ca->window.remainder &= BP_ONE - 1;
+	/* What is less than a byte stays for the next ACK. */
+	growth = ca->window.remainder +
+		 bp_mul_shift(aliad_increase(ca, tp), 2 * bp_bytes(tp, segments), 1);
+	ca->window.remainder = growth & (BP_SHARE_ONE - 1);
+	growth = bp_bytes(tp, ca->window.cwnd) + (growth >> BP_SHARE_BITS);
+	ca->window.cwnd = bp_min(bp_segments(tp, growth), limit);
 	aliad_settle(ca, tp);
 	bp_store(tp, &ca->window);
 }
@@ -328,7 +345,8 @@ u32 BPF_PROG(aliad_ssthresh, struct sock *sk)
 
 	bp_sync(tp, &ca->window);
 	cwnd = ca->window.cwnd;
-	kept = cwnd - bp_share(cwnd, aliad_beta(ca));
+	kept = bp_share(bp_bytes(tp, cwnd), BP_SHARE_ONE - aliad_beta(ca));
+	kept = bp_segments(tp, kept);
 	kept = bp_max(bp_min(kept, bp_saturating_sub(cwnd, BP_ONE)), 2 * BP_ONE);
 	log_alpha = aliad_log_alpha(ca, bp_saturating_sub(cwnd, kept));
 	aliad_end_start(ca);
@@ -339,7 +357,7 @@ u32 BPF_PROG(aliad_ssthresh, struct sock *sk)
 		ca->rtt_max = 0;
 	/* The window that recovery leaves. */
 	ca->window.cwnd = kept;
-	aliad_enter(ca, tp, PHASE_CLIMB);
+	aliad_enter(ca, PHASE_CLIMB, tp->snd_nxt);
 	return bp_reduce(&ca->window, kept);
 }
 
@@ -349,11 +367,13 @@ void BPF_PROG(aliad_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = bp_tcp(sk);
 	struct aliad *ca = bp_state(sk);
 
-	if (event == CA_EVENT_CWND_RESTART)
+	if (event == CA_EVENT_CWND_RESTART) {
 		ca->restarted = 1;
+		ca->end = tp->snd_nxt;
+	}
 	if (event == CA_EVENT_COMPLETE_CWR) {
 		bp_sync(tp, &ca->window);
-		aliad_enter(ca, tp, PHASE_CLIMB);
+		aliad_enter(ca, PHASE_CLIMB, tp->snd_nxt);
 	}
 }
 
@@ -365,7 +385,7 @@ void BPF_PROG(aliad_set_state, struct sock *sk, u8 state)
 
 	if (state == TCP_CA_Loss) {
 		bp_sync(tp, &ca->window);
-		aliad_enter(ca, tp, PHASE_EXPONENTIAL);
+		aliad_enter(ca, PHASE_EXPONENTIAL, tp->snd_nxt);
 	}
 }
 

@@ -158,6 +158,22 @@ BP_INLINE u64 bp_advertised(const struct tcp_sock *tp)
 	return mss ? ((u64)tp->snd_wnd << BP_BITS) / mss : 0;
 }
 
+/*
+ * Segments as bytes, to the nearest, and back: for a definition whose decisions hang on bytes. A
+ * number of bytes comes back as it was while the MSS is below 2^15.
+ */
+BP_INLINE u64 bp_bytes(const struct tcp_sock *tp, u64 segments)
+{
+	return (segments * tp->mss_cache + BP_ONE / 2) >> BP_BITS;
+}
+
+BP_INLINE u64 bp_segments(const struct tcp_sock *tp, u64 bytes)
+{
+	u64 mss = tp->mss_cache;
+
+	return mss ? ((bytes << BP_BITS) + mss / 2) / mss : 0;
+}
+
 /* Smoothed round-trip time in microseconds; zero before the first sample. */
 BP_INLINE u64 bp_srtt(const struct tcp_sock *tp)
 {
@@ -252,7 +268,8 @@ BP_INLINE void bp_grow_by_fraction(struct bp_window *window, u64 numerator)
 {
 	u64 whole;
 
-	window->remainder = bp_saturating_add(window->remainder, numerator);
+	/* What was left of a larger window is no more than the smallest part of this one. */
+	window->remainder = bp_saturating_add(bp_min(window->remainder, window->cwnd), numerator);
 	if (window->cwnd == 0 || window->remainder < window->cwnd)
 		return;
 	whole = window->remainder / window->cwnd;

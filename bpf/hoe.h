@@ -17,11 +17,8 @@
 #define BP_HOE_LEAST_ACKS 3
 /* The longest gap in a train, as a divisor of the smallest RTT. */
 #define BP_HOE_PAUSE 8
-/* Bits behind the point of a rate in segments per second: 16 million segments fit. */
-#define BP_HOE_RATE_BITS 8
-
 struct bp_hoe {
-	/* Rates of the last three complete trains, the latest last. */
+	/* Bytes per second of the last three complete trains, the latest last: up to 34 Gbit/s. */
 	u32 rates[3];
 	/* The train that runs: where it ends in the stream, its first and its last ACK in us. */
 	u32 end;
@@ -49,16 +46,16 @@ struct bp_hoe_ack {
 };
 
 /* Rate of the running train; zero when it tells nothing. */
-BP_INLINE u32 bp_hoe_train_rate(const struct bp_hoe *hoe, u32 min_rtt)
+BP_INLINE u32 bp_hoe_train_rate(const struct bp_hoe *hoe, const struct tcp_sock *tp, u32 min_rtt)
 {
 	if (hoe->acks < BP_HOE_LEAST_ACKS || !hoe->length || hoe->length >= min_rtt)
 		return 0;
-	return bp_min(((u64)hoe->measured << BP_HOE_RATE_BITS) * BP_SECOND / hoe->length, ~0U);
+	return bp_min(bp_mul_div((u64)hoe->measured * tp->mss_cache, BP_SECOND, hoe->length), ~0U);
 }
 
-BP_INLINE void bp_hoe_complete(struct bp_hoe *hoe, u32 min_rtt)
+BP_INLINE void bp_hoe_complete(struct bp_hoe *hoe, const struct tcp_sock *tp, u32 min_rtt)
 {
-	u32 rate = bp_hoe_train_rate(hoe, min_rtt);
+	u32 rate = bp_hoe_train_rate(hoe, tp, min_rtt);
 
 	hoe->acks = 0;
 	if (!rate)
@@ -100,10 +97,10 @@ BP_INLINE void bp_hoe_on_ack(struct bp_hoe *hoe, const struct tcp_sock *tp,
 			hoe->measured = hoe->segments;
 		}
 		if (tp->snd_una == hoe->end)
-			bp_hoe_complete(hoe, ack->min_rtt);
+			bp_hoe_complete(hoe, tp, ack->min_rtt);
 		return;
 	}
-	bp_hoe_complete(hoe, ack->min_rtt);
+	bp_hoe_complete(hoe, tp, ack->min_rtt);
 	hoe->end = tp->snd_nxt;
 	hoe->first = ack->now;
 	hoe->last = ack->now;
@@ -115,20 +112,20 @@ BP_INLINE void bp_hoe_on_ack(struct bp_hoe *hoe, const struct tcp_sock *tp,
 }
 
 /* What the path holds without a queue, in segments; zero while that is not known. */
-BP_INLINE u64 bp_hoe_capacity(const struct bp_hoe *hoe, u32 min_rtt)
+BP_INLINE u64 bp_hoe_capacity(const struct bp_hoe *hoe, const struct tcp_sock *tp, u32 min_rtt)
 {
 	u32 a = hoe->rates[0], b = hoe->rates[1], c = hoe->rates[2];
 	u32 rate;
 
 	if (hoe->complete == 0)
-		rate = bp_hoe_train_rate(hoe, min_rtt);
+		rate = bp_hoe_train_rate(hoe, tp, min_rtt);
 	else if (hoe->complete == 1)
 		rate = c;
 	else if (hoe->complete == 2)
 		rate = bp_min(b, c);
 	else
 		rate = bp_max(bp_min(a, b), bp_min(bp_max(a, b), c));
-	return bp_mul_div(rate, (u64)min_rtt << (BP_BITS - BP_HOE_RATE_BITS), BP_SECOND);
+	return bp_segments(tp, bp_mul_div(rate, min_rtt, BP_SECOND));
 }
 
 /* What the kernel tells of an ACK, for the estimator. */

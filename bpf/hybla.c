@@ -19,7 +19,8 @@
 #include "hoe.h"
 #include "log.h"
 
-#define HYBLA_LARGEST_RHO (4096 * BP_ONE)
+/* 24 bits behind the point, as the power takes its exponent. */
+#define HYBLA_LARGEST_RHO (4096ULL << BP_LOG_BITS)
 
 struct parameters {
 	u64 rtt0;	/* microseconds */
@@ -60,7 +61,7 @@ BP_INLINE void hybla_estimate(struct sock *sk, const struct ack_sample *sample)
 	u64 capacity;
 
 	bp_hoe_on_ack(&ca->hoe, tp, &ack);
-	capacity = bp_hoe_capacity(&ca->hoe, ca->min_rtt);
+	capacity = bp_hoe_capacity(&ca->hoe, tp, ca->min_rtt);
 	if (capacity)
 		bp_set_ssthresh(tp, &ca->window, bp_min(bp_ssthresh(tp, &ca->window),
 							bp_max(capacity, 2 * BP_ONE)));
@@ -84,7 +85,7 @@ void BPF_PROG(hybla_pkts_acked, struct sock *sk, const struct ack_sample *sample
 
 BP_INLINE u64 hybla_rho(const struct hybla *ca)
 {
-	return bp_clamp(bp_mul_div(ca->min_rtt, BP_ONE, parameters.rtt0), BP_ONE,
+	return bp_clamp(bp_mul_div(ca->min_rtt, BP_LOG_ONE, parameters.rtt0), BP_LOG_ONE,
 			HYBLA_LARGEST_RHO);
 }
 
@@ -102,8 +103,11 @@ void BPF_PROG(hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	below = bp_below_ssthresh(tp, &ca->window, segments);
 	if (below) {
-		scaled = bp_exp2(ca->estimating ? BP_LOG_ONE : (s64)rho << (BP_LOG_BITS - BP_BITS));
-		scaled = bp_mul_shift(scaled - (1ULL << BP_POWER_BITS), below, BP_POWER_BITS);
+		scaled = bp_exp2(ca->estimating ? BP_LOG_ONE : (s64)rho);
+		/* In whole bytes as the definition has it: over many ACKs the rest adds up. */
+		scaled = bp_mul_shift(scaled - (1ULL << BP_POWER_BITS), below * tp->mss_cache,
+				      BP_POWER_BITS + BP_BITS);
+		scaled = scaled >> 48 ? scaled : bp_segments(tp, scaled);
 		standard = ca->window.cwnd + below;
 		limit = bp_min(bp_ssthresh(tp, &ca->window), bp_advertised(tp));
 		ca->window.cwnd = bp_min(bp_saturating_add(ca->window.cwnd, scaled),
@@ -111,7 +115,7 @@ void BPF_PROG(hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 	if (below < segments)
 		bp_grow_by_fraction(&ca->window,
-				    bp_per_window(bp_mul_shift(rho, rho, BP_BITS),
+				    bp_per_window(bp_mul_shift(rho, rho, 2 * BP_LOG_BITS - BP_BITS),
 						  bp_counted(segments - below)));
 	bp_store(tp, &ca->window);
 }

@@ -177,6 +177,20 @@ u32 replay_cwnd(const struct replay *replay)
 	return replay->socket.snd_cwnd;
 }
 
+/*
+ * With the part of a segment that the controller keeps: its state begins with struct bp_window, and
+ * this is what bp_sync() will make of it.
+ */
+u64 replay_exact_cwnd(const struct replay *replay)
+{
+	const u64 *state = replay->socket.inet_conn.icsk_ca_priv;
+	u64 whole = replay->socket.snd_cwnd;
+
+	if (state[0] >> 16 == whole)
+		return state[0];
+	return state[1] >> 16 == whole ? state[1] : whole << 16;
+}
+
 u32 replay_ssthresh(const struct replay *replay)
 {
 	return replay->socket.snd_ssthresh;

@@ -78,7 +78,8 @@ impl Window {
     /// is a mere 28 Mb/s, and the window freezes.
     pub fn grow_by_fraction(&mut self, numerator: u64) {
         self.after_timeout = false;
-        self.remainder += numerator;
+        // Less than a byte of a larger window is less than a byte of this one.
+        self.remainder = self.remainder.min(self.cwnd) + numerator;
         if self.remainder >= self.cwnd {
             let whole = self.remainder / self.cwnd;
             self.remainder -= whole * self.cwnd;

@@ -44,7 +44,7 @@ pub const CONTROLLERS: &[Controller] = &[
             ("alpha_ref", Unit::Number),
             ("rtt_ref", Unit::Seconds),
             ("alpha_exponent", Unit::Share),
-            ("delta", Unit::Number),
+            ("delta", Unit::Share),
             ("probe", Unit::Word),
             ("at_wmax", Unit::Word),
             ("rtt_max", Unit::Word),

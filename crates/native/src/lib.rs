@@ -45,6 +45,7 @@ unsafe extern "C" {
     fn replay_open_again(replay: *mut Socket);
     fn replay_idle(replay: *mut Socket, cwnd: u32);
     fn replay_cwnd(replay: *const Socket) -> u32;
+    fn replay_exact_cwnd(replay: *const Socket) -> u64;
     fn replay_ssthresh(replay: *const Socket) -> u32;
 }
 
@@ -52,6 +53,8 @@ unsafe extern "C" {
 #[derive(Debug)]
 pub struct Connection {
     socket: *mut Socket,
+    /// The controller's name and the parameters that it had before.
+    restore: (CString, Vec<u64>),
 }
 
 impl Connection {
@@ -67,6 +70,7 @@ impl Connection {
         ssthresh: u32,
     ) -> Option<Self> {
         let name = CString::new(name).ok()?;
+        let mut before = Vec::with_capacity(parameters.len());
         // SAFETY: the name ends with a zero; the map has as many numbers as the controller has
         // parameters, which the caller's table says too.
         let socket = unsafe {
@@ -75,11 +79,12 @@ impl Connection {
                 return None;
             }
             for (i, parameter) in parameters.iter().enumerate() {
+                before.push(*map.add(i));
                 *map.add(i) = *parameter;
             }
             replay_open(name.as_ptr(), mss, cwnd, ssthresh)
         };
-        (!socket.is_null()).then_some(Self { socket })
+        (!socket.is_null()).then_some(Self { socket, restore: (name, before) })
     }
 
     /// What the controller's file has as defaults, `count` numbers.
@@ -147,6 +152,12 @@ impl Connection {
         unsafe { replay_cwnd(self.socket) }
     }
 
+    /// The congestion window with the part of a segment that the controller keeps.
+    pub fn exact_cwnd(&self) -> f64 {
+        // SAFETY: see `view`.
+        unsafe { replay_exact_cwnd(self.socket) as f64 / 65_536.0 }
+    }
+
     /// The slow start threshold in segments.
     pub fn ssthresh(&self) -> u32 {
         // SAFETY: see `view`.
@@ -156,7 +167,14 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: it was opened by `open`, and nobody else has it.
-        unsafe { replay_close(self.socket) }
+        let (name, before) = &self.restore;
+        // SAFETY: it was opened by `open`, which found the map, and nobody else has it.
+        unsafe {
+            let map = replay_parameters(name.as_ptr());
+            for (i, parameter) in before.iter().enumerate() {
+                *map.add(i) = *parameter;
+            }
+            replay_close(self.socket);
+        }
     }
 }

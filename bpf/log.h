@@ -4,8 +4,8 @@
  *
  * Exponents have 24 bits behind the point, powers 32. The logarithm squares its argument once for
  * each bit; the power multiplies the roots 2^(2^-k) of the bits that are set. The error of the
- * logarithm is below 2^-23 and that of a power below 2^-23 of it (bpf/native/tests.c has the
- * measured ones); the root is exact.
+ * logarithm is below 2^-23, that of a power below 2^-26 of it or the last of its bits; the root is
+ * exact (crates/native/tests/arithmetic.rs).
  */
 #ifndef BENTPIPE_LOG_H
 #define BENTPIPE_LOG_H

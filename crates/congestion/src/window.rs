@@ -92,3 +92,23 @@ impl Window {
         (flight / 2).max(2 * self.mss)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_of_a_large_window_adds_at_most_a_byte_to_a_small_one() {
+        let mut window = Window::new(&Settings {
+            mss: 1000,
+            initial_window: 1_000_000,
+            initial_ssthresh: 2000,
+            byte_counting: 1,
+        });
+        window.grow_by_fraction(999_999);
+        assert_eq!(window.cwnd, 1_000_000);
+        window.cwnd = 1000;
+        window.grow_by_fraction(0);
+        assert_eq!(window.cwnd, 1001);
+    }
+}

@@ -119,12 +119,7 @@ pub const CONTROLLERS: &[Controller] = &[
         ],
         beyond: &[],
     },
-    Controller {
-        name: "veno",
-        definition: "veno",
-        units: &[("beta", Unit::Number)],
-        beyond: &[],
-    },
+    Controller { name: "veno", definition: "veno", units: &[("beta", Unit::Number)], beyond: &[] },
     Controller {
         name: "westwood",
         definition: "westwood-plus",
@@ -144,7 +139,10 @@ pub fn find(name: &str) -> Result<&'static Controller, Error> {
     let plain = name.strip_prefix("bp_").unwrap_or(name);
     CONTROLLERS.iter().find(|controller| controller.name == plain).ok_or_else(|| {
         let names = CONTROLLERS.iter().map(|controller| controller.name);
-        Error::Input(format!("there is no controller {name:?} for the kernel; {}", nearest(plain, names)))
+        Error::Input(format!(
+            "there is no controller {name:?} for the kernel; {}",
+            nearest(plain, names)
+        ))
     })
 }
 
@@ -194,7 +192,8 @@ mod tests {
             let mut known: Vec<_> = controller.units.iter().map(|(name, _)| *name).collect();
             known.extend(controller.beyond.iter().map(|(name, _)| *name));
             known.sort_unstable();
-            let mut defined: Vec<_> = controller.entry().parameters.iter().map(|p| p.name).collect();
+            let mut defined: Vec<_> =
+                controller.entry().parameters.iter().map(|p| p.name).collect();
             defined.sort_unstable();
             assert_eq!(known, defined, "{}", controller.name);
         }

@@ -96,7 +96,10 @@ pub fn encoded(controller: &Controller, sets: &[String]) -> Result<Vec<u64>, Err
 }
 
 /// The names in `sets` with their positions in the map and their values.
-pub(crate) fn changes(controller: &Controller, sets: &[String]) -> Result<Vec<(usize, u64)>, Error> {
+pub(crate) fn changes(
+    controller: &Controller,
+    sets: &[String],
+) -> Result<Vec<(usize, u64)>, Error> {
     let all = encoded(controller, sets)?;
     let named = |name: &str| sets.iter().any(|set| set.split('=').next() == Some(name));
     let positions = controller.parameters().enumerate();
@@ -118,8 +121,8 @@ pub(crate) fn decoded(controller: &Controller, raw: &[u64]) -> Vec<Setting> {
 
 fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, Error> {
     let input = |text: String| Error::Input(text);
-    let mut specification = Specification::named(controller.definition)
-        .map_err(|error| input(error.to_string()))?;
+    let mut specification =
+        Specification::named(controller.definition).map_err(|error| input(error.to_string()))?;
     for set in sets {
         let (name, text) = set
             .split_once('=')
@@ -137,7 +140,9 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
             (Allowed::Range(..), Ok(number)) => Value::Number(number),
             _ => Value::Word(text.to_owned()),
         };
-        specification.set(name, value).map_err(|error| input(format!("{error}, and not {text:?}")))?;
+        specification
+            .set(name, value)
+            .map_err(|error| input(format!("{error}, and not {text:?}")))?;
     }
     Ok(specification)
 }

@@ -40,7 +40,10 @@ pub(crate) fn require() -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::Machine(format!("controllers cannot be loaded here, missing: {}", missing.join("; "))))
+    Err(Error::Machine(format!(
+        "controllers cannot be loaded here, missing: {}",
+        missing.join("; ")
+    )))
 }
 
 /// The BPF file system, mounted where it usually is when nobody has done so yet.

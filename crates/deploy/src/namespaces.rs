@@ -51,8 +51,8 @@ impl Namespace {
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        let file = File::open(&self.path)
-            .map_err(|error| Error::refused(self.path.display(), error))?;
+        let file =
+            File::open(&self.path).map_err(|error| Error::refused(self.path.display(), error))?;
         let inside = move || {
             setns(file, CloneFlags::CLONE_NEWNET)
                 .map_err(|error| Error::refused("the network namespace", error))?;

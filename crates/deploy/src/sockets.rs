@@ -120,9 +120,8 @@ mod tests {
     fn connections_of_this_machine_are_counted() {
         let all = || count().unwrap().values().sum::<u64>();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let opened: Vec<_> = (0..20)
-            .map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap())
-            .collect();
+        let opened: Vec<_> =
+            (0..20).map(|_| TcpStream::connect(listener.local_addr().unwrap()).unwrap()).collect();
         let accepted: Vec<_> = (0..20).map(|_| listener.accept().unwrap()).collect();
         assert!(all() >= 40, "{:?}", count());
         drop((opened, accepted));

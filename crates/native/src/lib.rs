@@ -47,6 +47,34 @@ unsafe extern "C" {
     fn replay_cwnd(replay: *const Socket) -> u32;
     fn replay_exact_cwnd(replay: *const Socket) -> u64;
     fn replay_ssthresh(replay: *const Socket) -> u32;
+    fn bp_log2(value: u64) -> i64;
+    fn bp_exp2(exponent: i64) -> u64;
+    fn bp_sqrt(value: u64) -> u64;
+    fn bp_mul_shift(a: u64, b: u64, shift: u32) -> u64;
+}
+
+/// `bp_log2` of `bpf/log.h`: of a number with 16 bits behind the point, with 24.
+pub fn log2(value: u64) -> i64 {
+    // SAFETY: these four take numbers and give numbers.
+    unsafe { bp_log2(value) }
+}
+
+/// `bp_exp2` of `bpf/log.h`: of an exponent with 24 bits behind the point, with 32.
+pub fn exp2(exponent: i64) -> u64 {
+    // SAFETY: see `log2`.
+    unsafe { bp_exp2(exponent) }
+}
+
+/// `bp_sqrt` of `bpf/log.h`: the whole root of a number below 2^63.
+pub fn sqrt(value: u64) -> u64 {
+    // SAFETY: see `log2`.
+    unsafe { bp_sqrt(value) }
+}
+
+/// `bp_mul_shift` of `bpf/bentpipe.h`: `a * b >> shift`, saturated.
+pub fn mul_shift(a: u64, b: u64, shift: u32) -> u64 {
+    // SAFETY: see `log2`.
+    unsafe { bp_mul_shift(a, b, shift) }
 }
 
 /// A connection whose controller is one of `bpf/`.

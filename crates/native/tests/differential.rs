@@ -450,7 +450,10 @@ fn other_parameters_agree_too() {
         ("aliad", &[("alpha", word("exponential")), ("at_wmax", word("stay"))]),
         ("aliad", &[("alpha", word("affine")), ("probe", word("doubling"))]),
         ("aliad", &[("alpha", word("fixed")), ("rtt_max", word("connection"))]),
-        ("aliad", &[("beta_min", number(0.25)), ("beta_max", number(0.75)), ("delta", number(3.0))]),
+        (
+            "aliad",
+            &[("beta_min", number(0.25)), ("beta_max", number(0.75)), ("delta", number(3.0))],
+        ),
         ("bic", &[("fast_convergence", word("off")), ("s_max", number(16.0))]),
         ("ckstp", &[("rate", number(20.0)), ("rtt", number(600.0))]),
         ("highspeed", &[("high_p", number(1e-6)), ("high_decrease", number(0.3))]),

@@ -67,7 +67,8 @@ def main() -> None:
     """Do all that the head of this file says."""
     name = sys.argv[1]
     # Packets of one segment, so that a loss is one.
-    subprocess.run("ip link set lo mtu 1500 gso_max_segs 1 up".split(), check=True)
+    loopback = ["ip", "link", "set", "lo", "mtu", "1500", "gso_max_segs", "1", "up"]
+    subprocess.run(loopback, check=True)
     subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
     bentpipe.kernel_load(name)
     received: list[int] = []

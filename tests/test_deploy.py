@@ -1,8 +1,7 @@
-"""`bentpipe kernel`: controllers in the running kernel. What needs root and BTF is skipped elsewhere."""
+"""`bentpipe kernel`: controllers in the running kernel, where there are root and BTF."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,35 +15,15 @@ import pytest
 import bentpipe as package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conftest import Bentpipe
 
 NAMES = [controller["name"] for controller in package.kernel_controllers()]
 MISSING = package.kernel_missing()
-PINS = Path("/sys/fs/bpf/bentpipe")
-NOTES = Path("/run/bentpipe/default")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 TRANSFER = Path(__file__).parent / "kernel_transfer.py"
 
 needs_kernel = pytest.mark.skipif(bool(MISSING), reason=f"missing: {'; '.join(MISSING)}")
 needs_ip = pytest.mark.skipif(shutil.which("ip") is None, reason="missing: iproute2")
-
-
-@pytest.fixture
-def kernel() -> Iterator[None]:
-    """The machine's one kernel for one test at a time; what a test leaves in it is its failure."""
-    with Path("/run/lock/bentpipe-tests").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert not leftovers()
-        yield
-        assert not leftovers()
-
-
-def leftovers() -> list[str]:
-    """Controllers, pins and notes that somebody has left."""
-    pins = [str(path) for folder in (PINS, NOTES) if folder.exists() for path in folder.iterdir()]
-    return pins + [name for name in AVAILABLE.read_text().split() if name.startswith("bp_")]
 
 
 def ip(*arguments: str) -> str:
@@ -135,8 +114,8 @@ def test_the_list_says_what_there_is(bentpipe: Bentpipe) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["load", "hibla"], "did you mean \"hybla\"?"),
-        (["load", "veno", "--set", "betta=1"], "did you mean \"beta\"?"),
+        (["load", "hibla"], 'did you mean "hybla"?'),
+        (["load", "veno", "--set", "betta=1"], 'did you mean "beta"?'),
         (["load", "veno", "--set", "beta=-1"], "a number from 0 to 1000000"),
         (["load", "adalr", "--set", "rwnd=per-ack"], "would break flow control"),
         (["load", "veno", "--namespace", "x"], "add --default"),

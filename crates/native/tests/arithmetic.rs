@@ -36,7 +36,7 @@ proptest! {
     #[test]
     fn a_product_is_shifted_exactly_or_saturates(a: u64, b: u64, low in 0..64_u32, shift in 1..64_u32) {
         let b = b >> low;
-        let exact = u128::from(a) * u128::from(b) >> shift;
+        let exact = (u128::from(a) * u128::from(b)) >> shift;
         prop_assert_eq!(mul_shift(a, b, shift), u64::try_from(exact).unwrap_or(u64::MAX));
     }
 }

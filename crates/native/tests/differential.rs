@@ -8,6 +8,8 @@
 //!   ssthresh count for avoidance: the definition gets them as an ACK of their own.
 //! - In recovery the window is the kernel's own, and compared again when it is over.
 
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
 use std::sync::{Mutex, PoisonError};
 
 use congestion::{

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -89,6 +90,8 @@ def engine_sources() -> list[Path]:
     files = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml")]
     crates = ROOT / "crates"
     files += sorted(crates.glob("*/Cargo.toml"))
+    files += sorted(crates.glob("*/build.rs"))
+    files += sorted(path for path in (ROOT / "bpf").glob("**/*.[ch]") if path.is_file())
     files += sorted(path for path in crates.glob("*/src/**/*") if path.is_file())
     return files
 
@@ -122,7 +125,8 @@ def prepare_peers() -> None:
 def prepare_engine() -> None:
     """The extension module, compiled again only when its sources changed."""
     compiler = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
-    state = digest([compiler, sys.version, *engine_sources()])
+    clang = shutil.which("clang", path=environment()["PATH"]) or "no clang"
+    state = digest([compiler, clang, sys.version, *engine_sources()])
     module = ROOT / "python" / "bentpipe" / "_native.abi3.so"
     once("engine", state, build_engine, module)
 

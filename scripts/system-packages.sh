@@ -11,6 +11,12 @@ need() { # command, package
 }
 
 need cc build-essential # links what Rust compiles
+need_header() { # header, package
+    [ -e "/usr/include/$1" ] || missing="$missing $2"
+}
+
+need_header libelf.h libelf-dev # libbpf, which loads controllers into the kernel, reads objects with it
+need_header zlib.h zlib1g-dev   # and that reads compressed ones
 "${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 required=$missing
 
@@ -19,6 +25,8 @@ if [ "$purpose" = test ]; then
     need tcptrace tcptrace        # reads them in its own way
     need editcap wireshark-common # turns them into what tcptrace reads
     need valgrind valgrind        # counts instructions
+    need clang clang              # compiles the kernel's controllers; without it there are none
+    need ip iproute2              # namespaces to try them in
     need ns ns2                   # a peer to agree with
 fi
 [ -n "$missing" ] || exit 0

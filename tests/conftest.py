@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -65,3 +69,21 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture
+def kernel() -> Iterator[None]:
+    """The machine's one kernel for one test at a time; what a test leaves in it is its failure."""
+    with Path("/run/lock/bentpipe-tests").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = leftovers()
+        yield
+        assert leftovers() == before
+
+
+def leftovers() -> list[str]:
+    """Controllers, pins and notes that are in the kernel."""
+    folders = [Path("/sys/fs/bpf/bentpipe"), Path("/run/bentpipe/default")]
+    pins = [str(path) for folder in folders if folder.exists() for path in folder.iterdir()]
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    return pins + [name for name in known if name.startswith("bp_")]

@@ -11,10 +11,21 @@ from typing import Any
 
 import pytest
 
+import bentpipe
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "papers/adalr/README.md"]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n?(<!-- not run: [^\n]+ -->)?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel) -->)?",
+    re.MULTILINE | re.DOTALL,
+)
+IN_THE_KERNEL = "<!-- in the kernel -->"
+"""What stands behind a block that loads controllers, and so needs root."""
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+MISSING = bentpipe.kernel_missing()
+in_the_kernel = pytest.mark.skipif(bool(MISSING), reason=f"missing: {'; '.join(MISSING)}")
 
 
 def blocks(language: str) -> list[Any]:
@@ -22,8 +33,10 @@ def blocks(language: str) -> list[Any]:
     found = []
     for page in PAGES:
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
-            if match[1] == language and not match[3]:
-                found.append(pytest.param(match[2], id=f"{page.stem}-{number}"))
+            marks = [in_the_kernel] if match[3] == IN_THE_KERNEL else []
+            if match[1] == language and (not match[3] or marks):
+                name = f"{page.stem}-{number}"
+                found.append(pytest.param(match[2], id=name, marks=marks))
     return found
 
 
@@ -41,6 +54,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("block", blocks("sh"))
 def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run(["sh", "-euc", block], tmp_path)
@@ -68,8 +82,6 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_controller_has_its_section() -> None:
-    import bentpipe
-
     text = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
     headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
     for controller in bentpipe.controllers():

@@ -15,19 +15,26 @@ from bentpipe._native import (
     Scenario,
     build_profile,
     controllers,
+    kernel_controllers,
+    kernel_load,
+    kernel_missing,
+    kernel_set,
+    kernel_status,
+    kernel_unload,
     reference,
     run,
     run_many,
     schema,
     version,
 )
-from bentpipe.errors import BentpipeError, Interrupted, OutputError, ScenarioError
+from bentpipe.errors import BentpipeError, Interrupted, KernelError, OutputError, ScenarioError
 
 __version__ = version()
 
 __all__ = [
     "BentpipeError",
     "Interrupted",
+    "KernelError",
     "OutputError",
     "OutputFolder",
     "Recording",
@@ -35,6 +42,12 @@ __all__ = [
     "ScenarioError",
     "build_profile",
     "controllers",
+    "kernel_controllers",
+    "kernel_load",
+    "kernel_missing",
+    "kernel_set",
+    "kernel_status",
+    "kernel_unload",
     "reference",
     "run",
     "run_many",

@@ -12,6 +12,12 @@ __all__ = [
     "Scenario",
     "build_profile",
     "controllers",
+    "kernel_controllers",
+    "kernel_load",
+    "kernel_missing",
+    "kernel_set",
+    "kernel_status",
+    "kernel_unload",
     "reference",
     "run",
     "run_many",
@@ -38,6 +44,36 @@ class Controller(TypedDict):
     status: str
     recovery: str
     parameters: list[Parameter]
+
+@type_check_only
+class KernelController(TypedDict):
+    """A controller that the running kernel can be given; `definition` is the simulator's."""
+
+    name: str
+    kernel_name: str
+    definition: str
+    summary: str
+    source: str
+    parameters: list[str]
+
+@type_check_only
+class KernelParameter(TypedDict):
+    """A parameter of a loaded controller; `default` says whether it has its default."""
+
+    name: str
+    value: str
+    default: bool
+
+@type_check_only
+class KernelUse(TypedDict):
+    """A controller that is loaded, or was and is still used by `sockets` connections."""
+
+    name: str
+    kernel_name: str
+    loaded: bool
+    sockets: int
+    default_of: list[str]
+    parameters: list[KernelParameter]
 
 @final
 class Scenario:
@@ -161,6 +197,38 @@ def run_many(
 
 def controllers() -> list[Controller]:
     """All congestion controllers, in the order of the registry."""
+
+def kernel_controllers() -> list[KernelController]:
+    """The controllers that the running Linux kernel can be given."""
+
+def kernel_missing() -> list[str]:
+    """What this machine lacks to load them, each with what to do; empty when nothing."""
+
+def kernel_load(
+    name: str,
+    sets: Sequence[str] = ...,
+    *,
+    default: bool = False,
+    namespace: str | None = None,
+) -> str:
+    """Load a controller with parameters as `"beta=2"`; gives the folder that it is pinned in.
+
+    It stays when this process ends. With `default`, new sockets of the network namespace (as
+    `ip netns` names it, by default this one) use it; a loaded one can be made the default.
+    `KernelError` when it cannot be as asked for, or the machine or the kernel does not let it.
+    """
+
+def kernel_set(name: str, sets: Sequence[str]) -> list[KernelParameter]:
+    """Change parameters of a loaded controller; connections that use it see them at once."""
+
+def kernel_unload(name: str) -> int:
+    """Unload a controller; gives the number of connections that keep it until they end.
+
+    Network namespaces that have it as their default get back what they had.
+    """
+
+def kernel_status() -> list[KernelUse]:
+    """The controllers that are loaded, and those that were and are still used."""
 
 def reference() -> str:
     """The reference of the scenario language in Markdown: `docs/scenario.md`."""

@@ -274,6 +274,68 @@ def rain_event(
     write_event(site, peak, peak_at, method, duration, step, seed, out, as_json)
 
 
+@cli.group()
+def kernel() -> None:
+    """Congestion controllers in the running Linux kernel; docs/deploy.md is the guide.
+
+    Each is an eBPF program that stays loaded until it is unloaded or the machine restarts. A socket
+    chooses it by its name, bp_NAME; nothing else changes unless --default asks for it.
+    """
+
+
+kernel_sets = click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Set a parameter."
+)
+
+
+@kernel.command("list")
+@json_option
+def list_kernel(as_json: bool) -> None:
+    """List the controllers that can be loaded."""
+    from bentpipe.deploy import print_list
+
+    print_list(as_json)
+
+
+@kernel.command("load")
+@click.argument("name")
+@kernel_sets
+@click.option("--default", is_flag=True, help="Let new sockets use it unless they choose another.")
+@click.option("--namespace", metavar="NAME", help="Of this `ip netns`; by default of this one.")
+def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str | None) -> None:
+    """Load the controller NAME."""
+    if namespace is not None and not default:
+        refuse("--namespace says whose default it becomes; add --default")
+    folder = bentpipe.kernel_load(name, sets, default=default, namespace=namespace)
+    click.echo(f"bp_{Path(folder).name} is loaded, pinned in {folder}")
+
+
+@kernel.command("set")
+@click.argument("name")
+@click.argument("sets", nargs=-1, required=True, metavar="NAME=VALUE...")
+def set_kernel(name: str, sets: tuple[str, ...]) -> None:
+    """Change parameters of the loaded controller NAME, for connections that run too."""
+    for row in bentpipe.kernel_set(name, sets):
+        click.echo(f"{row['name']} = {row['value']}")
+
+
+@kernel.command("unload")
+@click.argument("name")
+def unload_kernel(name: str) -> None:
+    """Unload the controller NAME. Connections that use it keep it until they end."""
+    sockets = bentpipe.kernel_unload(name)
+    click.echo(f"{name} is unloaded; {sockets} connections keep it until they end")
+
+
+@kernel.command("status")
+@json_option
+def status_kernel(as_json: bool) -> None:
+    """Show what is loaded, with parameters and the number of connections that use it."""
+    from bentpipe.deploy import print_status
+
+    print_status(as_json)
+
+
 def main() -> None:
     """Run the command line, with errors as one line and an exit status."""
     try:

@@ -35,6 +35,10 @@ class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 
 
+class KernelError(BentpipeError):
+    """A controller that the running kernel cannot be given, or not like this."""
+
+
 class RainError(BentpipeError, ValueError):
     """A value that the rain models do not take.
 

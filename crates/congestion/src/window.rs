@@ -78,7 +78,8 @@ impl Window {
     /// is a mere 28 Mb/s, and the window freezes.
     pub fn grow_by_fraction(&mut self, numerator: u64) {
         self.after_timeout = false;
-        self.remainder += numerator;
+        // Less than a byte of a larger window is less than a byte of this one.
+        self.remainder = self.remainder.min(self.cwnd) + numerator;
         if self.remainder >= self.cwnd {
             let whole = self.remainder / self.cwnd;
             self.remainder -= whole * self.cwnd;
@@ -89,5 +90,25 @@ impl Window {
     /// Half the flight size, at least two segments (RFC 5681 equation 4).
     pub fn half(&self, flight: u64) -> u64 {
         (flight / 2).max(2 * self.mss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_of_a_large_window_adds_at_most_a_byte_to_a_small_one() {
+        let mut window = Window::new(&Settings {
+            mss: 1000,
+            initial_window: 1_000_000,
+            initial_ssthresh: 2000,
+            byte_counting: 1,
+        });
+        window.grow_by_fraction(999_999);
+        assert_eq!(window.cwnd, 1_000_000);
+        window.cwnd = 1000;
+        window.grow_by_fraction(0);
+        assert_eq!(window.cwnd, 1001);
     }
 }

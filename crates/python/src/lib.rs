@@ -3,6 +3,7 @@
 //! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
 
 mod controllers;
+mod deploy;
 mod errors;
 mod output;
 mod recording;
@@ -27,8 +28,9 @@ fn build_profile() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::{
-        build_profile, controllers::controllers, output::OutputFolder, recording::Recording,
-        run::run, run::run_many, scenario::Scenario, scenario::reference, scenario::schema,
-        version,
+        build_profile, controllers::controllers, deploy::kernel_controllers, deploy::kernel_load,
+        deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status, deploy::kernel_unload,
+        output::OutputFolder, recording::Recording, run::run, run::run_many, scenario::Scenario,
+        scenario::reference, scenario::schema, version,
     };
 }

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Stands in for libbpf's header where a controller is compiled natively. */
+#define SEC(name)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Westwood+: after a loss the window is what the ACKs say that the path carries.
+ *
+ * Source: L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno,
+ * and Vegas TCP congestion control", ACM SIGCOMM Computer Communication Review 34(2), 2004.
+ *
+ *   each round trip: BWE = memory BWE + (1 - memory) delivered / duration
+ *   loss, timeout:   ssthresh = BWE RTTmin, at least two segments
+ *
+ * The rest is standard TCP. The definition is crates/congestion/src/westwood_plus.rs; the part of
+ * it that is reconstructed is named there.
+ */
+#include "rate.h"
+
+struct parameters {
+	u64 memory;	/* 2^-32 */
+};
+
+BP_PARAMETERS = {
+	.memory = 3865470566,
+};
+
+struct westwood {
+	struct bp_window window;
+	struct bp_rate rate;
+};
+BP_FITS(struct westwood);
+
+BP_INIT(westwood)
+
+SEC("struct_ops")
+void BPF_PROG(westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct westwood *ca = bp_state(sk);
+
+	bp_rate_on_ack(&ca->rate, bp_tcp(sk), sample, parameters.memory);
+}
+
+SEC("struct_ops")
+void BPF_PROG(westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = bp_tcp(sk);
+	struct westwood *ca = bp_state(sk);
+	u64 rest = bp_slow_start(tp, &ca->window, acked);
+
+	if (rest)
+		bp_grow_by_fraction(&ca->window, bp_per_window(BP_ONE, bp_counted(rest)));
+	bp_store(tp, &ca->window);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(westwood_ssthresh, struct sock *sk)
+{
+	struct westwood *ca = bp_state(sk);
+
+	return bp_reduce(&ca->window, bp_rate_threshold(&ca->rate, bp_tcp(sk)));
+}
+
+BP_UNDO(westwood)
+
+BP_CONTROLLER(westwood) = {
+	.init = (void *)westwood_init,
+	.pkts_acked = (void *)westwood_pkts_acked,
+	.cong_avoid = (void *)westwood_cong_avoid,
+	.ssthresh = (void *)westwood_ssthresh,
+	.undo_cwnd = (void *)westwood_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "bp_westwood",
+};

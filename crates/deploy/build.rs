@@ -1,0 +1,50 @@
+//! Compiles `bpf/*.c` to objects for the kernel's BPF machine, which the library holds within.
+//!
+//! Without clang there are no objects, and loading says so: all else is built and works.
+
+use std::env;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The controllers, each in a file of its own.
+fn controllers(sources: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(sources).expect("bpf/ is there").flatten();
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+fn main() {
+    let sources = Path::new("../../bpf");
+    println!("cargo:rerun-if-changed={}", sources.display());
+    println!("cargo:rerun-if-env-changed=CLANG");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    // Where libbpf's own headers are, told by the crate that holds it.
+    let headers = env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are");
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    let mut table = String::from("&[\n");
+    if Command::new(&clang).arg("--version").output().is_ok() {
+        for controller in controllers(sources) {
+            let object = out.join(format!("{controller}.o"));
+            let status = Command::new(&clang)
+                .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c"])
+                .arg("-I")
+                .arg(sources)
+                .arg("-I")
+                .arg(&headers)
+                .arg(sources.join(format!("{controller}.c")))
+                .arg("-o")
+                .arg(&object)
+                .status();
+            assert!(status.is_ok_and(|s| s.success()), "clang cannot compile bpf/{controller}.c");
+            writeln!(table, "({controller:?}, include_bytes!({object:?})),").expect("a string");
+        }
+    } else {
+        println!("cargo:warning=without {clang} there are no controllers for the kernel");
+    }
+    table.push(']');
+    std::fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
+}

@@ -1,0 +1,67 @@
+//! The controller that a network namespace gives to its new sockets. It is changed only when that is
+//! asked for, and put back when the controller goes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::namespaces::{self, Namespace};
+
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+/// What each namespace had before; gone with the next boot, as the defaults are.
+const BEFORE: &str = "/run/bentpipe/default";
+/// Where to go back to when that is not known: the one controller that every kernel has.
+const FALLBACK: &str = "reno";
+
+fn before(namespace: &Namespace, name: &str) -> PathBuf {
+    Path::new(BEFORE).join(format!("{name}-{}", namespace.id))
+}
+
+fn current() -> Result<String, Error> {
+    let text = fs::read_to_string(DEFAULT).map_err(|error| Error::refused(DEFAULT, error))?;
+    Ok(text.trim().to_owned())
+}
+
+fn change(name: &str) -> Result<(), Error> {
+    fs::write(DEFAULT, name).map_err(|error| Error::refused(format!("{DEFAULT} = {name}"), error))
+}
+
+/// Makes `name` the default of a namespace.
+pub(crate) fn set(namespace: &Namespace, name: &str) -> Result<(), Error> {
+    let had = namespace.run(|| {
+        let had = current()?;
+        change(name)?;
+        Ok(had)
+    })?;
+    if had == name {
+        return Ok(());
+    }
+    let note = before(namespace, name);
+    fs::create_dir_all(BEFORE)
+        .and_then(|()| fs::write(&note, had))
+        .map_err(|error| Error::refused(note.display(), error))
+}
+
+/// The namespaces whose default `name` is.
+pub(crate) fn of(name: &str) -> Vec<Namespace> {
+    let is_default =
+        |namespace: &Namespace| namespace.run(current).is_ok_and(|default| default == name);
+    namespaces::all().into_iter().filter(is_default).collect()
+}
+
+/// Gives all namespaces whose default `name` is what they had before.
+pub(crate) fn put_back(name: &str) -> Result<(), Error> {
+    for namespace in of(name) {
+        let note = before(&namespace, name);
+        let had = fs::read_to_string(&note);
+        let had = had.as_deref().unwrap_or(FALLBACK);
+        namespace.run(|| change(had).or_else(|_| change(FALLBACK)))?;
+    }
+    let notes = fs::read_dir(BEFORE).into_iter().flatten().flatten();
+    for note in notes {
+        if note.file_name().to_string_lossy().starts_with(&format!("{name}-")) {
+            fs::remove_file(note.path()).map_err(|e| Error::refused(note.path().display(), e))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Congestion controllers in the running Linux kernel.
+//!
+//! `bpf/` has some of the controllers of `congestion` as eBPF programs. Here they are given their
+//! parameters, loaded, counted and unloaded. A loaded controller is held by a pin in the BPF file
+//! system, so that it stays when the process that loaded it ends; nothing else of the machine is
+//! changed unless it is asked for.
+
+mod catalogue;
+mod default;
+mod encode;
+mod error;
+mod machine;
+mod namespaces;
+mod pins;
+mod sockets;
+mod verifier;
+
+pub use catalogue::{CONTROLLERS, Controller, find};
+pub use encode::{Setting, encoded};
+pub use error::Error;
+pub use machine::missing;
+pub use pins::{Loaded, Use, load, set, status, unload};

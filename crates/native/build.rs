@@ -1,0 +1,32 @@
+//! Compiles `bpf/*.c` for this machine, with `bpf/native` in the place of libbpf's headers.
+
+use std::path::Path;
+
+/// The controllers, each in a file of its own.
+fn controllers(sources: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(sources).expect("bpf/ is there").flatten();
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+fn main() {
+    let sources = Path::new("../../bpf");
+    println!("cargo:rerun-if-changed={}", sources.display());
+    let build = || {
+        let mut build = cc::Build::new();
+        build.include(sources.join("native")).include(sources).extra_warnings(false).opt_level(2);
+        build
+    };
+    for controller in controllers(sources) {
+        build()
+            // One program holds all of them here: what each calls the same must differ.
+            .define("parameters", format!("{controller}_parameters").as_str())
+            .define("_license", format!("{controller}_license").as_str())
+            .file(sources.join(format!("{controller}.c")))
+            .compile(&format!("bp_{controller}"));
+    }
+    build().file(sources.join("native/replay.c")).compile("bp_replay");
+}

@@ -1,0 +1,48 @@
+"""What `bentpipe kernel` prints."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import bentpipe
+from bentpipe.console import show, table
+
+
+def print_list(as_json: bool) -> None:
+    """The controllers that can be loaded, and what is missing here to do so."""
+    controllers = bentpipe.kernel_controllers()
+    missing = bentpipe.kernel_missing()
+    if as_json:
+        click.echo(json.dumps({"controllers": controllers, "missing": missing}))
+        return
+    listed = table("controller", "<in the kernel", "<parameters", "<what it is")
+    for row in controllers:
+        listed.add_row(
+            row["name"], row["kernel_name"], ", ".join(row["parameters"]), row["summary"]
+        )
+    show(listed)
+    for lack in missing:
+        show(f"missing here: {lack}")
+
+
+def print_status(as_json: bool) -> None:
+    """The controllers that are loaded or still used."""
+    uses = bentpipe.kernel_status()
+    if as_json:
+        click.echo(json.dumps({"controllers": uses}))
+        return
+    if not uses:
+        show("no controller is loaded")
+        return
+    listed = table("in the kernel", "<state", "connections", "<default of", "<parameters")
+    for use in uses:
+        listed.add_row(
+            use["kernel_name"],
+            "loaded" if use["loaded"] else "unloaded, still used",
+            str(use["sockets"]),
+            ", ".join(use["default_of"]) or "-",
+            ", ".join(f"{row['name']}={row['value']}" for row in use["parameters"]) or "-",
+        )
+    show(listed)

@@ -1,0 +1,147 @@
+//! Applications: what opens connections, writes and reads.
+//!
+//! An application is told when a timer of its own expires and when an endpoint has received as
+//! many bytes as it asked to be told about; the packets in between do not reach it.
+
+mod download;
+mod web;
+
+use recording::PageRecord;
+use scenario::model::{Flow, Traffic};
+use units::Time;
+
+use download::Transfer;
+use web::Browser;
+
+/// The two ends of a connection by their numbers: the one that sends the data, and the one that
+/// receives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The end at the flow's `from`.
+    pub sender: u32,
+    /// The end at the flow's `to`.
+    pub receiver: u32,
+}
+
+/// The connections of a flow, as its application acts on them.
+pub trait Connections {
+    /// Opens a connection of the flow: one end connects, the other listens.
+    fn open(&mut self, opened_by_receiver: bool) -> Pair;
+    /// Hands an endpoint so many bytes more to send.
+    fn write(&mut self, endpoint: u32, bytes: u64);
+    /// Nothing will be written any more.
+    fn close(&mut self, endpoint: u32);
+    /// Asks to be told when an endpoint has received so many bytes in all; the last call counts.
+    fn wake_at(&mut self, endpoint: u32, bytes: u64);
+    /// Bytes that an endpoint has received in all.
+    fn delivered(&self, endpoint: u32) -> u64;
+    /// Sets a timer of the application.
+    fn wake_application(&mut self, at: Time);
+}
+
+/// What an application needs to act: the time and its connections.
+struct Context<'a> {
+    now: Time,
+    connections: &'a mut dyn Connections,
+    pairs: &'a mut Vec<Pair>,
+}
+
+impl Context<'_> {
+    fn open(&mut self, opened_by_receiver: bool) -> Pair {
+        let pair = self.connections.open(opened_by_receiver);
+        self.pairs.push(pair);
+        pair
+    }
+}
+
+/// The traffic of a flow.
+#[derive(Clone, Debug)]
+enum Kind {
+    Transfer(Transfer),
+    Browser(Browser),
+}
+
+/// A flow: its connections and the application that drives them.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// When it starts.
+    pub start: Time,
+    /// When it had all that it wanted.
+    pub finished: Option<Time>,
+    /// Whether TCP gave a connection up before that.
+    pub aborted: bool,
+    /// Its connections, in the order in which they were opened.
+    pub pairs: Vec<Pair>,
+    endless: bool,
+    kind: Kind,
+}
+
+impl Application {
+    /// The application of a flow, before its start.
+    pub fn new(flow: &Flow) -> Self {
+        let (kind, endless) = match flow.traffic {
+            Traffic::Download { size, request } => {
+                (Kind::Transfer(Transfer::download(size.get(), request.get())), false)
+            }
+            Traffic::Bulk { size } => {
+                (Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))), size.is_none())
+            }
+            Traffic::Web(web) => (Kind::Browser(Browser::new(web)), web.pages.is_none()),
+        };
+        Self {
+            start: Time::ZERO + flow.start,
+            finished: None,
+            aborted: false,
+            pairs: Vec::new(),
+            endless,
+            kind,
+        }
+    }
+
+    /// Whether the run has to wait for it. What never ends on its own is ended by the duration.
+    pub fn is_over(&self) -> bool {
+        self.finished.is_some() || self.aborted
+    }
+
+    /// Bytes of the whole transfer, if it is one that ends.
+    pub fn size(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Transfer(transfer) => transfer.size(),
+            Kind::Browser(_) => None,
+        }
+    }
+
+    /// Whether it goes on until the run ends.
+    pub fn is_endless(&self) -> bool {
+        self.endless
+    }
+
+    /// A timer of the application expired; the first one is its start.
+    pub fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
+        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        match &mut self.kind {
+            Kind::Transfer(transfer) => transfer.start(&mut context),
+            Kind::Browser(browser) => browser.on_timer(&mut context),
+        }
+    }
+
+    /// An endpoint has received as many bytes as the application asked to be told about.
+    pub fn on_received(&mut self, now: Time, endpoint: u32, connections: &mut dyn Connections) {
+        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        let done = match &mut self.kind {
+            Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
+            Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
+        };
+        if done {
+            self.finished = Some(now);
+        }
+    }
+
+    /// Web pages, if it fetches any.
+    pub fn pages(&self) -> Vec<PageRecord> {
+        match &self.kind {
+            Kind::Transfer(_) => Vec::new(),
+            Kind::Browser(browser) => browser.pages().to_vec(),
+        }
+    }
+}

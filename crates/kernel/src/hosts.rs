@@ -36,6 +36,14 @@ pub(crate) fn set_up(hosts: &[Host]) -> Result<(Vec<Namespace>, Vec<Port>), Kern
     Ok((namespaces, ports))
 }
 
+/// Finds out whether this machine and user can run the kernel bed at all.
+///
+/// # Errors
+/// What is missing.
+pub fn available() -> Result<(), KernelError> {
+    set_up(&[Host::default()]).map(drop)
+}
+
 fn set_up_inside(host: &Host) -> Result<OwnedFd, KernelError> {
     for (name, wanted) in &host.sysctls {
         set(&format!("ipv4/{name}"), &wanted.value)?;

@@ -21,11 +21,8 @@ const QUEUE_PACKETS: u32 = 20_000;
 /// Makes the interface in the namespace of the calling thread and hands out its other end. Without
 /// an offload header every read is one packet of at most `mtu` bytes, whatever the stack joins.
 pub(crate) fn create(address: Ipv4Addr, mtu: u32) -> io::Result<OwnedFd> {
-    let tun = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(DEVICE)?;
+    let tun =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
     let kind = libc::IFF_TUN | libc::IFF_NO_PI;
     InterfaceRequest::new(NAME).flags(kind).call(&tun, libc::TUNSETIFF)?;
 

@@ -2,8 +2,9 @@
 //!
 //! Each host is a network namespace, its interface a TUN device. The other ends of the devices are
 //! read by `emulator`, which runs the simulator's own network against the real clock. `plan` and
-//! `settings` decide what the kernel makes of a scenario, `hosts` sets the namespaces up, `traffic`
-//! drives the applications over `sockets`, `quality` measures how well the network was emulated.
+//! `settings` decide what the kernel makes of a scenario, `hosts` sets the namespaces up, `lab`
+//! keeps them and the network going, `traffic` drives the applications over `sockets`, `shell` any
+//! other program, `quality` measures how well the network was emulated.
 //!
 //! Namespaces have no names and devices are not kept: both vanish with the descriptors of the
 //! process, even if it is killed.
@@ -14,6 +15,7 @@ mod emulator;
 mod error;
 mod hosts;
 mod interface;
+mod lab;
 mod namespace;
 mod packet;
 mod plan;
@@ -21,10 +23,30 @@ mod quality;
 mod route;
 mod run;
 mod settings;
+mod shell;
 mod sockets;
 mod sys;
 mod tcp_info;
 mod traffic;
 
 pub use error::{KernelError, Refusal};
+pub use hosts::available;
 pub use run::{Options, run};
+pub use shell::{Program, Ran, shell};
+
+#[cfg(test)]
+mod tests {
+    use scenario::Scenario;
+
+    /// Whether this machine cannot run the kernel bed; says why not.
+    #[expect(clippy::print_stderr, reason = "the reason of a skipped test")]
+    pub(crate) fn is_skipped() -> bool {
+        let missing = crate::available().err();
+        missing.iter().for_each(|missing| eprintln!("skipped: {missing}"));
+        missing.is_some()
+    }
+
+    pub(crate) fn scenario(json: serde_json::Value) -> Scenario {
+        Scenario::from_json(&json, &[]).unwrap()
+    }
+}

@@ -1,4 +1,4 @@
-//! What the emulator reads and writes of an IPv4 packet: addresses, ports and the ECN field.
+//! What the emulator reads and writes of an IPv4 packet: destination, ports and the ECN field.
 
 use std::net::Ipv4Addr;
 
@@ -26,16 +26,8 @@ impl Ipv4 {
         &self.0
     }
 
-    pub(crate) fn source(&self) -> Ipv4Addr {
-        self.address(12)
-    }
-
     pub(crate) fn destination(&self) -> Ipv4Addr {
-        self.address(16)
-    }
-
-    fn address(&self, at: usize) -> Ipv4Addr {
-        Ipv4Addr::new(self.0[at], self.0[at + 1], self.0[at + 2], self.0[at + 3])
+        Ipv4Addr::new(self.0[16], self.0[17], self.0[18], self.0[19])
     }
 
     /// Source and destination ports of a TCP segment that is no later fragment.
@@ -93,9 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn addresses_ports_and_the_ecn_field_are_found() {
+    fn destination_ports_and_the_ecn_field_are_found() {
         let packet = packet(2);
-        assert_eq!(packet.source(), Ipv4Addr::new(10, 0, 0, 1));
         assert_eq!(packet.destination(), Ipv4Addr::new(10, 0, 0, 2));
         assert_eq!(packet.tcp_ports(), Some((5001, 40_000)));
         assert_eq!(packet.ecn(), Ecn::Capable);

@@ -113,10 +113,17 @@ impl Plan {
 
     fn host(&mut self, node: u16) -> usize {
         self.hosts.iter().position(|host| host.node == node).unwrap_or_else(|| {
-            let (sysctls, routes) = (BTreeMap::new(), BTreeMap::new());
-            self.hosts.push(Host { node, mtu: 0, sysctls, routes });
+            self.hosts.push(Host { node, ..Host::default() });
             self.hosts.len() - 1
         })
+    }
+}
+
+/// A host that nobody asks anything of.
+impl Default for Host {
+    fn default() -> Self {
+        let mtu = settings::LEAST_MTU;
+        Self { node: 0, mtu, sysctls: BTreeMap::new(), routes: BTreeMap::new() }
     }
 }
 
@@ -198,3 +205,6 @@ fn round_trip(scenario: &Scenario, flow: &Flow) -> Span {
         .flat_map(|(from, to)| routes.path(from, to, &scenario.links));
     hops.fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).delay)
 }
+
+#[cfg(test)]
+mod tests;

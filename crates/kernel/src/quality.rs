@@ -6,6 +6,10 @@ use units::{Rate, Span, Time};
 /// time that a packet takes over a geostationary satellite is a quarter of it.
 pub(crate) const TOLERANCE: Span = Span::from_millis(1);
 
+/// How long a link must have been busy for its rate to be told: in less, the jitter of single packets
+/// is measured.
+const LEAST_BUSY_S: f64 = 0.1;
+
 /// Buckets for each power of two: a percentile is at most a thirty-second too high.
 const STEPS: u64 = 32;
 
@@ -67,7 +71,7 @@ fn largest_of(bucket: usize) -> u64 {
         return bucket;
     }
     let shift = bucket / STEPS - 1;
-    ((bucket - shift * STEPS + 1) << shift) - 1
+    ((bucket - shift * STEPS) << shift) + ((1 << shift) - 1)
 }
 
 /// The rate of the last link before a host, measured over packets that left it back to back.
@@ -79,13 +83,15 @@ pub(crate) struct RateMeter {
     /// When the packet before was to come, and when it came.
     last: Option<(Time, Time)>,
     bytes: u64,
+    /// Seconds that the bytes were to take, and that they took.
+    planned: f64,
     took: f64,
 }
 
 impl RateMeter {
     /// A meter for a lane of this rate, which adds `framing` bytes to each packet.
     pub(crate) fn new(lane: usize, rate: Rate, framing: u32) -> Self {
-        Self { lane, rate, framing, last: None, bytes: 0, took: 0.0 }
+        Self { lane, rate, framing, last: None, bytes: 0, planned: 0.0, took: 0.0 }
     }
 
     /// As the scenario has it.
@@ -103,14 +109,15 @@ impl RateMeter {
             && planned.since(planned_before).as_nanos() <= duration
         {
             self.bytes += bytes;
+            self.planned += planned.since(planned_before).as_secs_f64();
             self.took += actual.since(actual_before).as_secs_f64();
         }
         self.last = Some((planned, actual));
     }
 
-    /// Bits per second while packets came back to back.
+    /// Bits per second while packets came back to back; `None` if that was too short.
     pub(crate) fn achieved_bps(&self) -> Option<f64> {
-        (self.took > 0.0).then(|| self.bytes as f64 * 8.0 / self.took)
+        (self.planned >= LEAST_BUSY_S).then(|| self.bytes as f64 * 8.0 / self.took)
     }
 }
 
@@ -157,21 +164,21 @@ mod tests {
     #[test]
     fn a_link_that_is_late_all_the_time_is_as_fast_as_it_should_be() {
         let mut meter = meter();
-        (0..100).for_each(|n| meter.delivered(at(1000 * n), at(1000 * n + 300), 1000));
+        (0..200).for_each(|n| meter.delivered(at(1000 * n), at(1000 * n + 300), 1000));
         assert!((meter.achieved_bps().unwrap() - 8e6).abs() < 1.0);
     }
 
     #[test]
     fn a_link_that_falls_behind_is_slower() {
         let mut meter = meter();
-        (0..100).for_each(|n| meter.delivered(at(1000 * n), at(1250 * n), 1000));
+        (0..200).for_each(|n| meter.delivered(at(1000 * n), at(1250 * n), 1000));
         assert!((meter.achieved_bps().unwrap() - 6.4e6).abs() < 1.0);
     }
 
     #[test]
     fn pauses_do_not_count() {
         let mut meter = meter();
-        (0..100).for_each(|n| meter.delivered(at(5000 * n), at(5000 * n), 1000));
+        (0..200).for_each(|n| meter.delivered(at(5000 * n), at(5000 * n), 1000));
         assert_eq!(meter.achieved_bps(), None);
     }
 }

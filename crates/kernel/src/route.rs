@@ -35,8 +35,7 @@ pub(crate) fn add(
     metrics: Metrics,
 ) -> io::Result<()> {
     let kind = SocketFlags::CLOEXEC;
-    let socket =
-        socket_with(AddressFamily::NETLINK, SocketType::RAW, kind, None)?;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, kind, None)?;
     let request = request(destination, source, interface, metrics);
     sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
     let mut answer = [0; 4096];
@@ -51,12 +50,7 @@ pub(crate) fn add(
 }
 
 /// The message: a header, a route, its attributes (rtnetlink(7)).
-fn request(
-    destination: Ipv4Addr,
-    source: Ipv4Addr,
-    interface: u32,
-    metrics: Metrics,
-) -> Vec<u8> {
+fn request(destination: Ipv4Addr, source: Ipv4Addr, interface: u32, metrics: Metrics) -> Vec<u8> {
     let mut nested = Vec::new();
     attribute(&mut nested, RTAX_INITCWND, &metrics.initial_window.to_ne_bytes());
     // TCP only heeds this one when it is locked.

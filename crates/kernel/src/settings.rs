@@ -8,6 +8,8 @@ use crate::route::Metrics;
 
 /// Headers of IPv4 and TCP, which the MTU counts and the MSS does not.
 pub(crate) const HEADERS: u32 = 40;
+/// The MTU that every host can take (RFC 791 section 3.1).
+pub(crate) const LEAST_MTU: u32 = 68;
 /// What `TCP_MAXSEG` takes (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice
@@ -98,7 +100,13 @@ impl Honoured {
 struct Judge(Vec<Entry>);
 
 impl Judge {
-    fn enter(&mut self, setting: &'static str, asked: impl ToString, verdict: Verdict, kernel: &str) {
+    fn enter(
+        &mut self,
+        setting: &'static str,
+        asked: impl ToString,
+        verdict: Verdict,
+        kernel: &str,
+    ) {
         let (asked, kernel) = (asked.to_string(), kernel.to_owned());
         self.0.push(Entry { setting, asked, verdict, kernel });
     }
@@ -261,7 +269,7 @@ impl Judge {
                 self.refused("controller", name, &possible);
             }
             (Some(_), Some((parameter, value))) => {
-                let asked = format!("{} = {value:?}", parameter.name);
+                let asked = format!("{} = {value}", parameter.name);
                 self.refused("controller", asked, "the default: it takes no parameters here");
             }
             (Some(found), None) => self.honoured("controller", name, found),
@@ -286,7 +294,8 @@ impl Judge {
             self.reported(
                 "transport.receive_buffer",
                 receive,
-                "TCP_WINDOW_CLAMP; the window opens to it as data arrives",
+                "TCP_WINDOW_CLAMP; the window opens to it as data arrives, at first perhaps by two segments \
+                 too far",
             );
         }
         match send {
@@ -347,3 +356,6 @@ impl Judge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

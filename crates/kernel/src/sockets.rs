@@ -178,7 +178,8 @@ impl<'a> Sockets<'a> {
         happened: &mut Vec<Event>,
     ) -> Result<(), KernelError> {
         let mut events = Vec::with_capacity(64);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&timeout)) {
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&timeout))
+        {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error).doing(|| "wait for sockets".to_owned()),
         }
@@ -211,7 +212,9 @@ impl<'a> Sockets<'a> {
             };
             let Some(peer) = getpeername(&socket)? else { continue };
             // Whoever else knocks is not of the scenario.
-            let Some(number) = self.awaited.remove(&SocketAddrV4::try_from(peer)?) else { continue };
+            let Some(number) = self.awaited.remove(&SocketAddrV4::try_from(peer)?) else {
+                continue;
+            };
             configure(&socket, &self.plan.flows[flow].sockets)?;
             self.take(number, socket)?;
         }

@@ -6,7 +6,10 @@ use std::ffi::c_int;
 use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
+use rustix::process::Signal;
 use rustix::thread::UnshareFlags;
 
 /// The longest `TCP_INFO` that is asked for; kernels add fields at its end.
@@ -59,12 +62,7 @@ impl InterfaceRequest {
 }
 
 /// Sets a socket option that is a number.
-pub(crate) fn set_option(
-    fd: impl AsFd,
-    level: c_int,
-    option: c_int,
-    value: u32,
-) -> io::Result<()> {
+pub(crate) fn set_option(fd: impl AsFd, level: c_int, option: c_int, value: u32) -> io::Result<()> {
     // SAFETY: the value is a `u32` that lives through the call, and its length is told.
     let result = unsafe {
         libc::setsockopt(
@@ -110,6 +108,18 @@ pub(crate) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
     assert!(!namespaces.contains(UnshareFlags::FILES), "descriptors stay shared between threads");
     // SAFETY: unsafe is only to unshare the table of descriptors, which was just ruled out.
     unsafe { rustix::thread::unshare_unsafe(namespaces) }.map_err(io::Error::from)
+}
+
+/// Lets a program end when the calling thread does, even by a signal that nobody can handle.
+pub(crate) fn die_with_thread(command: &mut Command) {
+    // SAFETY: between fork and exec only this system call is made, which allocates nothing and takes
+    // no lock.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(io::Error::from)
+        });
+    }
 }
 
 fn outcome(result: c_int) -> io::Result<()> {

@@ -1,6 +1,5 @@
 //! The applications on the hosts, and what the kernel tells of their connections.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bed::{Application, Connections, Pair};
@@ -13,8 +12,7 @@ use units::{Span, Time};
 
 use crate::clock::Clock;
 use crate::error::KernelError;
-use crate::namespace::Namespace;
-use crate::plan::Plan;
+use crate::lab::Lab;
 use crate::sockets::{Event, Sockets};
 use crate::sys;
 
@@ -50,18 +48,16 @@ struct Hosts<'a> {
 /// the calling thread for good: it moves from namespace to namespace.
 pub(crate) fn carry(
     scenario: &Scenario,
-    plan: &Plan,
-    namespaces: &[Namespace],
-    clock: Clock,
+    lab: &Lab<'_>,
     stop: &AtomicBool,
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
     let listens_at_sender =
         |flow: usize| !matches!(scenario.flows[flow].traffic, Traffic::Bulk { .. });
-    let sockets = Sockets::new(plan, namespaces, listens_at_sender)?;
+    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender)?;
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
-    Run::new(scenario, hosts, clock).until_over(stop)
+    Run::new(scenario, hosts, lab.clock).until_over(stop)
 }
 
 struct Run<'a> {
@@ -154,11 +150,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets an application act, and sees whether that was its end.
-    fn act(
-        &mut self,
-        flow: u32,
-        act: impl FnOnce(&mut Application, &mut dyn Connections),
-    ) {
+    fn act(&mut self, flow: u32, act: impl FnOnce(&mut Application, &mut dyn Connections)) {
         let application = &mut self.applications[flow as usize];
         let was_over = application.is_over();
         act(application, &mut FlowConnections { hosts: &mut self.hosts, flow });
@@ -312,13 +304,6 @@ struct FlowConnections<'h, 'a> {
     flow: u32,
 }
 
-impl FlowConnections<'_, '_> {
-    /// An endpoint that fails while it is acted on tells so with its next event.
-    fn heed(&mut self, outcome: io::Result<()>) {
-        drop(outcome);
-    }
-}
-
 impl Connections for FlowConnections<'_, '_> {
     fn open(&mut self, opened_by_receiver: bool) -> Pair {
         match self.hosts.sockets.open(self.flow, opened_by_receiver) {
@@ -332,13 +317,12 @@ impl Connections for FlowConnections<'_, '_> {
     }
 
     fn write(&mut self, endpoint: u32, bytes: u64) {
-        let outcome = self.hosts.sockets.write(endpoint, bytes);
-        self.heed(outcome);
+        // An endpoint that fails while it is acted on tells so with its next event.
+        let _ = self.hosts.sockets.write(endpoint, bytes);
     }
 
     fn close(&mut self, endpoint: u32) {
-        let outcome = self.hosts.sockets.close(endpoint);
-        self.heed(outcome);
+        let _ = self.hosts.sockets.close(endpoint);
     }
 
     fn wake_at(&mut self, endpoint: u32, bytes: u64) {

@@ -1,0 +1,164 @@
+//! Any program on the hosts of a scenario, which it reaches by their names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, TryRecvError};
+use std::thread;
+use std::time::Duration;
+
+use bed::{address, link_records};
+use recording::{KernelRecord, LinkRecord};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
+use rustix::thread::UnshareFlags;
+use scenario::Scenario;
+
+use crate::error::{Doing, KernelError, Refusal};
+use crate::lab::{Lab, joined, with_network};
+use crate::plan;
+use crate::run::controllers;
+use crate::sys;
+
+/// Exit status of a program that a signal ended, as shells tell it: this and its number.
+const BY_SIGNAL: i32 = 128;
+/// How often it is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// Where names are looked up before anybody is asked (hosts(5)).
+const NAMES: &str = "/etc/hosts";
+
+/// A program and the host that it runs on.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name of the host; `None` is the one that receives the data of the first flow.
+    pub host: Option<String>,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// What is left of programs that ran across a link.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Exit status of the program.
+    pub status: i32,
+    /// How well the network was emulated.
+    pub kernel: KernelRecord,
+    /// What the links did.
+    pub links: Vec<LinkRecord>,
+}
+
+/// Runs `program` until it ends, with `servers` on other hosts, which end with it.
+///
+/// # Errors
+/// When there is no such host or program, and for the reasons of [`crate::run`].
+pub fn shell(
+    scenario: &Scenario,
+    seed: u64,
+    program: &Program,
+    servers: &[Program],
+) -> Result<Ran, KernelError> {
+    let plan = plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let host = |program: &Program| -> Result<usize, KernelError> {
+        let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
+        let name_of = |host: &plan::Host| &scenario.nodes[usize::from(host.node)].name;
+        plan.hosts.iter().position(|host| name_of(host) == name).ok_or_else(|| {
+            let names: Vec<_> = plan.hosts.iter().map(|host| name_of(host).as_str()).collect();
+            KernelError::Refused(vec![Refusal {
+                place: "the host of a program".to_owned(),
+                asked: format!("{name:?}"),
+                possible: format!("an end of a flow: {}", names.join(", ")),
+            }])
+        })
+    };
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|server| Ok((host(server)?, server)))
+        .collect::<Result<_, KernelError>>()?;
+    let on = host(program)?;
+    let names = names(scenario, &plan);
+    let ((status, end), emulation) = with_network(scenario, seed, &plan, None, |lab| {
+        thread::scope(|scope| {
+            let mut stops = Vec::new();
+            let mut serving = Vec::new();
+            for (on, server) in servers {
+                let (stop, stopped) = mpsc::channel::<()>();
+                let (ready, started) = mpsc::channel::<()>();
+                let names = &names;
+                serving.push(scope.spawn(move || -> Result<i32, KernelError> {
+                    let mut child = spawn(lab, on, &server.command, names)?;
+                    drop(ready);
+                    wait(&mut child, || stopped.try_recv() == Err(TryRecvError::Disconnected))
+                }));
+                stops.push(stop);
+                let _ = started.recv(); // closed as soon as it runs, or has failed
+            }
+            let main = scope
+                .spawn(|| wait(&mut spawn(lab, on, &program.command, &names)?, || lab.is_broken()));
+            let status = joined(main.join());
+            drop(stops);
+            let served: Result<Vec<_>, _> =
+                serving.into_iter().map(|server| joined(server.join())).collect();
+            served.and(status).map(|status| (status, lab.clock.now()))
+        })
+    })?;
+    let links = link_records(scenario, end, &emulation.emulated.lanes);
+    Ok(Ran { status, kernel: emulation.quality(&links), links })
+}
+
+/// What the file of names says: the machine's own names, and those of the hosts.
+fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
+    let hosts = plan.hosts.iter().map(|host| {
+        format!("{} {}\n", address(host.node), scenario.nodes[usize::from(host.node)].name)
+    });
+    format!("127.0.0.1 localhost\n{}", hosts.collect::<String>())
+}
+
+/// Starts a program on a host. The thread must outlive it: it dies with its thread.
+fn spawn(
+    lab: &Lab<'_>,
+    host: usize,
+    command: &[OsString],
+    names: &str,
+) -> Result<Child, KernelError> {
+    lab.namespaces[host].enter()?;
+    name_hosts(names).doing(|| format!("name the hosts in {NAMES}"))?;
+    let (name, arguments) =
+        command.split_first().ok_or_else(|| KernelError::Missing("a program to run".to_owned()))?;
+    let mut command = Command::new(name);
+    command.args(arguments);
+    sys::die_with_thread(&mut command);
+    command.spawn().doing(|| format!("start {}", name.display()))
+}
+
+/// Lays a file with the names over the machine's, for the calling thread and what it starts. The
+/// file is in memory, on a file system that nobody else sees.
+fn name_hosts(names: &str) -> io::Result<()> {
+    sys::unshare(UnshareFlags::NEWNS)?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let folder = std::env::temp_dir();
+    mount("bentpipe", &folder, "tmpfs", MountFlags::empty(), None)?;
+    let file = folder.join("hosts");
+    fs::write(&file, names)?;
+    if Path::new(NAMES).exists() {
+        mount_bind(&file, NAMES)?;
+    }
+    unmount(&folder, UnmountFlags::DETACH).map_err(io::Error::from)
+}
+
+/// Waits until a program ends, or kills it as soon as `stop` says so.
+fn wait(child: &mut Child, stop: impl Fn() -> bool) -> Result<i32, KernelError> {
+    use std::os::unix::process::ExitStatusExt;
+    loop {
+        if let Some(status) = child.try_wait().doing(|| "wait for a program".to_owned())? {
+            let by_signal = status.signal().map(|signal| BY_SIGNAL + signal);
+            return Ok(status.code().or(by_signal).unwrap_or(BY_SIGNAL));
+        }
+        if stop() {
+            child.kill().doing(|| "end a program".to_owned())?;
+        }
+        thread::sleep(LOOK);
+    }
+}

@@ -18,16 +18,19 @@ from bentpipe._native import (
     reference,
     run,
     run_many,
+    run_on_kernel,
     schema,
+    shell,
     version,
 )
-from bentpipe.errors import BentpipeError, Interrupted, OutputError, ScenarioError
+from bentpipe.errors import BentpipeError, Interrupted, KernelError, OutputError, ScenarioError
 
 __version__ = version()
 
 __all__ = [
     "BentpipeError",
     "Interrupted",
+    "KernelError",
     "OutputError",
     "OutputFolder",
     "Recording",
@@ -38,6 +41,8 @@ __all__ = [
     "reference",
     "run",
     "run_many",
+    "run_on_kernel",
     "schema",
+    "shell",
     "version",
 ]

@@ -35,6 +35,10 @@ class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 
 
+class KernelError(BentpipeError, RuntimeError):
+    """A scenario that cannot run on this machine's kernel; says what is missing or refused."""
+
+
 class RainError(BentpipeError, ValueError):
     """A value that the rain models do not take.
 

@@ -17,8 +17,8 @@ const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 const LARGEST_WINDOW: u64 = 1 << 28;
 /// What `tcp_rto_max_ms` takes.
 const RTO_MAX: (Span, Span) = (Span::from_secs(1), Span::from_secs(120));
-/// The longest that Linux delays an ACK.
-const LONGEST_DELAY: Span = Span::from_millis(200);
+/// What `TCP_DELACK_MAX_US` takes: two ticks at 100 Hz, the slowest rate, and what Linux has itself.
+const ACK_DELAY: (Span, Span) = (Span::from_millis(20), Span::from_millis(200));
 /// The shortest time that its timers know: a tick at 250 Hz, the usual rate.
 const TICK: Span = Span::from_millis(4);
 /// `tcp_wmem` for a send buffer without limit: far above what any path here holds.
@@ -72,8 +72,8 @@ pub(crate) struct Honoured {
     pub(crate) send_buffer: Option<u32>,
     /// Send small segments at once.
     pub(crate) no_delay: bool,
-    /// The longest an ACK waits.
-    pub(crate) ack_delay: Span,
+    /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
+    pub(crate) ack_delay: Option<Span>,
     /// Files below `/proc/sys/net/ipv4` and what to write into them.
     pub(crate) sysctls: Vec<(&'static str, String)>,
     initial_window: u32,
@@ -240,13 +240,18 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
-        ack_delay: delayed_ack.timeout.min(LONGEST_DELAY),
+        ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
         sysctls,
         initial_window: *initial_window,
         quick_ack: delayed_ack.segments == 1,
         rto_min: rto.min,
     };
     (honoured, judge.0)
+}
+
+/// The longest that an ACK waits, as far as Linux can.
+fn ack_delay(asked: DelayedAck) -> Span {
+    asked.timeout.clamp(ACK_DELAY.0, ACK_DELAY.1)
 }
 
 impl Judge {
@@ -318,7 +323,7 @@ impl Judge {
             2 => {
                 let kernel = format!(
                     "each second segment, each of the first ones, and at most {} (TCP_DELACK_MAX_US)",
-                    timeout.min(LONGEST_DELAY)
+                    ack_delay(asked)
                 );
                 self.reported("transport.delayed_ack", timeout, &kernel);
             }

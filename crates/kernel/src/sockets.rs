@@ -370,8 +370,8 @@ fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
     if let Some(bytes) = settings.send_buffer {
         sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
     }
-    let ack_delay_us = settings.ack_delay.as_nanos() / 1000;
-    match tcp(TCP_DELACK_MAX_US, ack_delay_us.max(SHORTEST_ACK_DELAY_US) as u32) {
+    let Some(delay) = settings.ack_delay else { return Ok(()) };
+    match tcp(TCP_DELACK_MAX_US, (delay.as_nanos() / 1000) as u32) {
         // Kernels before 6.15 have 200 ms.
         Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
         outcome => outcome,
@@ -380,5 +380,3 @@ fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
 
 /// Of linux/tcp.h; libc does not have it yet.
 const TCP_DELACK_MAX_US: i32 = 46;
-/// A tick at 250 Hz.
-const SHORTEST_ACK_DELAY_US: u64 = 4000;

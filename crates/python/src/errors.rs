@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::recording::Recording;
 
 import_exception!(bentpipe.errors, Interrupted);
+import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, ScenarioError);
 
@@ -20,6 +21,11 @@ pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
 /// An output folder that cannot be used.
 pub fn output_error(error: impl std::error::Error) -> PyErr {
     OutputError::new_err(error.to_string())
+}
+
+/// Why a scenario cannot run on this machine's kernel.
+pub fn kernel_error(error: &kernel::KernelError) -> PyErr {
+    KernelError::new_err(error.to_string())
 }
 
 /// Ctrl-C, with what was completed until then: one entry for each job.

@@ -4,6 +4,7 @@
 
 mod controllers;
 mod errors;
+mod kernel;
 mod output;
 mod recording;
 mod run;
@@ -27,8 +28,8 @@ fn build_profile() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::{
-        build_profile, controllers::controllers, output::OutputFolder, recording::Recording,
-        run::run, run::run_many, scenario::Scenario, scenario::reference, scenario::schema,
-        version,
+        build_profile, controllers::controllers, kernel::run_on_kernel, kernel::shell,
+        output::OutputFolder, recording::Recording, run::run, run::run_many, scenario::Scenario,
+        scenario::reference, scenario::schema, version,
     };
 }

@@ -31,6 +31,13 @@ pub struct KernelRecord {
     pub settings: Vec<SettingRecord>,
 }
 
+impl KernelRecord {
+    /// The record on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain fields, and a string takes all of them")
+    }
+}
+
 /// The rate of one direction of a link while it had always something to send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RateRecord {

@@ -3,17 +3,20 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::mpsc::{self, TryRecvError};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use bed::{address, link_records};
 use recording::{KernelRecord, LinkRecord};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
 };
+use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::UnshareFlags;
 use scenario::Scenario;
 
@@ -81,27 +84,32 @@ pub fn shell(
     let names = names(scenario, &plan);
     let ((status, end), emulation) = with_network(scenario, seed, &plan, None, |lab| {
         thread::scope(|scope| {
-            let mut stops = Vec::new();
             let mut serving = Vec::new();
+            let mut all_started = true;
             for (on, server) in servers {
                 let (stop, stopped) = mpsc::channel::<()>();
-                let (ready, started) = mpsc::channel::<()>();
+                let (tell, started) = mpsc::channel();
                 let names = &names;
-                serving.push(scope.spawn(move || -> Result<i32, KernelError> {
-                    let mut child = spawn(lab, on, &server.command, names)?;
-                    drop(ready);
-                    wait(&mut child, || stopped.try_recv() == Err(TryRecvError::Disconnected))
-                }));
-                stops.push(stop);
-                let _ = started.recv(); // closed as soon as it runs, or has failed
+                let thread = scope.spawn(move || -> Result<(), KernelError> {
+                    let mut child = spawn(lab, on, &server.command, names, Group::Own)?;
+                    let _ = tell.send(());
+                    serve(&mut child, &stopped)
+                });
+                serving.push((thread, stop));
+                all_started &= started.recv().is_ok();
             }
-            let main = scope
-                .spawn(|| wait(&mut spawn(lab, on, &program.command, &names)?, || lab.is_broken()));
-            let status = joined(main.join());
-            drop(stops);
-            let served: Result<Vec<_>, _> =
-                serving.into_iter().map(|server| joined(server.join())).collect();
-            served.and(status).map(|status| (status, lab.clock.now()))
+            let status = all_started.then(|| {
+                let main = scope.spawn(|| {
+                    let mut child = spawn(lab, on, &program.command, &names, Group::Shared)?;
+                    wait(&mut child, lab)
+                });
+                joined(main.join())
+            });
+            for (thread, stop) in serving {
+                drop(stop);
+                joined(thread.join())?;
+            }
+            Ok((status.transpose()?.unwrap_or_default(), lab.clock.now()))
         })
     })?;
     let links = link_records(scenario, end, &emulation.emulated.lanes);
@@ -116,12 +124,21 @@ fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
     format!("127.0.0.1 localhost\n{}", hosts.collect::<String>())
 }
 
+/// Whether a program gets signals of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Shared,
+    /// It and what it starts can be ended together.
+    Own,
+}
+
 /// Starts a program on a host. The thread must outlive it: it dies with its thread.
 fn spawn(
     lab: &Lab<'_>,
     host: usize,
     command: &[OsString],
     names: &str,
+    group: Group,
 ) -> Result<Child, KernelError> {
     lab.namespaces[host].enter()?;
     name_hosts(names).doing(|| format!("name the hosts in {NAMES}"))?;
@@ -129,6 +146,9 @@ fn spawn(
         command.split_first().ok_or_else(|| KernelError::Missing("a program to run".to_owned()))?;
     let mut command = Command::new(name);
     command.args(arguments);
+    if group == Group::Own {
+        command.process_group(0);
+    }
     sys::die_with_thread(&mut command);
     command.spawn().doing(|| format!("start {}", name.display()))
 }
@@ -148,17 +168,27 @@ fn name_hosts(names: &str) -> io::Result<()> {
     unmount(&folder, UnmountFlags::DETACH).map_err(io::Error::from)
 }
 
-/// Waits until a program ends, or kills it as soon as `stop` says so.
-fn wait(child: &mut Child, stop: impl Fn() -> bool) -> Result<i32, KernelError> {
-    use std::os::unix::process::ExitStatusExt;
+/// Waits until a program ends; without a network it is killed.
+fn wait(child: &mut Child, lab: &Lab<'_>) -> Result<i32, KernelError> {
     loop {
         if let Some(status) = child.try_wait().doing(|| "wait for a program".to_owned())? {
             let by_signal = status.signal().map(|signal| BY_SIGNAL + signal);
             return Ok(status.code().or(by_signal).unwrap_or(BY_SIGNAL));
         }
-        if stop() {
+        if lab.is_broken() {
             child.kill().doing(|| "end a program".to_owned())?;
         }
         thread::sleep(LOOK);
     }
+}
+
+/// Waits until nobody needs a server any more, and kills it with all that it has started.
+fn serve(child: &mut Child, stopped: &Receiver<()>) -> Result<(), KernelError> {
+    let _ = stopped.recv(); // an error: the other end was closed
+    let group = Pid::from_child(child);
+    match kill_process_group(group, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => return Err(error).doing(|| "end a server".to_owned()),
+    }
+    child.wait().map(drop).doing(|| "wait for a server".to_owned())
 }

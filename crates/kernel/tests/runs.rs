@@ -1,6 +1,8 @@
 //! Whole runs on the kernel of this machine. They take real time, so each is short; where the
 //! machine cannot run them they say why and are skipped.
 
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
@@ -11,6 +13,7 @@ use scenario::Scenario;
 use serde_json::{Value, json};
 
 /// Whether this machine cannot run the kernel bed; says why not.
+#[expect(clippy::print_stderr, reason = "the reason of a skipped test")]
 fn is_skipped() -> bool {
     let missing = kernel::available().err();
     missing.iter().for_each(|missing| eprintln!("skipped: {missing}"));
@@ -251,7 +254,9 @@ fn programs_on_two_hosts_talk_across_the_link() {
     let folder = std::env::temp_dir().join(format!("bentpipe-kernel-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("page"), "over the satellite").unwrap();
-    let serve = format!("exec python3 -m http.server 8000 --directory {}", folder.display());
+    // Two programs in one: the one that the shell starts has to end too.
+    let serve =
+        format!("sleep 1000 & python3 -m http.server 8000 --directory {}", folder.display());
     let server = Program { host: Some("server".to_owned()), ..program(&serve) };
     let fetch = "import time, urllib.request as u\n\
         for attempt in range(100):\n\
@@ -265,7 +270,26 @@ fn programs_on_two_hosts_talk_across_the_link() {
     let ran = shell(&scenario, 1, &client, &[server]).unwrap();
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(ran.status, 0);
+    assert!(!commands().iter().any(|command| command.contains(&*folder.to_string_lossy())));
     assert!(ran.links[0].delivered_packets > 4 && ran.links[1].delivered_packets > 4);
+}
+
+/// The command lines of all processes.
+fn commands() -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let commands = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    commands.map(|command| String::from_utf8_lossy(&command).into_owned()).collect()
+}
+
+#[test]
+fn a_server_that_does_not_start_prevents_the_program() {
+    if is_skipped() {
+        return;
+    }
+    let absent =
+        Program { host: Some("server".to_owned()), command: vec!["absent-program".into()] };
+    let ran = shell(&scenario(json!({}), json!({})), 1, &program("exit 3"), &[absent]);
+    assert!(ran.unwrap_err().to_string().starts_with("cannot start absent-program: "));
 }
 
 /// Runs in a process of its own, which the test below kills.

@@ -99,6 +99,22 @@ fn what_the_link_damages_is_sent_again() {
 }
 
 #[test]
+fn a_queue_marks_the_packets_of_those_who_heed_it() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "queue": { "packets": 60 }, "mark": { "packets": 10, "weight": 1 } });
+    let losses = |ecn: bool| {
+        let flow = json!({ "transport": { "ecn": ecn }, "traffic": { "download": "2MB" } });
+        let recording = recorded(&scenario(link.clone(), flow));
+        (recording.links[0].dropped_packets, recording.flows[0].segments_retransmitted)
+    };
+    assert_eq!(losses(true), (0, 0));
+    let (dropped, retransmitted) = losses(false);
+    assert!(dropped > 0 && retransmitted > 0, "{dropped} dropped, {retransmitted} sent again");
+}
+
+#[test]
 fn the_initial_window_is_that_of_the_scenario() {
     if is_skipped() {
         return;

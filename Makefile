@@ -8,9 +8,9 @@ PREPARE = scripts/python.sh scripts/prepare.py
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: ## set up, and reproduce the TCP-ADaLR papers (plots and tables in out/papers)
+run: ## set up, and reproduce the papers (plots and tables in out/papers)
 	@$(PREPARE) run
-	@.venv/bin/bentpipe papers run adalr --out out/papers
+	@.venv/bin/bentpipe papers run --out out/papers
 
 test: ## set up, and run every test and check
 	@scripts/python.sh scripts/test.py

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import engine
+from bentpipe import controllers as controllers_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -278,6 +279,33 @@ def windows(program: Path, rounds: int) -> tuple[Table, Any]:
     return table, found
 
 
+def controllers(program: Path, rounds: int) -> tuple[Table, Any]:
+    """(e) What each controller costs."""
+    table = Table(
+        "(e) Controllers: 120 s of GEO, 10 Mbit/s, PER 1e-3, window 8 MiB",
+        ["controller", "run ms", "segments", "ns per segment", "Mbit/s"],
+    )
+    found = {}
+    for entry in controllers_known():
+        name = entry["name"]
+        outcomes = [
+            engine.run(program, SCENARIOS / "controller.toml", f"flow.0.controller={name}")
+            for _ in range(rounds)
+        ]
+        run_s, flow = min(outcome.run_s for outcome in outcomes), outcomes[0].flows[0]
+        segments = flow["segments_sent"]
+        found[name] = {"run_s": run_s, "segments": segments, "goodput_bps": flow["goodput_bps"]}
+        row = [
+            name,
+            f"{run_s * 1e3:.1f}",
+            f"{segments:,}",
+            f"{run_s / segments * 1e9:.0f}",
+            f"{flow['goodput_bps'] / 1e6:.2f}",
+        ]
+        table.rows.append(row)
+    return table, found
+
+
 def machine() -> dict[str, Any]:
     """What the figures hang on besides the programs."""
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True)
@@ -306,6 +334,7 @@ def main() -> int:
         ("overshoot", overshoot),
         ("flows", flows),
         ("windows", windows),
+        ("controllers", controllers),
     ]:
         table, results[name] = part(program, rounds)
         tables.append(table)

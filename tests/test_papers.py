@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bentpipe import run_many
+from bentpipe.packs.davoli import recipe
 from bentpipe.papers import pack
-from bentpipe.papers.pack import Measured, judge
-from bentpipe.papers.plots import Plot, save_plot
+from bentpipe.papers.pack import Job, Measured, judge
+from bentpipe.papers.plots import Bars, Plot, save_plot
 from bentpipe.papers.published import Tolerance, Value, read
 from bentpipe.papers.statistics import Mean, gains, mean, savings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bentpipe import Recording
     from conftest import Bentpipe
 
 
@@ -108,6 +113,95 @@ def test_the_adalr_pack_holds_the_published_tables() -> None:
     assert ratio == pytest.approx(360.6 / 470.1, abs=5e-4)
 
 
+def test_the_luglio_pack_holds_what_the_text_prints() -> None:
+    values = pack.pack("luglio").publication.values
+    assert values["ten/throughput/newreno/ten-flows"].printed == 280
+    assert values["ten/wasted/newreno/ten-flows"].printed == 1200
+    assert values["fig2/utilisation/newreno/five-flows"].printed == [0, 0.4]
+    assert values["fig3/loss/newreno/together"].printed == 90
+    for buffer, rate in ((64, 64 * 1024 * 8e-3), (128, 128 * 1024 * 8e-3), (256, 4000 * 0.508)):
+        limit = values[f"fig1/throughput/westwood/{buffer}-kB"].printed
+        assert limit == pytest.approx(rate / 0.508, abs=0.1)
+
+
+def test_the_luglio_pack_differs_between_its_runs_in_what_the_paper_varies_alone() -> None:
+    found = pack.pack("luglio")
+    with resources.as_file(found.folder / "scenarios") as folder:
+        files = [tomllib.loads(path.read_text()) for path in folder.iterdir()]
+    assert len(files) == 3
+    links, transports = [], []
+    for content in files:
+        content["link"][1]["forward"].pop("channel")
+        links.append(content["link"])
+        transports += [flow["transport"] for flow in content["flow"]]
+    assert all(link == links[0] for link in links)
+    assert all(transport == transports[0] for transport in transports)
+    varied = {"controller", "count", "receive_buffer", "initial_ssthresh", "channel", "interval"}
+    for job in found.plan().values():
+        assert len(job.seeds) >= 10
+        assert {text.split("=")[0].rsplit(".")[-1] for text in job.sets} <= varied
+
+
+def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
+    found = pack.pack("luglio")
+    short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in found.plan().items()}
+    names, jobs = found.jobs(short)
+    results: dict[str, list[Recording]] = {name: [] for name in short}
+    for name, recording in zip(names, run_many(jobs), strict=True):
+        results[name].append(recording)
+    rows = {row.id: row for row in found.rows(results, complete=True)}
+    assert all(row.ci95 is not None and row.verdict != "not comparable" for row in rows.values())
+    assert len(rows) == 9 + 2 * (len(found.publication.values) - 9)
+    utilisation = "fig2/utilisation/newreno/five-flows@PER"
+    assert rows[f"{utilisation} 5e-5 (printed)"].verdict == "deviates"
+    assert rows[f"{utilisation} 1e-2 (inferred)"].verdict == "reproduced"
+    drawn = found.plots(results)
+    assert {"figure-1", "figure-2-per-1e-2", "ten-flows"} < drawn.keys()
+    figure_4 = drawn["figure-4-per-1e-2"]
+    assert isinstance(figure_4, Plot)
+    stays, comes, leaves = (times for times, _ in figure_4.lines.values())
+    assert (stays[0], stays[-1]) == (10, 1000)
+    assert (comes[0], comes[-1]) == (510, 1000)
+    assert (leaves[0], leaves[-1]) == (10, 500)
+
+
+def test_the_fades_of_the_davoli_pack_are_what_its_recipe_makes(tmp_path: Path) -> None:
+    recipe.main(tmp_path)
+    scenarios = pack.pack("davoli").folder / "scenarios"
+    for fade in recipe.FADES:
+        name = f"{fade.name}.csv"
+        assert (tmp_path / name).read_bytes() == (scenarios / name).read_bytes()
+
+
+def test_the_severe_fade_of_the_davoli_pack_loses_the_signal_at_400_s_for_100_s() -> None:
+    for fade in recipe.FADES:
+        deep = [sample > 3.76 for sample in recipe.attenuation(fade) for _ in range(recipe.HOLD_S)]
+        assert len(deep) == 900
+        assert deep.index(True) in range(400, 403) if fade.lost else True not in deep
+        assert (sum(deep) > 100) == (fade.lost is not None)
+
+
+def test_the_davoli_pack_decides_every_statement_over_five_and_over_all_repetitions() -> None:
+    found = pack.pack("davoli")
+    plan = found.plan()
+    assert all(len(job.seeds) == 20 for job in plan.values())
+    short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in plan.items()}
+    names, jobs = found.jobs(short)
+    results: dict[str, list[Recording]] = {name: [] for name in short}
+    for name, recording in zip(names, run_many(jobs), strict=True):
+        results[name].append(recording)
+    rows = {row.id: row for row in found.rows(results, complete=True)}
+    assert len(rows) == 2 * len(found.publication.values)
+    assert all(row.measured is not None for row in rows.values())
+    best = rows["one/goodput/best-other-to-ck-stp/pattern-A@20 repetitions"]
+    assert best.verdict == "reproduced"
+    figure = found.plots(results)["pattern-b-1"]
+    assert isinstance(figure, Plot)
+    times, rates = figure.lines["CK-STP"]
+    assert (times[0], times[-1]) == (5, 895)
+    assert max(rates[45:55]) == 0, "the demodulator has lost the signal"
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
@@ -134,8 +228,20 @@ def test_plots_need_neither_network_nor_browser(tmp_path: Path) -> None:
     assert (tmp_path / "cwnd.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_bars_are_drawn_in_groups_with_their_intervals(tmp_path: Path) -> None:
+    bars = {"newreno": {"64 kB": Mean(10, 1), "128 kB": Mean(12)}, "limit": {"64 kB": Mean(20)}}
+    save_plot(Bars("throughput", "buffer", "kbit/s", bars), tmp_path / "bars")
+    drawn = (tmp_path / "bars.svg").read_text()
+    assert all(text in drawn for text in ("64 kB", "128 kB", "newreno", "limit"))
+    assert "low: 9; high: 11; bar: newreno" in drawn
+    assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_papers_are_listed(bentpipe: Bentpipe) -> None:
-    (paper,) = json.loads(bentpipe("papers", "list", "--json").stdout)["papers"]
-    assert paper["paper"] == "adalr"
-    assert paper["values"] > 100
-    assert "adalr" in bentpipe("papers", "list").stdout
+    papers = json.loads(bentpipe("papers", "list", "--json").stdout)["papers"]
+    values = {paper["paper"]: paper["values"] for paper in papers}
+    assert values["adalr"] > 100
+    assert values["luglio"] > 20
+    assert values["davoli"] > 30
+    listed = bentpipe("papers", "list").stdout
+    assert all(name in listed for name in values)

@@ -44,9 +44,9 @@ DOWNLOAD: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One run."""
+    """One run of one of a peer's variants."""
 
-    recovery: str
+    variant: str
     per: float
     run: int
 
@@ -65,6 +65,11 @@ class Peer:
     own: tuple[tuple[str, Any], ...]
     # Bytes that its links add to a packet.
     framing: int
+    # What is compared, "recovery" or "controller", and the options of each.
+    axis: str
+    variants: dict[str, dict[str, Any]]
+    # Its stored results.
+    file: Path
     # Stored with the figures, for whoever reads only those.
     note: str
 
@@ -74,9 +79,14 @@ class Peer:
         return DOWNLOAD | dict(self.own)
 
     @property
-    def file(self) -> Path:
-        """Its stored results."""
-        return HERE / f"{self.name.split('.')[0].replace('-', '')}-reference.json"
+    def settings(self) -> dict[str, Any]:
+        """All that its stored results hang on."""
+        return {"parameters": self.parameters, "variants": self.variants}
+
+    @property
+    def has_same_settings(self) -> bool:
+        """Whether its stored results were made with these settings."""
+        return all(self.reference[name] == value for name, value in self.settings.items())
 
     @property
     def installed(self) -> bool:
@@ -86,7 +96,7 @@ class Peer:
     def download(self, entry: Entry) -> dict[str, Any]:
         """One run, as the dictionary which the peer prints."""
         options = self.parameters
-        options |= {"recovery": entry.recovery, "per": entry.per, self.run: entry.run}
+        options |= self.variants[entry.variant] | {"per": entry.per, self.run: entry.run}
         words = [f"{self.prefix}{name}={value}" for name, value in options.items()]
         command = [*self.command, *words]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -106,19 +116,20 @@ class Peer:
         stored: dict[str, Any] = json.loads(self.file.read_text())
         return stored
 
-    def series(self, recovery: str, per: float) -> dict[str, Any]:
-        """The stored runs of one recovery and error rate."""
+    def series(self, variant: str, per: float) -> dict[str, Any]:
+        """The stored runs of one variant and error rate."""
         for one in self.reference["series"]:
-            if (one["recovery"], one["per"]) == (recovery, per):
+            if (one[self.axis], one["per"]) == (variant, per):
                 series: dict[str, Any] = one
                 return series
-        raise LookupError(f"{self.file.name} has no {recovery} at PER {per}")
+        raise LookupError(f"{self.file.name} has no {variant} at PER {per}")
 
-    def goodput(self, recovery: str, per: float) -> float:
+    def goodput(self, variant: str, per: float) -> float:
         """Mean of the stored runs, in bits per second."""
-        return fmean(self.series(recovery, per)["goodput_bps"])
+        return fmean(self.series(variant, per)["goodput_bps"])
 
 
+BOTH_RECOVERIES = {name: {"recovery": name} for name in RECOVERIES}
 NS3 = Peer(
     name="ns-3.44",
     command=(str(ROOT / ".cache/peers/ns3-download"),),
@@ -134,6 +145,9 @@ NS3 = Peer(
         ("seed", 1),
     ),
     framing=2,
+    axis="recovery",
+    variants=BOTH_RECOVERIES,
+    file=HERE / "ns3-reference.json",
     note=(
         "newreno: a run with timeouts is no reference for RFC 6582. After a timeout ns-3 without "
         "SACK keeps segments marked lost and retransmits what has arrived; see "
@@ -147,30 +161,36 @@ NS2 = Peer(
     run="seed",
     own=(("accessRate", "10Mb"), ("rate", "2Mb"), ("returnRate", "2Mb")),
     framing=0,
+    axis="recovery",
+    variants=BOTH_RECOVERIES,
+    file=HERE / "ns2-reference.json",
     note="Counts whole segments: 13,699 of them. See benches/peers/README.md.",
 )
 
 
 @functools.cache
+def flows(scenario: Path, sets: tuple[str, ...], per: float) -> list[dict[str, Any]]:
+    """The flow of each seed in Bentpipe; one seed says all where nothing is random."""
+    changed = bentpipe.Scenario.load(scenario, [*sets, f"link.1.forward.channel.per={per}"])
+    recordings = bentpipe.run_many([(changed, seed) for seed in (SEEDS if per else SEEDS[:1])])
+    flows = [recording.flows[0] for recording in recordings]
+    if not all(flow["completed"] for flow in flows):
+        raise RuntimeError(f"a download at PER {per} was not completed: {sets}")
+    return flows
+
+
 def our_flows(
     recovery: str, per: float, framing: int, threshold: str = "flight-size"
 ) -> list[dict[str, Any]]:
-    """The flow of each seed in Bentpipe; one seed says all where nothing is random."""
-    sets = [
+    """The download of DOWNLOAD in Bentpipe."""
+    sets = (
         f"flow.0.transport.recovery={recovery}",
         f"flow.0.transport.loss_threshold={threshold}",
-        f"link.1.forward.channel.per={per}",
         f"link.*.framing={framing}B",
-    ]
-    scenario = bentpipe.Scenario.load(SCENARIO, sets)
-    recordings = bentpipe.run_many([(scenario, seed) for seed in (SEEDS if per else SEEDS[:1])])
-    flows = [recording.flows[0] for recording in recordings]
-    if not all(flow["completed"] for flow in flows):
-        raise RuntimeError(f"a download with {recovery} at PER {per} was not completed")
-    return flows
+    )
+    return flows(SCENARIO, sets, per)
 
 
 def mean_goodput(recovery: str, per: float, framing: int, threshold: str = "flight-size") -> float:
     """Mean over the seeds in Bentpipe, in bits per second."""
-    flows = our_flows(recovery, per, framing, threshold)
-    return fmean(flow["goodput_bps"] for flow in flows)
+    return fmean(flow["goodput_bps"] for flow in our_flows(recovery, per, framing, threshold))

@@ -25,13 +25,13 @@ def test_mean_goodput_with_packet_errors(recovery: str, per: float) -> None:
 
 @pytest.mark.skipif(not NS2.installed, reason="ns-2 is not installed; scripts/peers.sh brings it")
 def test_the_reference_is_what_ns2_gives() -> None:
-    assert NS2.reference["parameters"] == NS2.parameters
+    assert NS2.has_same_settings
     drawn = random.Random(2)
     entries = [
         Entry(drawn.choice(RECOVERIES), drawn.choice(ERROR_RATES[1:]), drawn.randint(1, 20))
         for _ in range(2)
     ]
     for entry, result in zip(entries, NS2.downloads(entries), strict=True):
-        stored = NS2.series(entry.recovery, entry.per)
+        stored = NS2.series(entry.variant, entry.per)
         expected = stored["goodput_bps"][stored["runs"].index(entry.run)]
         assert result["goodput_bps"] == pytest.approx(expected, rel=1e-9), entry

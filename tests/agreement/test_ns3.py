@@ -44,13 +44,13 @@ def test_sack_at_one_percent_differs_by_the_threshold_after_a_loss() -> None:
 
 @pytest.mark.skipif(not NS3.installed, reason="ns-3 is not installed; scripts/peers.sh brings it")
 def test_the_reference_is_what_ns3_gives() -> None:
-    assert NS3.reference["parameters"] == NS3.parameters
+    assert NS3.has_same_settings
     drawn = random.Random(3)
     entries = [
         Entry(drawn.choice(RECOVERIES), drawn.choice([1e-4, 1e-3]), drawn.randint(1, 20))
         for _ in range(2)
     ]
     for entry, result in zip(entries, NS3.downloads(entries), strict=True):
-        stored = NS3.series(entry.recovery, entry.per)
+        stored = NS3.series(entry.variant, entry.per)
         expected = stored["goodput_bps"][stored["runs"].index(entry.run)]
         assert result["goodput_bps"] == pytest.approx(expected, rel=1e-9), entry

@@ -1,6 +1,6 @@
 //! From a scenario to its network.
 
-use link::{Channel, Limit, Link, Marking, Purpose, stream};
+use link::{Channel, Limit, Link, LowPriority, Marking, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
 use units::Span;
@@ -69,6 +69,11 @@ fn settings(direction: &model::Direction) -> link::Settings {
             model::QueueLimit::Bytes(bytes) => Limit::Bytes(bytes),
             model::QueueLimit::Unlimited => Limit::Unlimited,
         },
+        low_priority: match direction.low_priority {
+            model::LowPriority::Ignore => LowPriority::Ignore,
+            model::LowPriority::PushOut => LowPriority::PushOut,
+            model::LowPriority::Refuse => LowPriority::Refuse,
+        },
         marking: direction
             .mark
             .map(|mark| Marking { threshold: mark.packets, weight: mark.weight }),
@@ -81,6 +86,7 @@ fn forwarding_settings(limit: model::Forwarding) -> link::Settings {
         rate: limit.rate,
         delay: Span::ZERO,
         limit: Limit::Bytes(limit.memory.get()),
+        low_priority: LowPriority::Ignore,
         marking: None,
         framing: 0,
     }

@@ -3,7 +3,8 @@
 use units::{Span, Time};
 
 use crate::events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RecoveryStyle, SendState, Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RecoveryStyle,
+    SendState, Sent, Sizing,
 };
 use crate::window::Window;
 
@@ -37,6 +38,9 @@ pub enum LossThreshold {
     FlightSize,
     /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
     Pipe,
+    /// The congestion window: the rule of ns-2 and Linux. The flight may be twice as large when a
+    /// timeout ends a recovery.
+    Cwnd,
 }
 
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.
@@ -188,6 +192,21 @@ pub trait Controller {
     fn backs_off(&self) -> bool {
         true
     }
+
+    /// The probe to send now, if there is to be one; it counts as sent. Asked after each ACK, each
+    /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until
+    /// there is none, of those that [need](Needs::probes) it. Probes are no part of the flight.
+    fn take_probe(&mut self, _state: &ProbeState) -> Option<Probe> {
+        None
+    }
+
+    /// When a probe is to be sent even if nothing arrives.
+    fn probe_deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The receiver has answered a probe; comes after what its answer acknowledges.
+    fn on_probe_answered(&mut self, _state: &ProbeState) {}
 
     /// The rate, in bytes per second, that segments must not exceed; `None` while there is none.
     /// Asked of those that [need](Needs::pacing) it.

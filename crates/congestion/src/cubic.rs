@@ -9,8 +9,10 @@
 //! time and not on the RTT. On short paths with small windows, where standard TCP would be faster,
 //! it takes the window that standard TCP would have (the Reno-friendly region).
 //!
-//! What is not here: HyStart++ (section 4.10 recommends it), so slow start is the standard one and
-//! ends with a loss; the undoing of a reduction that proves spurious (section 4.9, optional).
+//! Slow start is HyStart++ unless `slow_start` says otherwise: section 4.10 has it as what CUBIC
+//! should use, the standard one as what it may use.
+//!
+//! What is not here: the undoing of a reduction that proves spurious (section 4.9, optional).
 //!
 //! Decisions where the RFC leaves room:
 //! - A stage of congestion avoidance begins with its first ACK, not with the loss, so the time in
@@ -25,9 +27,10 @@
 use units::{Span, Time};
 
 use crate::controller::{Controller, Recovery};
-use crate::events::{Ack, Loss};
+use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::registry::{Listed, Listing, Status};
+use crate::slow_start::{self, SlowStart};
 use crate::window::{Settings, Window};
 
 /// C of equation 1, in segments per second cubed (section 5.1).
@@ -40,19 +43,23 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Section 4.2: the target is at most this much of cwnd.
 const HIGHEST_TARGET: f64 = 1.5;
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "fast_convergence",
-    default: "on",
-    allowed: Allowed::OneOf(&["on", "off"]),
-    meaning: "Whether a flow that lost below its last W_max takes W_max as lower than its window, \
-              to leave room for new flows (RFC 9438 section 4.7)",
-}];
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "fast_convergence",
+        default: "on",
+        allowed: Allowed::OneOf(&["on", "off"]),
+        meaning: "Whether a flow that lost below its last W_max takes W_max as lower than its \
+                  window, to leave room for new flows (RFC 9438 section 4.7)",
+    },
+    slow_start::PARAMETER,
+];
 
 /// CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
     fast_convergence: bool,
+    slow_start: SlowStart,
     /// W_max in segments; zero when there was no loss, or a timeout since.
     w_max: f64,
     /// cwnd_prior: the window in segments before the last reduction.
@@ -95,7 +102,7 @@ impl Stage {
 impl Listed for Cubic {
     const LISTED: &'static [Listing] = &[Listing {
         name: "cubic",
-        summary: "Window as a cubic function of the time since the last loss; no HyStart",
+        summary: "Window as a cubic function of the time since the last loss",
         source: "RFC 9438",
         status: Status::Published,
         recovery: Recovery::Sack,
@@ -106,6 +113,7 @@ impl Listed for Cubic {
         Self {
             window: Window::new(settings),
             fast_convergence: values.word("fast_convergence") == "on",
+            slow_start: SlowStart::named(values.word(slow_start::PARAMETER.name)),
             w_max: 0.0,
             prior: 0.0,
             stage: None,
@@ -128,13 +136,21 @@ impl Controller for Cubic {
         &mut self.window
     }
 
+    fn needs(&self) -> Needs {
+        self.slow_start.needs()
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.slow_start.on_feedback(feedback, &mut self.window);
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.cwnd_limited {
             if let Some(stage) = &mut self.stage {
                 stage.counted_until = ack.now;
             }
         } else if self.window.in_slow_start() {
-            self.slow_start(ack);
+            self.slow_start.grow(ack, &mut self.window);
         } else {
             self.avoid_congestion(ack);
         }
@@ -174,6 +190,7 @@ impl Controller for Cubic {
 
     /// Sections 4.6 and 4.7.
     fn on_loss(&mut self, loss: &Loss) {
+        self.slow_start.on_loss();
         let cwnd = self.segments();
         let converge = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
@@ -191,6 +208,7 @@ impl Controller for Cubic {
             self.prior = self.segments();
             self.window.ssthresh = self.threshold_after_loss(loss);
         }
+        self.slow_start.on_timeout();
         self.w_max = 0.0;
         self.stage = None;
         self.window.cwnd = self.window.mss;
@@ -206,6 +224,7 @@ impl Controller for Cubic {
 mod tests {
     use super::*;
     use crate::parameters::Value;
+    use crate::vegas_estimator::tests::feedback;
 
     const MSS: u64 = 1000;
     const RTT: Span = Span::from_millis(100);
@@ -433,5 +452,87 @@ mod tests {
             cubic.on_ack(&ack(at(0), RTT));
         }
         assert!(cubic.window.cwnd > before, "nothing in 10000 ACKs");
+    }
+
+    /// The average window over sixteen losses, each 1 / p segments after the last.
+    fn average_window(p: f64, rtt: Span) -> f64 {
+        let mut cubic = cubic_with("off", 40);
+        cubic.on_loss(&loss(40));
+        let (mut now, mut measured_from) = (Time::ZERO, Time::ZERO);
+        for losses in 0..32 {
+            if losses == 16 {
+                measured_from = now;
+            }
+            for _ in 0..(1.0 / p) as u64 {
+                cubic.on_ack(&ack(now, rtt));
+                now += Span::from_nanos(rtt.as_nanos() * MSS / cubic.window.cwnd);
+            }
+            cubic.on_loss(&Loss { flight: cubic.window.cwnd, ..loss(0) });
+        }
+        16.0 / p * rtt.as_secs_f64() / now.since(measured_from).as_secs_f64()
+    }
+
+    #[test]
+    fn where_standard_tcp_is_faster_the_average_window_is_that_of_the_tables_of_section_5_1() {
+        for (p, published) in [(1e-3, 38.0), (1e-4, 120.0), (1e-5, 379.0)] {
+            let average = average_window(p, Span::from_millis(10));
+            assert!((average / published - 1.0).abs() < 0.05, "p = {p}: {average}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_curve_is_back_at_w_max_with_the_loss_rate_of_the_tables() {
+        // The tables assume that each loss comes where the curve is flat. The average over the
+        // concave part is (3 + beta) / 4 of W_max.
+        for (p, published) in [(1e-4, 187.0), (1e-5, 1054.0), (1e-6, 5926.0)] {
+            let rtt = Span::from_millis(100);
+            let w_max = published * 4.0 / 3.7;
+            let mut cubic = cubic_with("off", 0);
+            cubic.window.cwnd = (w_max * MSS as f64) as u64;
+            cubic.on_loss(&Loss { flight: cubic.window.cwnd, ..loss(0) });
+            let (mut now, mut segments) = (Time::ZERO, 0);
+            while cubic.stage.is_none_or(|stage| stage.elapsed.as_secs_f64() < stage.k) {
+                cubic.on_ack(&ack(now, rtt));
+                now += Span::from_nanos(rtt.as_nanos() * MSS / cubic.window.cwnd);
+                segments += 1;
+            }
+            let error = f64::from(segments) * p - 1.0;
+            assert!(error.abs() < 0.01, "p = {p}: {segments} segments");
+        }
+    }
+
+    #[test]
+    fn slow_start_that_ends_without_a_loss_is_followed_by_the_convex_curve() {
+        let mut cubic = cubic(100);
+        assert!(cubic.needs().feedback);
+        for round in 0..7 {
+            for i in 1..=20 {
+                let acknowledged = 20 * round + i;
+                let rtt = if round == 0 { 100 } else { 200 };
+                cubic.on_feedback(&feedback(0, acknowledged, acknowledged + 20, rtt));
+            }
+        }
+        assert_eq!(cubic.window.ssthresh, 100 * MSS);
+        cubic.on_ack(&ack(at(0), RTT));
+        assert!(cubic.stage.unwrap().k.abs() < 1e-12);
+        assert!((cubic.w_max - 100.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_loss_ends_what_looks_for_the_end_of_slow_start() {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("cubic", "slow_start", Value::Word("standard".into())).unwrap();
+        let settings = Settings {
+            mss: MSS as u32,
+            initial_window: 10 * MSS,
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        assert!(!Cubic::build(&settings, &values).needs().feedback);
+        let mut cubic = cubic(100);
+        cubic.on_loss(&loss(100));
+        cubic.on_timeout(&loss(70));
+        cubic.on_ack(&Ack { acked: 8 * MSS, ..ack(at(0), RTT) });
+        assert_eq!(cubic.window.cwnd, 2 * MSS, "standard growth after a timeout");
     }
 }

@@ -88,6 +88,49 @@ pub struct Needs {
     pub marks: bool,
     /// The receiver reports what it has received twice (RFC 2883).
     pub duplicate_reports: bool,
+    /// [`Controller::take_probe`](crate::Controller::take_probe) and
+    /// [`Controller::on_probe_answered`](crate::Controller::on_probe_answered).
+    pub probes: bool,
+}
+
+/// A segment of low priority that probes for unused capacity: queues may drop it before others, and
+/// the receiver answers it at once. What it carries may be of use or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// A copy of the segment that was sent last; the receiver takes nothing from it.
+    Dummy,
+    /// Data that is outstanding, which the receiver takes if it lacks it; the oldest first, again
+    /// and again.
+    Repeat,
+    /// Data that was never sent, from the far end of what the receiver's window and the send buffer
+    /// hold; it is sent again only if the receiver does not report it.
+    Ahead,
+}
+
+/// What the sender knows when it asks for a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeState {
+    /// When.
+    pub now: Time,
+    /// Smoothed round-trip time, if there has been a sample.
+    pub srtt: Option<Span>,
+    /// The window that the receiver advertised, in bytes.
+    pub advertised: u64,
+}
+
+impl Needs {
+    /// What either of the two needs.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            feedback: self.feedback || other.feedback,
+            records: self.records || other.records,
+            pacing: self.pacing || other.pacing,
+            marks: self.marks || other.marks,
+            duplicate_reports: self.duplicate_reports || other.duplicate_reports,
+            probes: self.probes || other.probes,
+        }
+    }
 }
 
 /// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.

@@ -11,6 +11,9 @@ mod bbr;
 mod bbr3;
 mod bic;
 mod bulk_repeat;
+mod careful_resume;
+mod cherry;
+mod ck_stp;
 mod controller;
 mod cubic;
 mod delivery_model;
@@ -21,24 +24,33 @@ mod htcp;
 mod hybla;
 mod jersey;
 mod logwestwood_plus;
+mod new_vegas;
+mod newreno_sat;
 mod parameters;
+mod peach;
+mod peach_plus;
+mod probing;
 mod registry;
 mod reno;
 mod scalable;
+mod slow_start;
 mod spike;
 mod star;
 #[cfg(test)]
 mod test_path;
+mod vegas;
+mod vegas_estimator;
 mod veno;
 mod westwood;
 mod westwood_abse;
 mod westwood_plus;
 mod window;
 
+pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use controller::{Controller, LossThreshold, Recovery};
 pub use events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, SendState,
-    Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RateSample,
+    RecoveryStyle, SendState, Sent, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};

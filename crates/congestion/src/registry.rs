@@ -10,18 +10,27 @@ use crate::bbr::Bbr;
 use crate::bbr3::Bbr3;
 use crate::bic::Bic;
 use crate::bulk_repeat::BulkRepeat;
+use crate::cherry::Cherry;
+use crate::ck_stp::CkStp;
 use crate::controller::{Controller, Recovery};
 use crate::cubic::Cubic;
-use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, SendState, Sent, Sizing};
+use crate::events::{
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, SendState, Sent, Sizing,
+};
 use crate::highspeed::HighSpeed;
 use crate::htcp::Htcp;
 use crate::hybla::Hybla;
 use crate::jersey::{Jersey, NewJersey};
 use crate::logwestwood_plus::LogWestwoodPlus;
+use crate::new_vegas::NewVegas;
+use crate::newreno_sat::NewRenoSat;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
+use crate::peach::Peach;
+use crate::peach_plus::PeachPlus;
 use crate::reno::Reno;
 use crate::scalable::Scalable;
 use crate::star::Star;
+use crate::vegas::Vegas;
 use crate::veno::Veno;
 use crate::westwood::Westwood;
 use crate::westwood_abse::WestwoodAbse;
@@ -198,7 +207,7 @@ fn entries_of<C: Listed>(build: fn(&Settings, &Values) -> AnyController) -> Vec<
 
 registry! {
     inline: Reno;
-    boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, Scalable, Star, Veno, Westwood, WestwoodAbse, WestwoodPlus,
+    boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, Cherry, CkStp, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, NewRenoSat, NewVegas, Peach, PeachPlus, Scalable, Star, Vegas, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
 impl Controller for AnyController {
@@ -268,6 +277,15 @@ impl Controller for AnyController {
     fn backs_off(&self) -> bool {
         each!(self, c => c.backs_off())
     }
+    fn take_probe(&mut self, state: &ProbeState) -> Option<Probe> {
+        each!(self, c => c.take_probe(state))
+    }
+    fn probe_deadline(&self) -> Time {
+        each!(self, c => c.probe_deadline())
+    }
+    fn on_probe_answered(&mut self, state: &ProbeState) {
+        each!(self, c => c.on_probe_answered(state))
+    }
     fn pacing_rate(&self) -> Option<f64> {
         each!(self, c => c.pacing_rate())
     }
@@ -287,7 +305,10 @@ mod tests {
         };
         for entry in entries() {
             let specification = Specification::named(entry.name).unwrap();
-            assert_eq!(specification.build(&settings).window().cwnd, 14_600, "{}", entry.name);
+            let cwnd = specification.build(&settings).window().cwnd;
+            // One knows its window from the start.
+            let expected = if entry.name == "ck-stp" { 128_000 } else { 14_600 };
+            assert_eq!(cwnd, expected, "{}", entry.name);
         }
     }
 

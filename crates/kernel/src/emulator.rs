@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use bed::LinkRecorder;
+use link::Priority;
 use network::{Delivery, Ecn, Fabric, LaneReport, Network, NodeId, Packet};
 use recording::LinkSeries;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -163,7 +164,7 @@ impl Emulator {
     }
 
     fn deliver(&mut self, delivery: Delivery<Ipv4>) {
-        let Delivery { at: planned, packet: Packet { mut body, to, bytes, ecn } } = delivery;
+        let Delivery { at: planned, packet: Packet { mut body, to, bytes, ecn, .. } } = delivery;
         if ecn == Ecn::Marked {
             body.mark();
         }
@@ -228,7 +229,8 @@ impl Emulator {
         };
         self.see(now, from, &packet);
         let (length, ecn) = (bytes.len() as u16, packet.ecn());
-        self.network.send(now, from, Packet { body: packet, to, bytes: length, ecn });
+        let priority = Priority::Normal;
+        self.network.send(now, from, Packet { body: packet, to, bytes: length, priority, ecn });
     }
 
     /// The packet in `bytes` and its host, if it is one for a host of the scenario.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use congestion::Value;
 use recording::SettingRecord;
-use scenario::Scenario;
-use scenario::model::Flow;
+use scenario::model::{Flow, LowPriority};
+use scenario::{Hop, Routes, Scenario};
 use units::Span;
 
 use crate::error::Refusal;
@@ -84,18 +84,21 @@ pub(crate) fn plan(scenario: &Scenario, available: &[String]) -> Result<Plan, Ve
             possible: "false: a kernel tells no events; give record.interval".to_owned(),
         });
     }
+    let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
+        let hops = hops(scenario, &routes, flow);
         let before = number.checked_sub(1).filter(|n| are_alike(&scenario.flows[*n], flow));
         let sockets = match before.and_then(|before| plan.flows.get(before)) {
             Some(alike) => alike.sockets.clone(),
             None => {
-                let (sockets, verdicts) = settings::judge(flow, available);
+                let (sockets, mut verdicts) = settings::judge(flow, available);
+                verdicts.extend(low_priority(scenario, &hops));
                 record(flow, verdicts, &mut plan.settings, &mut refusals);
                 Arc::new(sockets)
             }
         };
         let [from, to] = [flow.from, flow.to].map(|node| plan.host(node as u16));
-        let rtt = round_trip(scenario, flow);
+        let rtt = round_trip(scenario, &hops);
         for (host, peer) in [(from, flow.to), (to, flow.from)] {
             plan.hosts[host].want(flow, peer as u16, &sockets, rtt, &mut refusals);
         }
@@ -197,13 +200,34 @@ fn are_alike(a: &Flow, b: &Flow) -> bool {
         && values(a) == values(b)
 }
 
-/// Propagation delay to and fro: no smoothed RTT of the flow is below it.
-fn round_trip(scenario: &Scenario, flow: &Flow) -> Span {
-    let routes = scenario::routes(scenario);
-    let hops = [(flow.from, flow.to), (flow.to, flow.from)]
+/// The hops of a flow to and fro.
+fn hops(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<Hop> {
+    [(flow.from, flow.to), (flow.to, flow.from)]
         .into_iter()
-        .flat_map(|(from, to)| routes.path(from, to, &scenario.links));
-    hops.fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).delay)
+        .flat_map(|(from, to)| routes.path(from, to, &scenario.links))
+        .collect()
+}
+
+/// Propagation delay to and fro: no smoothed RTT of the flow is below it.
+fn round_trip(scenario: &Scenario, hops: &[Hop]) -> Span {
+    hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).delay)
+}
+
+/// What becomes of the first queue on the way that tells packets of low priority apart.
+fn low_priority(scenario: &Scenario, hops: &[Hop]) -> Option<settings::Entry> {
+    hops.iter().find_map(|hop| {
+        let asked = match hop.direction(&scenario.links).low_priority {
+            LowPriority::Ignore => return None,
+            LowPriority::PushOut => "push-out",
+            LowPriority::Refuse => "refuse",
+        };
+        Some(settings::Entry {
+            setting: "queue.low_priority",
+            asked: asked.to_owned(),
+            verdict: Verdict::Reported,
+            kernel: "no packet is of low priority here".to_owned(),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -156,12 +156,16 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         idle_restart,
         ecn,
         dsack,
+        careful_resume,
     } = &*flow.transport;
     let mut judge = Judge(Vec::new());
     let controller = judge.controller(flow, available);
+    if let Some(stop) = flow.stop {
+        judge.reported("stop", stop, "what the socket has taken by then is still sent");
+    }
     judge.recovery(*recovery);
     judge.fits(
-        *loss_threshold == LossThreshold::FlightSize,
+        *loss_threshold == LossThreshold::Cwnd,
         "transport.loss_threshold",
         format!("{loss_threshold:?}"),
         "what the controller in the kernel halves, most often cwnd",
@@ -218,6 +222,11 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
     judge.honoured("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
     judge.honoured("transport.ecn", ecn, "tcp_ecn");
     judge.honoured("transport.dsack", dsack, "tcp_dsack");
+    if let Some(saved) = careful_resume {
+        let asked = format!("a saved window of {}", Bytes(saved.window));
+        let possible = "none: no kernel takes the saved window of another connection";
+        judge.refused("transport.careful_resume", asked, possible);
+    }
 
     let switch = |on: bool| u8::from(on).to_string();
     let sysctls = vec![

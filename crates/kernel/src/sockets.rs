@@ -43,6 +43,8 @@ pub(crate) struct Endpoint {
     /// Times that fast recovery was seen to be entered.
     pub(crate) recoveries: u64,
     socket: Option<OwnedFd>,
+    /// Bytes that the socket took.
+    written: u64,
     unwritten: u64,
     closing: bool,
     shut: bool,
@@ -165,6 +167,14 @@ impl<'a> Sockets<'a> {
         self.pump(number)
     }
 
+    /// Takes back what the socket has not taken yet; what it has, it sends. Returns how much that is
+    /// in all.
+    pub(crate) fn withdraw(&mut self, number: u32) -> u64 {
+        let endpoint = &mut self.endpoints[number as usize];
+        endpoint.unwritten = 0;
+        endpoint.written
+    }
+
     /// An endpoint will write nothing any more.
     pub(crate) fn close(&mut self, number: u32) -> io::Result<()> {
         self.endpoints[number as usize].closing = true;
@@ -283,7 +293,10 @@ impl<'a> Sockets<'a> {
         while endpoint.unwritten > 0 {
             let piece = endpoint.unwritten.min(PIECE as u64) as usize;
             match send(socket, &self.zeros[..piece], SendFlags::NOSIGNAL) {
-                Ok(length) => endpoint.unwritten -= length as u64,
+                Ok(length) => {
+                    endpoint.written += length as u64;
+                    endpoint.unwritten -= length as u64;
+                }
                 Err(Errno::INTR) => {}
                 // Not connected yet, or full.
                 Err(Errno::AGAIN | Errno::NOTCONN) => break,
@@ -347,6 +360,7 @@ impl Endpoint {
             largest_window: 0,
             recoveries: 0,
             socket: None,
+            written: 0,
             unwritten: 0,
             closing: false,
             shut: false,

@@ -78,6 +78,9 @@ impl<'a> Run<'a> {
         let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
         for (flow, application) in applications.iter().enumerate() {
             hosts.timers.push(application.start, flow as u64);
+            if let Some(stop) = application.stop {
+                hosts.timers.push(stop, flow as u64);
+            }
         }
         Self {
             scenario,
@@ -259,17 +262,17 @@ impl<'a> Run<'a> {
         let info = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender as usize].info);
         let pages = application.pages();
         let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
-        let finished = application.finished.map(|at| at.since(application.start).as_secs_f64());
+        let completed = application.is_completed();
         FlowRecord {
             flow: flow.name.clone(),
             controller: flow.controller.entry().name.to_owned(),
             status: "kernel".to_owned(),
             recovery: flow.transport.recovery.name().to_owned(),
-            completed: application.finished.is_some(),
+            completed,
             aborted: application.aborted,
             bytes: totals.delivered,
             start_s: application.start.as_secs_f64(),
-            completion_s: finished,
+            completion_s: completed.then_some(active),
             goodput_bps: rate(totals.delivered),
             throughput_bps: rate(totals.sent_bytes),
             segments_sent: totals.segments,
@@ -319,6 +322,10 @@ impl Connections for FlowConnections<'_, '_> {
     fn write(&mut self, endpoint: u32, bytes: u64) {
         // An endpoint that fails while it is acted on tells so with its next event.
         let _ = self.hosts.sockets.write(endpoint, bytes);
+    }
+
+    fn withdraw(&mut self, endpoint: u32) -> u64 {
+        self.hosts.sockets.withdraw(endpoint)
     }
 
     fn close(&mut self, endpoint: u32) {

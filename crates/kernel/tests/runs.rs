@@ -64,6 +64,33 @@ fn a_download_arrives_whole_and_no_faster_than_the_link() {
 }
 
 #[test]
+fn a_flow_that_stops_sends_what_its_socket_has_taken_and_no_more() {
+    if is_skipped() {
+        return;
+    }
+    for (traffic, completed) in [("unlimited", true), ("100MB", false)] {
+        let flow = json!({ "stop": "1s", "traffic": { "bulk": traffic } });
+        let recording = recorded(&scenario(json!({}), flow));
+        let flow = &recording.flows[0];
+        assert!(!flow.aborted && !recording.partial);
+        assert_eq!((flow.completed, flow.completion_s.is_some()), (completed, completed));
+        assert!((1.0..4.0).contains(&recording.simulated_s), "{}", recording.simulated_s);
+        assert!(flow.bytes > 500_000, "{flow:?}");
+    }
+}
+
+#[test]
+fn a_download_that_stops_before_its_request_arrives_sends_nothing() {
+    if is_skipped() {
+        return;
+    }
+    let traffic = json!({ "download": "1MB", "request": "100B" });
+    let flow = json!({ "stop": "300ms", "traffic": traffic });
+    let recording = recorded(&scenario(json!({ "delay": "200ms" }), flow));
+    assert!(!recording.flows[0].completed && recording.flows[0].bytes == 0);
+}
+
+#[test]
 fn the_receive_buffer_bounds_the_throughput() {
     if is_skipped() {
         return;

@@ -4,11 +4,13 @@
 mod channel;
 mod direction;
 mod marker;
+mod priority;
 mod serialiser;
 mod stream;
 
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
-pub use direction::{Counters, Fate, Limit, Link, Settings};
+pub use direction::{Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
 pub use marker::{Marker, Marking};
+pub use priority::Priority;
 pub use serialiser::Serialiser;
 pub use stream::{Purpose, stream};

@@ -1,5 +1,6 @@
 //! What carries packets between hosts.
 
+use link::Priority;
 use units::Time;
 
 use crate::lane::LaneReport;
@@ -37,6 +38,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP packet in bytes.
     pub bytes: u16,
+    /// What it tells the queues on its way.
+    pub priority: Priority,
     /// Whether it may be or is marked.
     pub ecn: Ecn,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use link::{Fate, Link};
+use link::{Fate, Link, PushedOut};
 use units::Time;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -48,12 +48,33 @@ impl<B> Network<B> {
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
-        if let Fate::Arrives(at) = lane.link.offer(now, u32::from(packet.bytes)) {
+        let fate = loop {
+            let link = &mut self.lanes[number].link;
+            let fate = link.offer(now, u32::from(packet.bytes), packet.priority);
+            if fate != Fate::PushesOut {
+                break fate;
+            }
+            self.push_out_for(number, packet.bytes);
+        };
+        let lane = &mut self.lanes[number];
+        if let Fate::Arrives(at) = fate {
             lane.packets.push_back((at, packet));
             if lane.packets.len() == 1 {
                 self.arrivals.set(number, at);
             }
         }
+    }
+
+    /// Pushes out of a queue what has to make room for a packet of `bytes`.
+    #[cold]
+    #[inline(never)]
+    fn push_out_for(&mut self, number: usize, bytes: u16) {
+        let lane = &mut self.lanes[number];
+        while let Some(out) = lane.link.push_out(u32::from(bytes)) {
+            lane.push_out(out);
+        }
+        let first = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.arrivals.set(number, first);
     }
 }
 
@@ -66,6 +87,17 @@ impl<B> Lane<B> {
             delivered_packets: 0,
             delivered_bytes: 0,
             link: spec.link,
+        }
+    }
+
+    /// A packet was pushed out of the queue: those behind it arrive earlier.
+    fn push_out(&mut self, out: PushedOut) {
+        let behind = self.packets.len() - out.behind;
+        for (at, _) in self.packets.range_mut(behind..) {
+            *at = *at - out.earlier;
+        }
+        if out.intact {
+            self.packets.remove(behind - 1);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Channel, Counters, Limit, Marker, Serialiser, Settings};
+use link::{Channel, Counters, Limit, LowPriority, Marker, Priority, Serialiser, Settings};
 use units::{Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -20,6 +20,17 @@ enum Kind {
     Arrives,
 }
 
+/// A packet with what is decided when it is accepted.
+#[derive(Clone, Copy, Debug)]
+struct Accepted<B> {
+    packet: Packet<B>,
+    damaged: bool,
+    /// How long its transmission takes.
+    duration: Span,
+    /// When it leaves if nothing is pushed out before it: the time for which its channel is asked.
+    leaves: Time,
+}
+
 #[derive(Clone, Debug)]
 struct SlowLane<B> {
     to: NodeId,
@@ -28,8 +39,8 @@ struct SlowLane<B> {
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
-    waiting: VecDeque<Packet<B>>,
-    sending: Option<Packet<B>>,
+    waiting: VecDeque<Accepted<B>>,
+    sending: Option<Accepted<B>>,
     started: Time,
     last_end: Time,
     busy: Span,
@@ -85,39 +96,38 @@ impl<B: Copy> SlowNetwork<B> {
             packet.ecn = packet.ecn.marked();
         }
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        let waiting_bytes = lane.bytes_behind(0);
-        let full = match lane.settings.limit {
-            Limit::Packets(limit) => lane.waiting.len() >= limit as usize,
-            Limit::Bytes(limit) => waiting_bytes + u64::from(bytes) > limit,
-            Limit::Unlimited => false,
-        };
-        let counters: &mut Counters = &mut lane.report.counters;
-        if lane.sending.is_some() && full {
-            counters.dropped_packets += 1;
+        if lane.sending.is_some() && !lane.make_room(bytes, packet.priority == Priority::Low) {
+            lane.report.counters.dropped_packets += 1;
             return;
         }
-        counters.accepted_packets += 1;
-        if lane.sending.is_some() {
-            counters.max_waiting_bytes =
-                counters.max_waiting_bytes.max(waiting_bytes + u64::from(bytes));
-            lane.waiting.push_back(packet);
-        } else {
-            self.start(now, number, packet);
-        }
-    }
-
-    fn start(&mut self, now: Time, number: usize, packet: Packet<B>) {
-        let lane = &mut self.lanes[number];
-        let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        let duration = if now > lane.last_end {
+        // Decided now and kept, whatever is pushed out before it.
+        let duration = if lane.sending.is_none() && now > lane.last_end {
             lane.serialiser.restart(bytes)
         } else {
             lane.serialiser.next(bytes)
         };
-        lane.sending = Some(packet);
+        let leaves = lane.idle_at(now) + duration;
+        let damaged = lane.channel.damages(leaves, u32::from(packet.bytes));
+        let accepted = Accepted { packet, damaged, duration, leaves };
+        let counters: &mut Counters = &mut lane.report.counters;
+        counters.accepted_packets += 1;
+        counters.damaged_packets += u64::from(damaged);
+        if lane.sending.is_some() {
+            lane.waiting.push_back(accepted);
+            let waiting_bytes = lane.bytes_behind(0);
+            let counters = &mut lane.report.counters;
+            counters.max_waiting_bytes = counters.max_waiting_bytes.max(waiting_bytes);
+        } else {
+            self.start(now, number, accepted);
+        }
+    }
+
+    fn start(&mut self, now: Time, number: usize, accepted: Accepted<B>) {
+        let lane = &mut self.lanes[number];
+        lane.sending = Some(accepted);
         lane.started = now;
-        lane.busy = lane.busy + duration;
-        lane.last_end = now + duration;
+        lane.busy = lane.busy + accepted.duration;
+        lane.last_end = now + accepted.duration;
         let end = lane.last_end;
         self.schedule(end, Kind::TransmissionEnds, number, None);
     }
@@ -125,40 +135,72 @@ impl<B: Copy> SlowNetwork<B> {
     fn transmission_ends(&mut self, now: Time, number: usize) {
         let lane = &mut self.lanes[number];
         let delay = lane.settings.delay;
-        let packet = lane.sending.take().expect("a transmission that ends was started");
+        let sent = lane.sending.take().expect("a transmission that ends was started");
+        let gives_way = lane.settings.low_priority == LowPriority::PushOut;
+        assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
         let next = lane.waiting.pop_front();
-        if lane.channel.damages(now, u32::from(packet.bytes)) {
-            lane.report.counters.damaged_packets += 1;
-        } else {
-            self.schedule(now + delay, Kind::Arrives, number, Some(packet));
+        if !sent.damaged {
+            self.schedule(now + delay, Kind::Arrives, number, Some(sent.packet));
         }
-        if let Some(packet) = next {
-            self.start(now, number, packet);
+        if let Some(next) = next {
+            self.start(now, number, next);
         }
     }
 }
 
-impl<B> SlowLane<B> {
+impl<B: Copy> SlowLane<B> {
     /// Bytes that wait, without the first `skipped` packets.
     fn bytes_behind(&self, skipped: usize) -> u64 {
         let framing = u64::from(self.settings.framing);
         let behind = self.waiting.iter().skip(skipped);
-        behind.map(|packet| u64::from(packet.bytes) + framing).sum()
+        behind.map(|waiting| u64::from(waiting.packet.bytes) + framing).sum()
     }
 
-    /// How many of the packets that were accepted and have not left yet the channel will damage.
-    /// The fast engine decides about a packet when it is accepted, and counts it then.
-    fn doomed(&self) -> u64 {
-        let (mut channel, mut serialiser) = (self.channel.clone(), self.serialiser.clone());
-        let mut damages =
-            |at, packet: &Packet<B>| u64::from(channel.damages(at, u32::from(packet.bytes)));
-        let mut left = self.last_end;
-        let mut doomed = self.sending.as_ref().map_or(0, |packet| damages(left, packet));
-        for packet in &self.waiting {
-            left += serialiser.next(u32::from(packet.bytes) + self.settings.framing);
-            doomed += damages(left, packet);
+    /// When everything accepted so far will have left.
+    fn idle_at(&self, now: Time) -> Time {
+        let sending = if self.sending.is_some() { self.last_end } else { now };
+        self.waiting.iter().fold(sending, |end, waiting| end + waiting.duration)
+    }
+
+    /// Whether a packet that has to wait finds room, be it that others give way.
+    fn make_room(&mut self, bytes: u32, low: bool) -> bool {
+        let (packets, waiting_bytes) = (self.waiting.len(), self.bytes_behind(0));
+        let refused = match self.settings.limit {
+            Limit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
+            _ => packets > LowPriority::REFUSES_ABOVE_PACKETS,
+        };
+        if low && self.settings.low_priority == LowPriority::Refuse && refused {
+            return false;
         }
-        doomed
+        let before = self.waiting.clone();
+        while !self.has_room(bytes) {
+            let gives_way = !low && self.settings.low_priority == LowPriority::PushOut;
+            let last =
+                self.waiting.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
+            match last {
+                Some(last) if gives_way => self.waiting.remove(last),
+                _ => {
+                    self.waiting = before;
+                    return false;
+                }
+            };
+        }
+        let damaged = |waiting: &VecDeque<Accepted<B>>| {
+            waiting.iter().filter(|waiting| waiting.damaged).count() as u64
+        };
+        let counters = &mut self.report.counters;
+        counters.accepted_packets -= (before.len() - self.waiting.len()) as u64;
+        counters.dropped_packets += (before.len() - self.waiting.len()) as u64;
+        counters.damaged_packets -= damaged(&before) - damaged(&self.waiting);
+        true
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        match self.settings.limit {
+            Limit::Packets(limit) => self.waiting.len() < limit as usize,
+            Limit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
+            Limit::Unlimited => true,
+        }
     }
 
     /// Packets that start at `now`, an instant whose events have not happened yet: none or one.
@@ -198,10 +240,6 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
 
     fn report(&mut self, now: Time) -> Vec<LaneReport> {
         let report = |lane: &SlowLane<B>| LaneReport {
-            counters: Counters {
-                damaged_packets: lane.report.counters.damaged_packets + lane.doomed(),
-                ..lane.report.counters
-            },
             busy: match lane.sending {
                 Some(_) => lane.busy.saturating_sub(lane.last_end.since(now)),
                 None => lane.busy,

@@ -56,7 +56,7 @@ pub struct RateRecord {
 pub struct SettingRecord {
     /// The first flow of those with these settings.
     pub flow: String,
-    /// Its path in the flow: `transport.rto.min`.
+    /// Its path in the flow, `transport.rto.min`, or in a link on its way.
     pub setting: String,
     /// What the scenario asks for.
     pub asked: String,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, Specification};
+use congestion::{LossThreshold, Recovery, SavedPath, Specification};
 use units::{Bytes, Rate, Span};
 
 /// A whole experiment.
@@ -64,6 +64,8 @@ pub struct Direction {
     pub delay: Span,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
+    /// What the queue does with packets of low priority.
+    pub low_priority: LowPriority,
     /// When the queue marks packets instead of dropping them; `None` never does.
     pub mark: Option<Mark>,
     /// Bytes that the link adds to each IP packet.
@@ -90,6 +92,17 @@ pub enum QueueLimit {
     Bytes(u64),
     /// No limit.
     Unlimited,
+}
+
+/// What a queue does with packets of low priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowPriority {
+    /// The same as with all others.
+    Ignore,
+    /// The last of them gives way to a normal packet that finds the queue full.
+    PushOut,
+    /// They enter only while hardly anything waits.
+    Refuse,
 }
 
 /// What happens to a packet on its way; damaged packets are discarded at the far end.
@@ -146,6 +159,8 @@ pub struct Flow {
     pub to: usize,
     /// When the application starts.
     pub start: Span,
+    /// When the application stops, later than `start`; `None` is never.
+    pub stop: Option<Span>,
     /// The congestion controller of both ends.
     pub controller: Specification,
     /// TCP settings of both ends; shared by the flows of one entry.
@@ -204,6 +219,8 @@ pub struct Transport {
     pub ecn: bool,
     /// Report what was received twice (RFC 2883).
     pub dsack: bool,
+    /// What an earlier connection has found (RFC 9959).
+    pub careful_resume: Option<SavedPath>,
 }
 
 impl Transport {

@@ -139,8 +139,7 @@ impl Setting<'_> {
                 Ok(())
             }
             Value::Table(entries) => {
-                let tables: Vec<_> =
-                    options.iter().filter(|s| describe::type_of(s) == "object").copied().collect();
+                let tables = tables_of(&options, entries);
                 let property = property(&tables, step, path)?;
                 let place = entries.iter().position(|entry| entry.key == *step);
                 let place = place.unwrap_or_else(|| {
@@ -220,6 +219,23 @@ fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Pro
 }
 
 /// What the schema says of `key` in a table that may be any of `tables`.
+/// The kinds of table that `entries` can still become. Several controllers have a parameter of the
+/// same name, and the `name` beside it says which of them is meant.
+fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
+    let tables: Vec<_> =
+        options.iter().filter(|s| describe::type_of(s) == "object").copied().collect();
+    let agrees = |table: &&&Json| {
+        entries.iter().all(|entry| {
+            match (&table["properties"][&entry.key]["const"], &entry.tree.value) {
+                (Json::String(only), Value::String(text)) => only == text,
+                _ => true,
+            }
+        })
+    };
+    let agreeing: Vec<_> = tables.iter().filter(agrees).copied().collect();
+    if agreeing.is_empty() { tables } else { agreeing }
+}
+
 fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json, Box<Problem>> {
     if let Some(found) = tables.iter().find_map(|table| table["properties"].get(key)) {
         return Ok(found);

@@ -58,6 +58,7 @@ fn blueprint(flow: &model::Flow) -> Blueprint {
         idle_restart: transport.idle_restart,
         ecn: transport.ecn,
         dsack: transport.dsack,
+        careful_resume: transport.careful_resume,
     };
     let mss = config.payload_of_full_segment(transport.timestamps);
     Blueprint {

@@ -20,6 +20,8 @@ const TTL: u8 = 64;
 /// ECT(0), the code point of packets that may be marked (RFC 3168 section 5). Packets are captured
 /// where data starts and ACKs end, so that none is marked yet or will be.
 const ECN_CAPABLE: u8 = 2;
+/// The lower-effort DSCP 000001 (RFC 8622), above the two bits of ECN.
+const LOWER_EFFORT: u8 = 1 << 2;
 /// Port of the end that sends the data; of those that iperf uses, so that no analyser tries to
 /// read a protocol out of the zeros.
 const DATA_PORT: u16 = 5001;
@@ -84,7 +86,11 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         source_port,
         destination_port,
         ttl: TTL,
-        dscp_ecn: if segment.is_ecn_capable() { ECN_CAPABLE } else { 0 },
+        dscp_ecn: match (segment.is_low_priority(), segment.is_ecn_capable()) {
+            (true, _) => LOWER_EFFORT,
+            (false, true) => ECN_CAPABLE,
+            (false, false) => 0,
+        },
         sequence: segment.sequence,
         acknowledgement: segment.acknowledgement,
         flags: segment.flags.0,

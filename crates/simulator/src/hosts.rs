@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bed::{Connections, Pair};
 use congestion::{Settings, Specification};
+use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
@@ -32,6 +33,28 @@ pub(crate) struct Endpoint {
     pub(crate) flow: u32,
     /// The application when it reads slowly.
     pub(crate) reader: Option<Box<Reader>>,
+}
+
+impl Endpoint {
+    #[inline]
+    fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
+        let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
+        Packet { body, to: self.peer_node, bytes: body.segment.ip_bytes(), priority, ecn }
+    }
+
+    #[cold]
+    fn flush_low_priority<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        fabric: &mut F,
+        mut observe: impl FnMut(NodeId, NodeId, &Body),
+    ) {
+        while let Some(segment) = self.connection.next_of_low_priority(now) {
+            let body = Body { endpoint: self.peer, segment };
+            observe(self.node, self.peer_node, &body);
+            fabric.send(now, self.node, self.packet(body, Priority::Low));
+        }
+    }
 }
 
 /// An application that reads at a limited rate, a segment at a time.
@@ -170,9 +193,10 @@ impl Hosts {
         while let Some(segment) = endpoint.connection.next_segment(now) {
             let body = Body { endpoint: endpoint.peer, segment };
             observe(endpoint.node, endpoint.peer_node, &body);
-            let ecn = if segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
-            let packet = Packet { body, to: endpoint.peer_node, bytes: segment.ip_bytes(), ecn };
-            fabric.send(now, endpoint.node, packet);
+            fabric.send(now, endpoint.node, endpoint.packet(body, Priority::Normal));
+        }
+        if endpoint.connection.may_have_low_priority() {
+            endpoint.flush_low_priority(now, fabric, observe);
         }
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {
@@ -242,6 +266,10 @@ impl Connections for FlowConnections<'_> {
 
     fn write(&mut self, endpoint: u32, bytes: u64) {
         self.hosts.act_on(endpoint).connection.write(bytes);
+    }
+
+    fn withdraw(&mut self, endpoint: u32) -> u64 {
+        self.hosts.act_on(endpoint).connection.withdraw()
     }
 
     fn close(&mut self, endpoint: u32) {

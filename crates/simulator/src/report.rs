@@ -215,17 +215,17 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
     let sender = data_sender(application, hosts);
     let pages = application.pages();
     let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
-    let finished = application.finished.map(|at| at.since(application.start).as_secs_f64());
+    let completed = application.is_completed();
     FlowRecord {
         flow: flow.name.clone(),
         controller: flow.controller.entry().name.to_owned(),
         status: flow.controller.entry().status.name().to_owned(),
         recovery: flow.transport.recovery.name().to_owned(),
-        completed: application.finished.is_some(),
+        completed,
         aborted: application.aborted,
         bytes: totals.delivered,
         start_s: application.start.as_secs_f64(),
-        completion_s: finished,
+        completion_s: completed.then_some(active),
         goodput_bps: rate(totals.delivered),
         throughput_bps: rate(totals.sent.bytes),
         segments_sent: totals.sent.segments,

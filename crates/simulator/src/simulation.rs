@@ -93,6 +93,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let mut hosts = Hosts::default();
         for (flow, application) in applications.iter().enumerate() {
             hosts.wake_application(application.start, flow as u32);
+            if let Some(stop) = application.stop {
+                hosts.wake_application(stop, flow as u32);
+            }
         }
         Self {
             now: Time::ZERO,
@@ -210,7 +213,10 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn expire_application(&mut self, flow: u32) {
         let now = self.now;
         let (application, mut connections) = self.flow(flow);
+        let was_over = application.is_over();
         application.on_timer(now, &mut connections);
+        let is_over = application.is_over();
+        self.unfinished -= usize::from(!was_over && is_over);
         self.flush_touched();
     }
 

@@ -1,6 +1,6 @@
 //! What a connection is configured with.
 
-use congestion::{LossThreshold, Recovery};
+use congestion::{LossThreshold, Recovery, SavedPath};
 use units::Span;
 
 use crate::rtt::RtoConfig;
@@ -56,6 +56,8 @@ pub struct Config {
     pub nagle: bool,
     /// Restart from the initial window after an idle RTO.
     pub idle_restart: bool,
+    /// What an earlier connection has found, to resume from (RFC 9959).
+    pub careful_resume: Option<SavedPath>,
 }
 
 impl Config {

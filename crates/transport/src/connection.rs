@@ -1,5 +1,7 @@
 //! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
 
+mod probes;
+
 use std::sync::Arc;
 
 use congestion::{AnyController, Controller};
@@ -49,7 +51,8 @@ pub enum State {
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
-/// application, [`next_segment`](Self::next_segment) is called until it returns `None`.
+/// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
+/// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
 #[derive(Clone, Debug)]
 pub struct Connection {
     state: State,
@@ -67,6 +70,8 @@ pub struct Connection {
     /// Data has met congestion on its way here; said with each ACK until the other end answers
     /// (RFC 3168 section 6.1.3).
     echo: bool,
+    /// Probes of the other end that are still to be answered.
+    unanswered_probes: u32,
     /// Window scale of this end and of the other (RFC 7323 section 2.2).
     shift: u8,
     peer_shift: u8,
@@ -100,6 +105,7 @@ impl Connection {
             ecn: config.ecn || needs.marks,
             dsack: config.dsack || needs.duplicate_reports,
             echo: false,
+            unanswered_probes: 0,
             shift: 0,
             peer_shift: 0,
             window_limit: unscaled,
@@ -130,6 +136,12 @@ impl Connection {
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing can be written after close");
         self.sender.write(bytes);
+    }
+
+    /// The application takes back what was never sent, even after [`close`](Self::close). Returns
+    /// the length of what remains of its stream.
+    pub fn withdraw(&mut self) -> u64 {
+        self.sender.withdraw()
     }
 
     /// The application reads `bytes`, at most [`unread`](Self::unread).
@@ -359,6 +371,10 @@ impl Connection {
         if segment.flags.contains(Flags::CWR) {
             self.echo = false;
         }
+        if segment.options.contains(Options::PROBE) {
+            self.on_probe(now, segment, sequence);
+            return;
+        }
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, fin);
         if segment.payload > 0 || fin {
@@ -385,7 +401,8 @@ impl Connection {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         let window = u64::from(segment.window) << self.peer_shift;
-        if self.sender.knows_already(sequence, number, window) {
+        let answers_probe = segment.options.contains(Options::PROBE_ANSWER);
+        if self.sender.knows_already(sequence, number, window) && !answers_probe {
             return;
         }
         let mut blocks = segment.blocks();
@@ -405,6 +422,7 @@ impl Connection {
             peer_clock: self.timestamps.then_some(segment.timestamp),
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             needless,
+            answers_probe,
         };
         let out = self.out;
         let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
@@ -481,11 +499,16 @@ impl Connection {
         segment.sequence = self.out.wrap(chunk.start);
         segment.payload = chunk.length as u16;
         segment.flags = flags;
-        if chunk.length + u64::from(segment.option_bytes()) > u64::from(self.config.mss) {
-            // SACK blocks would make the packet longer than the path takes.
+        self.leave_room_for_data(&mut segment);
+        segment
+    }
+
+    /// SACK blocks must not make the packet longer than the path takes.
+    #[inline]
+    fn leave_room_for_data(&self, segment: &mut Segment) {
+        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
             segment.sack_blocks = 0;
         }
-        segment
     }
 
     /// A segment without data, which acknowledges everything received.

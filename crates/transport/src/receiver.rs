@@ -117,6 +117,24 @@ impl Receiver {
         }
     }
 
+    /// A probe brought data. Its answer tells so, and all that is due besides stays due: the answer
+    /// is of low priority and may not arrive.
+    pub(crate) fn on_probe_data(&mut self, now: Time, config: &Config, start: u64, length: u64) {
+        let due = self.ack_due();
+        self.on_data(now, config, start, length, false);
+        self.keep_ack_due(due);
+    }
+
+    /// What is due of ACKs: at once or when, and for how many segments.
+    pub(crate) fn ack_due(&self) -> (bool, Time, u32) {
+        (self.ack_now, self.ack_at, self.unacknowledged)
+    }
+
+    /// Whatever was acknowledged meanwhile, the same ACK is still due.
+    pub(crate) fn keep_ack_due(&mut self, due: (bool, Time, u32)) {
+        (self.ack_now, self.ack_at, self.unacknowledged) = due;
+    }
+
     #[inline]
     fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
         self.next = end;
@@ -269,6 +287,7 @@ mod tests {
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
+            careful_resume: None,
         }
     }
 

@@ -16,6 +16,9 @@ pub(crate) struct Scoreboard {
     retransmitted_below: u64,
     /// Sacked bytes below `retransmitted_below`.
     sacked_retransmitted: u64,
+    /// What of the sacked data a probe has brought ahead of its turn. It was sent before the data
+    /// below it, and so does not tell that anything is lost.
+    early: Option<Box<RangeSet>>,
 }
 
 impl Scoreboard {
@@ -25,10 +28,20 @@ impl Scoreboard {
         if self.retransmitted_below < una {
             self.retransmitted_below = una;
             self.sacked_retransmitted = 0;
-            self.sacked.remove_below(una);
+            if !self.sacked.is_empty() {
+                self.forget_below(una);
+            }
         } else if !self.sacked.is_empty() {
-            self.sacked_retransmitted -= self.sacked.remove_below(una);
+            self.sacked_retransmitted -= self.forget_below(una);
         }
+    }
+
+    /// Returns how many sacked bytes lay below.
+    fn forget_below(&mut self, una: u64) -> u64 {
+        if let Some(early) = &mut self.early {
+            early.remove_below(una);
+        }
+        self.sacked.remove_below(una)
     }
 
     /// Takes in a SACK block and says how many bytes of it were news.
@@ -38,14 +51,25 @@ impl Scoreboard {
         added.total
     }
 
+    /// `range`, which is sacked, came ahead of its turn.
+    pub(crate) fn came_early(&mut self, range: Range) {
+        self.early.get_or_insert_default().insert(range.start, range.end, 0);
+    }
+
+    /// Bytes that came ahead of their turn and are not acknowledged.
+    pub(crate) fn early(&self) -> u64 {
+        self.early.as_ref().map_or(0, |early| early.total())
+    }
+
     /// Moves the limit of what counts as lost: data below `duplicate_threshold` separate sacked
     /// ranges, or below more than `(duplicate_threshold - 1) * mss` sacked bytes.
     pub(crate) fn find_losses(&mut self, duplicate_threshold: u32, mss: u64) {
         let enough_bytes = u64::from(duplicate_threshold - 1) * mss;
         let (mut ranges, mut bytes) = (0, 0);
         for range in self.sacked.iter().rev() {
-            ranges += 1;
-            bytes += range.len();
+            let later = range.len() - self.early_within(range);
+            ranges += u32::from(later > 0);
+            bytes += later;
             if ranges >= duplicate_threshold || bytes > enough_bytes {
                 self.lost_below = self.lost_below.max(range.start);
                 break;
@@ -152,6 +176,11 @@ impl Scoreboard {
     #[cfg(test)]
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked.total()
+    }
+
+    fn early_within(&self, range: Range) -> u64 {
+        let early = self.early.iter().flat_map(|early| early.iter());
+        early.map(|e| e.end.min(range.end).saturating_sub(e.start.max(range.start))).sum()
     }
 
     fn next_hole(&self, una: u64, below: u64, mss: u64) -> Option<Range> {
@@ -291,6 +320,20 @@ mod tests {
         }
         assert_eq!(sent, [0, 1, 2, 3, 4, 15, 16, 17, 18, 19]);
         assert_eq!(pipe(&board), 10 * MSS);
+    }
+
+    #[test]
+    fn data_that_came_ahead_of_its_turn_is_no_sign_of_a_loss() {
+        let mut board = Scoreboard::default();
+        board.came_early(Range { start: 10 * MSS, end: 15 * MSS });
+        sack(&mut board, 10..15);
+        sack(&mut board, 16..18);
+        assert!(!board.head_is_lost(0));
+        assert_eq!(pipe(&board), 13 * MSS);
+        sack(&mut board, 15..16);
+        assert!(board.head_is_lost(0));
+        board.acknowledge(12 * MSS);
+        assert_eq!(board.early(), 3 * MSS);
     }
 
     #[test]

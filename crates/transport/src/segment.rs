@@ -99,6 +99,13 @@ impl Options {
     /// No option of TCP, but a mark of its IP packet: routers may mark it instead of dropping it
     /// (ECT, RFC 3168 section 5).
     pub const ECN_CAPABLE: Self = Self(4);
+    /// A probe of unused capacity, of low priority, that the receiver answers at once. On a real
+    /// wire a reserved bit of the TCP header would say it.
+    pub const PROBE: Self = Self(8);
+    /// The probe's payload is no data for the receiver.
+    pub const DUMMY: Self = Self(16);
+    /// An ACK, of low priority, that answers a probe.
+    pub const PROBE_ANSWER: Self = Self(32);
 
     /// Adds `other` if it is wanted.
     #[must_use]
@@ -106,7 +113,8 @@ impl Options {
         if wanted { Self(self.0 | other.0) } else { self }
     }
 
-    const fn contains(self, other: Self) -> bool {
+    /// Whether one of the bits of `other` is set.
+    pub(crate) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -130,6 +138,12 @@ impl Segment {
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
         self.options.contains(Options::ECN_CAPABLE)
+    }
+
+    /// Whether queues may drop its packet before others: a probe or its answer.
+    #[inline]
+    pub fn is_low_priority(&self) -> bool {
+        self.options.contains(Options::PROBE.with_if(true, Options::PROBE_ANSWER))
     }
 
     /// The SACK blocks.

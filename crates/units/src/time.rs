@@ -52,6 +52,13 @@ impl AddAssign<Span> for Time {
     }
 }
 
+impl Sub<Span> for Time {
+    type Output = Self;
+    fn sub(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Span(self.0).fmt(f)

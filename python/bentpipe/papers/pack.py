@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from bentpipe.papers.plots import Plot
+    from bentpipe.papers.plots import Bars, Plot
     from bentpipe.papers.statistics import Mean
 
 Verdict = Literal["reproduced", "deviates", "not comparable"]
@@ -179,9 +179,9 @@ class Pack:
             rows += [judge(value, measured) for measured in by_id.get(value.id, missing)]
         return rows
 
-    def plots(self, results: Results) -> Mapping[str, Plot]:
+    def plots(self, results: Results) -> Mapping[str, Plot | Bars]:
         """The pack's plots by file name."""
-        plots: Mapping[str, Plot] = self.function("plots")(results)
+        plots: Mapping[str, Plot | Bars] = self.function("plots")(results)
         return plots
 
 

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from bentpipe.papers.statistics import Mean
+
 POINTS = 1000
 """More points than a plot has pixels are thinned out to this number for each line."""
 
@@ -25,8 +27,24 @@ class Plot:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def chart(plot: Plot) -> Any:
+@dataclass(frozen=True)
+class Bars:
+    """Groups of bars: name of a bar's series -> its mean in each group, with its interval."""
+
+    title: str
+    x: str
+    y: str
+    bars: Mapping[str, Mapping[str, Mean]]
+
+
+def chart(plot: Plot | Bars) -> Any:
     """The plot as an Altair chart."""
+    drawn = line_chart(plot) if isinstance(plot, Plot) else bar_chart(plot)
+    return drawn.configure_legend(orient="bottom", columns=2, labelLimit=400)
+
+
+def line_chart(plot: Plot) -> Any:
+    """Lines, thinned out."""
     import altair as alt
 
     points = []
@@ -45,11 +63,44 @@ def chart(plot: Plot) -> Any:
             color=alt.Color("line:N", title=None, sort=list(plot.lines)),
         )
         .properties(width=640, height=320, **plot.options)
-        .configure_legend(orient="bottom", columns=2, labelLimit=400)
     )
 
 
-def save_plot(plot: Plot, path: Path) -> None:
+def bar_chart(plot: Bars) -> Any:
+    """Bars side by side in each group, with whiskers over their 95 % intervals."""
+    import altair as alt
+
+    points = [
+        {
+            "group": group,
+            "bar": bar,
+            "mean": mean.value,
+            "low": mean.value - (mean.ci95 or 0.0),
+            "high": mean.value + (mean.ci95 or 0.0),
+        }
+        for bar, means in plot.bars.items()
+        for group, mean in means.items()
+    ]
+    series = list(plot.bars)
+    groups = list(dict.fromkeys(group for means in plot.bars.values() for group in means))
+    base = alt.Chart({"values": points}, title=plot.title).encode(
+        x=alt.X(
+            "group:N",
+            title=plot.x or None,
+            sort=groups,
+            axis=alt.Axis(labelAngle=0, labelLimit=300),
+        ),
+        xOffset=alt.XOffset("bar:N", sort=series),
+    )
+    bars = base.mark_bar().encode(
+        y=alt.Y("mean:Q", title=plot.y),
+        color=alt.Color("bar:N", title=None, sort=series),
+    )
+    whiskers = base.mark_rule(color="black", strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
+    return (bars + whiskers).properties(width=640, height=320)
+
+
+def save_plot(plot: Plot | Bars, path: Path) -> None:
     """Write `path` with the endings `.svg` and `.png`."""
     import vl_convert
 

@@ -12,17 +12,18 @@ pub(super) struct Transfer {
     request: u64,
     opened_by_receiver: bool,
     pair: Option<Pair>,
+    cut_short: bool,
 }
 
 impl Transfer {
     /// The receiver opens the connection and asks with `request` bytes.
     pub(super) fn download(size: u64, request: u64) -> Self {
-        Self { size: Some(size), request, opened_by_receiver: true, pair: None }
+        Self { size: Some(size), request, opened_by_receiver: true, pair: None, cut_short: false }
     }
 
     /// The sender opens the connection and sends.
     pub(super) fn bulk(size: Option<u64>) -> Self {
-        Self { size, request: 0, opened_by_receiver: false, pair: None }
+        Self { size, request: 0, opened_by_receiver: false, pair: None, cut_short: false }
     }
 
     pub(super) fn size(&self) -> Option<u64> {
@@ -51,6 +52,24 @@ impl Transfer {
         }
         context.connections.close(pair.receiver);
         true
+    }
+
+    /// Sends no more. Returns whether everything that was sent has arrived.
+    pub(super) fn stop(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(pair) = self.pair else { return true };
+        // A request that is still on its way is not answered.
+        context.connections.wake_at(pair.sender, u64::MAX);
+        let sent = context.connections.withdraw(pair.sender);
+        context.connections.close(pair.sender);
+        self.cut_short = self.size.is_some_and(|size| sent < size);
+        context.connections.wake_at(pair.receiver, sent);
+        context.connections.delivered(pair.receiver) >= sent
+            && self.on_received(context, pair.receiver)
+    }
+
+    /// Stopped before everything was sent.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     fn send(&self, context: &mut Context<'_>, pair: Pair) {

@@ -29,6 +29,9 @@ pub trait Connections {
     fn open(&mut self, opened_by_receiver: bool) -> Pair;
     /// Hands an endpoint so many bytes more to send.
     fn write(&mut self, endpoint: u32, bytes: u64);
+    /// Takes back what was written and has not been sent. Returns how many bytes of what was written
+    /// remain, sent or on their way out.
+    fn withdraw(&mut self, endpoint: u32) -> u64;
     /// Nothing will be written any more.
     fn close(&mut self, endpoint: u32);
     /// Asks to be told when an endpoint has received so many bytes in all; the last call counts.
@@ -66,12 +69,15 @@ enum Kind {
 pub struct Application {
     /// When it starts.
     pub start: Time,
-    /// When it had all that it wanted.
+    /// When it stops; `None` is never.
+    pub stop: Option<Time>,
+    /// When the last of what was to arrive did.
     pub finished: Option<Time>,
     /// Whether TCP gave a connection up before that.
     pub aborted: bool,
     /// Its connections, in the order in which they were opened.
     pub pairs: Vec<Pair>,
+    stopped: bool,
     endless: bool,
     kind: Kind,
 }
@@ -90,10 +96,12 @@ impl Application {
         };
         Self {
             start: Time::ZERO + flow.start,
+            stop: flow.stop.map(|stop| Time::ZERO + stop),
             finished: None,
             aborted: false,
+            stopped: false,
             pairs: Vec::new(),
-            endless,
+            endless: endless && flow.stop.is_none(),
             kind,
         }
     }
@@ -101,6 +109,15 @@ impl Application {
     /// Whether the run has to wait for it. What never ends on its own is ended by the duration.
     pub fn is_over(&self) -> bool {
         self.finished.is_some() || self.aborted
+    }
+
+    /// Whether it has done all that it was to do.
+    pub fn is_completed(&self) -> bool {
+        let cut_short = match &self.kind {
+            Kind::Transfer(transfer) => transfer.is_cut_short(),
+            Kind::Browser(browser) => browser.is_cut_short(),
+        };
+        self.finished.is_some() && !cut_short
     }
 
     /// Bytes of the whole transfer, if it is one that ends.
@@ -116,12 +133,22 @@ impl Application {
         self.endless
     }
 
-    /// A timer of the application expired; the first one is its start.
+    /// A timer of the application expired; the first one is its start, and from its stop on it does
+    /// nothing but wait for what is on its way.
     pub fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
         let mut context = Context { now, connections, pairs: &mut self.pairs };
-        match &mut self.kind {
-            Kind::Transfer(transfer) => transfer.start(&mut context),
-            Kind::Browser(browser) => browser.on_timer(&mut context),
+        if self.stop.is_none_or(|stop| now < stop) {
+            match &mut self.kind {
+                Kind::Transfer(transfer) => transfer.start(&mut context),
+                Kind::Browser(browser) => browser.on_timer(&mut context),
+            }
+        } else if self.finished.is_none() && !self.aborted && !self.stopped {
+            self.stopped = true;
+            let done = match &mut self.kind {
+                Kind::Transfer(transfer) => transfer.stop(&mut context),
+                Kind::Browser(browser) => browser.stop(),
+            };
+            self.finished = done.then_some(now);
         }
     }
 

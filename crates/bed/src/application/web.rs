@@ -35,6 +35,7 @@ pub(super) struct Browser {
     unasked: VecDeque<usize>,
     outstanding: usize,
     next_page_at: Option<Time>,
+    cut_short: bool,
 }
 
 impl Browser {
@@ -46,6 +47,7 @@ impl Browser {
             unasked: VecDeque::new(),
             outstanding: 0,
             next_page_at: None,
+            cut_short: false,
         }
     }
 
@@ -61,6 +63,19 @@ impl Browser {
         } else {
             self.start_page(context);
         }
+    }
+
+    /// Starts no more pages. Returns whether none is loading.
+    pub(super) fn stop(&mut self) -> bool {
+        self.cut_short = self.web.pages.is_some() && self.has_more_pages();
+        self.web.pages = Some(self.pages.len() as u32);
+        self.next_page_at = None;
+        self.page_is_complete()
+    }
+
+    /// Stopped before the last page was asked for.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     fn start_page(&mut self, context: &mut Context<'_>) {

@@ -52,6 +52,26 @@ fn flows_between_the_same_hosts_share_a_route() {
 }
 
 #[test]
+fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
+    let told = |queue: Value| {
+        let scenario = crate::tests::scenario(json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                     { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms",
+                       "queue": queue }],
+            "flow": [flow("a", "b", json!({})), flow("a", "c", json!({}))],
+        }));
+        let mut settings = plan(&scenario, &["cubic".to_owned()]).unwrap().settings;
+        settings.retain(|setting| setting.setting == "queue.low_priority");
+        settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
+    };
+    let reported =
+        |asked: &str| vec![("flow-1".to_owned(), asked.to_owned(), "reported".to_owned())];
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "push-out" })), reported("push-out"));
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "refuse" })), reported("refuse"));
+    assert_eq!(told(json!({ "packets": 9 })), []);
+}
+
+#[test]
 fn all_that_is_wrong_is_told_at_once() {
     let refusals = planned(json!([flow("a", "c", json!({ "mss": 70, "rto": { "max": "500s" } }))]))
         .unwrap_err();

@@ -38,7 +38,8 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_refused() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), entries.len(), "{entries:?}");
-    // All but the reader's rate, which has no default to honour; RTO and controller are several.
+    // All but the reader's rate and Careful Resume, which have no default to honour; RTO and
+    // controller are several.
     assert_eq!(names.len(), 21 + 6 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Refused), "{entries:?}");
 }
@@ -54,6 +55,11 @@ fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
         (json!({ "initial_ssthresh": "64KiB" }), "transport.initial_ssthresh", "\"unlimited\""),
         (json!({ "delayed_ack": { "segments": 4 } }), "transport.delayed_ack.segments", "1 or 2"),
         (json!({ "rto": { "max": "200s" } }), "transport.rto.max", "1s to 120s"),
+        (
+            json!({ "careful_resume": { "saved_window": "64KiB", "saved_rtt": "500ms" } }),
+            "transport.careful_resume",
+            "none: ",
+        ),
     ] {
         let entry = entry(transport, setting);
         assert_eq!(entry.verdict, Verdict::Refused, "{entry:?}");
@@ -72,6 +78,7 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         (json!({}), "transport.byte_counting"),
         (json!({ "window_validation": false }), "transport.window_validation"),
         (json!({ "limited_transmit": false }), "transport.limited_transmit"),
+        (json!({}), "transport.loss_threshold"),
         (json!({ "loss_threshold": "pipe" }), "transport.loss_threshold"),
         (json!({ "rto": { "initial": "3s" } }), "transport.rto.initial"),
         (json!({ "rto": { "gain": 0.25 } }), "transport.rto.gain"),
@@ -81,6 +88,24 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         let entry = entry(transport, setting);
         assert_eq!(entry.verdict, Verdict::Reported, "{entry:?}");
     }
+}
+
+#[test]
+fn losses_halve_the_window_as_in_the_kernel() {
+    let entry = entry(json!({ "loss_threshold": "cwnd" }), "transport.loss_threshold");
+    assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+}
+
+#[test]
+fn a_flow_that_stops_is_told_what_is_still_sent() {
+    let mut flow = flow(json!("cubic"), json!({}));
+    let stops = |flow: &Flow| {
+        let (_, entries) = judge(flow, &kernel_of(&["cubic"]));
+        entries.into_iter().find(|entry| entry.setting == "stop")
+    };
+    assert_eq!(stops(&flow), None);
+    flow.stop = Some(Span::from_secs(2));
+    assert_eq!(stops(&flow).unwrap().verdict, Verdict::Reported);
 }
 
 #[test]

@@ -53,19 +53,39 @@ pub(crate) enum Queue {
         /// At most so many packets.
         #[schemars(range(min = 1))]
         packets: u32,
+        /// What the queue does with packets of low priority (RFC 8622), such as the probes of
+        /// TCP-Peach: `"push-out"` lets a normal packet that finds the queue full take the place
+        /// of the last of them; `"refuse"` lets them in only while at most one packet, or 2000
+        /// bytes where the limit is in bytes, waits; `"ignore"` makes no difference.
+        #[serde(default)]
+        low_priority: LowPriority,
     },
     Bytes {
         /// At most so many bytes, framing included.
         #[schemars(extend("x-minimum" = "1B"))]
         bytes: Bytes,
+        /// See the queue in packets.
+        #[serde(default)]
+        low_priority: LowPriority,
     },
     Unlimited(Unlimited),
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self::Packets { packets: 100 }
+        Self::Packets { packets: 100, low_priority: LowPriority::Ignore }
     }
+}
+
+/// What a queue does with packets of low priority.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum LowPriority {
+    #[default]
+    Ignore,
+    PushOut,
+    Refuse,
 }
 
 /// When a queue marks packets.

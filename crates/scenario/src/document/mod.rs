@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
-pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, Queue};
+pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, LowPriority, Queue};
 pub(crate) use traffic::{Bulk, KeepAlive, Traffic};
 pub(crate) use transport::{DelayedAck, LossThreshold, RecoveryName, Transport, every_second};
 pub(crate) use words::Name;
@@ -98,6 +98,9 @@ pub(crate) struct Flow {
     /// When the application starts.
     #[serde(default)]
     pub start: Span,
+    /// When the application stops: it sends no more data and asks for no more pages, and what is on
+    /// its way still arrives. Default: never.
+    pub stop: Option<Span>,
     /// TCP settings of both ends.
     #[serde(default)]
     pub transport: Transport,

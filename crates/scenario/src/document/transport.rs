@@ -14,7 +14,7 @@ pub(crate) struct Transport {
     /// for.
     pub recovery: Option<RecoveryName>,
     /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
-    /// SACKed or lost has been taken already, as ns-3 does.
+    /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do.
     pub loss_threshold: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
@@ -76,6 +76,10 @@ pub(crate) struct Transport {
     /// Report data that arrived twice in the first SACK block (RFC 2883). On anyway for controllers
     /// that need the reports; needs the recovery `"sack"`.
     pub dsack: bool,
+    /// What an earlier connection over the same path has found: Careful Resume, RFC 9959. After the
+    /// first round trip cwnd jumps to half of the saved window, paced, and falls back when that
+    /// proves too much. Stands beside any controller. Default: nothing is resumed.
+    pub careful_resume: Option<CarefulResume>,
     /// First sequence number of the side that sends the data; the other takes one more. Default:
     /// derived from the number of the flow, so that traces are told apart.
     pub initial_sequence: Option<u32>,
@@ -106,6 +110,7 @@ impl Default for Transport {
             idle_restart: true,
             ecn: false,
             dsack: false,
+            careful_resume: None,
             initial_sequence: None,
         }
     }
@@ -195,6 +200,26 @@ impl Default for Rto {
     }
 }
 
+/// What an earlier connection has found (RFC 9959).
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CarefulResume {
+    /// Bytes that were acknowledged in a round-trip time: the `saved_cwnd` of the RFC.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub saved_window: Bytes,
+    /// The smallest round-trip time. The path counts as another when its RTT is at most half or
+    /// more than ten times as long.
+    #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "60s"))]
+    pub saved_rtt: Span,
+    /// The largest window to jump to.
+    #[serde(default = "no_limit")]
+    pub max_jump: SizeLimit,
+}
+
+fn no_limit() -> SizeLimit {
+    SizeLimit::Unlimited(Unlimited::Unlimited)
+}
+
 /// What a loss halves.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -202,6 +227,7 @@ impl Default for Rto {
 pub(crate) enum LossThreshold {
     FlightSize,
     Pipe,
+    Cwnd,
 }
 
 /// The name of a recovery.

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::describe;
 use crate::load::Written;
-use crate::model::{Channel, Direction, Flow, Mark, QueueLimit, Scenario, Traffic};
+use crate::model::{Channel, Direction, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,18 +49,23 @@ pub(super) fn of_direction(
     vec![
         setting("rate", direction.rate.to_string()),
         setting("delay", direction.delay.to_string()),
-        setting("queue", queue(direction.queue)),
+        setting("queue", queue(direction)),
         setting("mark", direction.mark.map_or("never".into(), mark)),
         setting("framing", direction.framing.to_string()),
         setting("channel", channel(&direction.channel)),
     ]
 }
 
-fn queue(limit: QueueLimit) -> String {
-    match limit {
+fn queue(direction: &Direction) -> String {
+    let limit = match direction.queue {
         QueueLimit::Packets(packets) => format!("{packets} packets"),
         QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
         QueueLimit::Unlimited => "unlimited".into(),
+    };
+    match direction.low_priority {
+        LowPriority::Ignore => limit,
+        LowPriority::PushOut => format!("{limit}, pushes out low priority"),
+        LowPriority::Refuse => format!("{limit}, refuses low priority"),
     }
 }
 
@@ -99,7 +104,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         settings.push(Setting::new(name, value, set));
     }
     let absent = |key: &str| absent(key, flow);
-    for key in ["start", "traffic", "transport"] {
+    for key in ["start", "stop", "traffic", "transport"] {
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
@@ -119,6 +124,7 @@ fn absent(key: &str, flow: &Flow) -> String {
         "recovery" => flow.transport.recovery.name().into(),
         "initial_sequence" => flow.initial_sequence.to_string(),
         "reader_rate" => "at once".into(),
+        "stop" => "never".into(),
         "pages" => "until the run ends".into(),
         _ => "none".into(),
     }

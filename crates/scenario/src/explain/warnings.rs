@@ -24,7 +24,9 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
             rto_below_delayed_ack(flow),
             rto_below_rtt(flow, figures),
             enlarged_window(flow),
+            resumed_window(flow, figures),
             start(scenario, flow),
+            stop(scenario, flow),
             duration(scenario, flow, figures),
             lossy(figures),
         ];
@@ -106,6 +108,19 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     })
 }
 
+/// The receiver's window has to leave room for the jump (RFC 9959).
+fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let saved = flow.transport.careful_resume?;
+    let jump = saved.max_jump.min(saved.window / 2);
+    (jump > figures.window_bytes).then(|| {
+        format!(
+            "careful_resume jumps to {}, more than the window of {}",
+            bytes(jump as f64),
+            bytes(figures.window_bytes as f64)
+        )
+    })
+}
+
 fn delayed_ack(flow: &Flow) -> Option<String> {
     let timeout = flow.transport.delayed_ack.timeout;
     (timeout > Span::from_millis(500))
@@ -154,13 +169,19 @@ fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
         .then(|| format!("starts at {}, when the run of {} is over", flow.start, scenario.duration))
 }
 
+fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let stop = flow.stop.filter(|stop| *stop >= scenario.duration)?;
+    Some(format!("stops at {stop}, when the run of {} is over", scenario.duration))
+}
+
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
     let size = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
         _ => return None,
     };
     let least = size as f64 * 8.0 / figures.goodput_bound();
-    let time = scenario.duration.saturating_sub(flow.start);
+    let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+    let time = end.saturating_sub(flow.start);
     (least > time.as_secs_f64() && time > Span::ZERO).then(|| {
         format!(
             "cannot end in time: {least:.0}s are the least that its data takes, and it has {time}"

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, Specification, Value};
-use units::Span;
+use congestion::{LossThreshold, Recovery, SavedPath, Specification, Value};
+use units::{Bytes, Span};
 
 use super::Numbers;
 use crate::describe;
@@ -36,6 +36,7 @@ pub(super) fn flows(
                 from,
                 to,
                 start: flow.start,
+                stop: flow.stop,
                 controller: controller.clone(),
                 transport: transport.clone(),
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
@@ -105,6 +106,7 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         loss_threshold: match written.loss_threshold {
             document::LossThreshold::FlightSize => LossThreshold::FlightSize,
             document::LossThreshold::Pipe => LossThreshold::Pipe,
+            document::LossThreshold::Cwnd => LossThreshold::Cwnd,
         },
         mss: written.mss,
         receive_buffer: written.receive_buffer,
@@ -134,6 +136,11 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         idle_restart: written.idle_restart,
         ecn: written.ecn,
         dsack: written.dsack,
+        careful_resume: written.careful_resume.map(|saved| SavedPath {
+            window: saved.saved_window.get(),
+            rtt: saved.saved_rtt,
+            max_jump: saved.max_jump.size().map_or(u64::MAX, Bytes::get),
+        }),
     }
 }
 

@@ -8,7 +8,7 @@ use super::Numbers;
 use super::channels::Channels;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Channel, Direction, Forwarding, Link, Mark, Node, QueueLimit};
+use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Mark, Node, QueueLimit};
 use crate::path::Path;
 use crate::suggest;
 use crate::tree::{Origin, Tree};
@@ -112,10 +112,12 @@ fn directions(
     [0, 1].map(|side| {
         let own = sides[side].1;
         let both = &link.both;
+        let waiting = own.queue.or(both.queue).unwrap_or_default();
         Direction {
             rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
             delay: delays[side].unwrap_or(Span::ZERO),
-            queue: queue(own.queue.or(both.queue).unwrap_or_default()),
+            queue: queue(waiting),
+            low_priority: low_priority(waiting),
             mark: own
                 .mark
                 .or(both.mark)
@@ -142,9 +144,21 @@ fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) ->
 
 fn queue(queue: document::Queue) -> QueueLimit {
     match queue {
-        document::Queue::Packets { packets } => QueueLimit::Packets(packets),
-        document::Queue::Bytes { bytes } => QueueLimit::Bytes(bytes.get()),
+        document::Queue::Packets { packets, .. } => QueueLimit::Packets(packets),
+        document::Queue::Bytes { bytes, .. } => QueueLimit::Bytes(bytes.get()),
         document::Queue::Unlimited(_) => QueueLimit::Unlimited,
+    }
+}
+
+fn low_priority(queue: document::Queue) -> LowPriority {
+    match queue {
+        document::Queue::Packets { low_priority, .. }
+        | document::Queue::Bytes { low_priority, .. } => match low_priority {
+            document::LowPriority::Ignore => LowPriority::Ignore,
+            document::LowPriority::PushOut => LowPriority::PushOut,
+            document::LowPriority::Refuse => LowPriority::Refuse,
+        },
+        document::Queue::Unlimited(_) => LowPriority::Ignore,
     }
 }
 

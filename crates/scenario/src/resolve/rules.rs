@@ -31,6 +31,7 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
         // All copies of one entry are right or wrong together.
         if last.replace(entry) != Some(entry) {
             check_ends(scenario, &routes, flow, &path, problems);
+            check_stop(flow, &path, problems);
             check_transport(&flow.transport, &path.key("transport"), problems);
         }
     }
@@ -53,6 +54,15 @@ fn check_ends(
         let expected = format!("a node that {:?} can reach", name(flow.from));
         let problem = Problem::new(path.key("to"), expected, format!("{:?}", name(flow.to)));
         problems.push(problem.because("no links lead there"));
+    }
+}
+
+fn check_stop(flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
+    if let Some(stop) = flow.stop
+        && stop <= flow.start
+    {
+        let expected = format!("a time after `start`, {:?}", flow.start.to_string());
+        problems.push(Problem::new(path.key("stop"), expected, format!("{:?}", stop.to_string())));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a scenario becomes.
 
-use crate::model::{Channel, QueueLimit, Traffic};
+use crate::model::{Channel, LowPriority, QueueLimit, Traffic};
 use crate::{Override, Scenario};
 use congestion::Recovery;
 use units::{Bytes, Rate, Span};
@@ -86,6 +86,15 @@ fn an_override_may_set_a_parameter_of_a_controller_that_is_only_named() {
     assert_eq!(scenario.flows[0].controller.values().word("rwnd"), "off");
 }
 
+/// `alpha` is a word for one controller and a number for another.
+#[test]
+fn a_parameter_is_that_of_the_controller_it_is_set_for() {
+    let vegas = geo(&["flow.0.controller=vegas", "flow.0.controller.alpha=2"]);
+    assert_eq!(vegas.flows[0].controller.values().number("alpha"), 2.0);
+    let aliad = geo(&["flow.0.controller=aliad", "flow.0.controller.alpha=fixed"]);
+    assert_eq!(aliad.flows[0].controller.values().word("alpha"), "fixed");
+}
+
 #[test]
 fn a_later_override_wins() {
     assert_eq!(geo(&["seed=2", "seed=3"]).seed, 3);
@@ -104,6 +113,20 @@ fn a_direction_replaces_what_holds_for_both() {
     let scenario = geo(&["link.1.backward={ rate = \"1Mbit/s\", channel = \"perfect\" }"]);
     assert_eq!(scenario.links[1].backward.channel, Channel::Perfect);
     assert_eq!(scenario.links[1].backward.delay, Span::from_millis(250));
+}
+
+#[test]
+fn a_queue_may_treat_packets_of_low_priority_otherwise() {
+    let scenario = geo(&[
+        "link.1.forward.queue={ packets = 64, low_priority = \"push-out\" }",
+        "link.1.backward.queue={ bytes = \"9kB\", low_priority = \"refuse\" }",
+    ]);
+    let directions = [&scenario.links[1].forward, &scenario.links[1].backward];
+    let rules = directions.map(|direction| (direction.queue, direction.low_priority));
+    let push_out = (QueueLimit::Packets(64), LowPriority::PushOut);
+    let refuse = (QueueLimit::Bytes(9000), LowPriority::Refuse);
+    assert_eq!(rules, [push_out, refuse]);
+    assert_eq!(scenario.links[0].forward.low_priority, LowPriority::Ignore);
 }
 
 #[test]

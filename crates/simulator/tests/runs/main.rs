@@ -7,6 +7,9 @@ mod fades;
 mod golden;
 mod oracle;
 mod physics;
+mod priority;
+mod resume;
+mod stops;
 mod theory;
 
 use recording::Recording;

@@ -32,6 +32,8 @@ struct Hop {
 struct Flow {
     ends: (usize, usize),
     start_ms: u32,
+    /// How long after its start it stops.
+    stop_ms: Option<u32>,
     controller: &'static str,
     recovery: &'static str,
     transport: String,
@@ -39,10 +41,15 @@ struct Flow {
 }
 
 fn queue() -> impl Strategy<Value = String> {
+    let rule = || prop::sample::select(vec!["ignore", "push-out", "refuse"]);
     prop_oneof![
         Just("\"unlimited\"".to_owned()),
-        (1u32..60).prop_map(|packets| format!("{{ packets = {packets} }}")),
-        (1500u32..60_000).prop_map(|bytes| format!("{{ bytes = \"{bytes}B\" }}")),
+        (1u32..60, rule()).prop_map(|(packets, rule)| {
+            format!("{{ packets = {packets}, low_priority = \"{rule}\" }}")
+        }),
+        (1500u32..60_000, rule()).prop_map(|(bytes, rule)| {
+            format!("{{ bytes = \"{bytes}B\", low_priority = \"{rule}\" }}")
+        }),
     ]
 }
 
@@ -127,14 +134,16 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let flow = (
         any::<[prop::sample::Index; 2]>(),
         prop_oneof![Just(0u32), Just(1000), 0u32..3000],
+        prop_oneof![2 => Just(None), 1 => (1u32..9000).prop_map(Some)],
         prop::sample::select(congestion::entries().map(|entry| entry.name).collect::<Vec<_>>()),
         prop::sample::select(vec!["reno", "newreno", "sack"]),
         transport,
         traffic(),
     );
     prop::collection::vec(flow, 1..7).prop_map(|flows| {
-        let flow = |([from, to], start_ms, controller, recovery, transport, traffic): (
+        let flow = |([from, to], start_ms, stop_ms, controller, recovery, transport, traffic): (
             [prop::sample::Index; 2],
+            _,
             _,
             _,
             _,
@@ -143,7 +152,7 @@ fn flows() -> impl Strategy<Value = Vec<Flow>> {
         )| {
             // The numbers of two different nodes; `scenario` brings them into range.
             let ends = (from.index(60), 1 + to.index(59));
-            Flow { ends, start_ms, controller, recovery, transport, traffic }
+            Flow { ends, start_ms, stop_ms, controller, recovery, transport, traffic }
         };
         flows.into_iter().map(flow).collect()
     })
@@ -176,6 +185,9 @@ fn scenario(hops: &[Hop], flows: &[Flow], forwarding: bool, interval: Option<u32
             flow.start_ms, flow.controller, flow.recovery, flow.transport, flow.traffic
         )
         .unwrap();
+        if let Some(stop) = flow.stop_ms {
+            writeln!(text, "stop = \"{}ms\"", flow.start_ms + stop).unwrap();
+        }
     }
     text
 }

@@ -27,6 +27,8 @@ pub(crate) struct Acknowledgement {
     pub(crate) marked: bool,
     /// Bytes that the other end has received twice.
     pub(crate) needless: u64,
+    /// It answers a probe.
+    pub(crate) answers_probe: bool,
 }
 
 impl Sender {
@@ -43,6 +45,7 @@ impl Sender {
         if self.probing && ack.number == self.una + 1 {
             self.max = self.max.max(ack.number);
         }
+        self.pass_acknowledged(ack.number);
         if ack.number < self.una || ack.number > self.max {
             return;
         }
@@ -55,18 +58,24 @@ impl Sender {
         let acked = ack.number - self.una;
         if acked > 0 {
             self.on_new_data(now, config, ack, sacked);
-        } else {
+        } else if !ack.answers_probe {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
             self.give_feedback(now, ack, 0, sacked, duplicate);
             if duplicate {
                 self.on_duplicate(now, config);
             }
         }
+        if ack.answers_probe {
+            self.note_answer(now);
+        }
         if ack.marked {
             self.on_mark(now, config, acked);
         }
         if self.controller_saw_loss() {
             self.enter_recovery_early(now, config);
+        }
+        if let Some((resume, window)) = self.resume() {
+            resume.after_ack(window);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -116,6 +125,7 @@ impl Sender {
         let mut news = 0;
         for block in blocks {
             let start = block.start.max(acknowledged);
+            self.note_early_data(Range { start, end: block.end });
             let end = block.end.min(self.max);
             self.note_sack_block(now, Range { start, end });
             news += self.scoreboard.sack(start, end);

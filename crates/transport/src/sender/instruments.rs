@@ -1,15 +1,17 @@
-//! What only some controllers need: feedback on each ACK, records of segments, pacing.
+//! What only some connections need: feedback on each ACK, records of segments, pacing, and the
+//! state of an earlier connection.
 
-use congestion::{Controller, Feedback, Needs, Sent};
+use congestion::{CarefulResume, Controller, Feedback, Needs, SavedPath, Sent, Window};
 use units::{Span, Time};
 
 use crate::ranges::Range;
 
 use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
+use super::probes::Probes;
 use super::{HeldBy, Phase, Sender};
 
-/// Kept in a box and only for controllers that ask for any of it.
+/// Kept in a box and only for connections that ask for any of it.
 #[derive(Clone, Debug)]
 pub(super) struct Instruments {
     needs: Needs,
@@ -18,40 +20,61 @@ pub(super) struct Instruments {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
+    /// For controllers that send probes.
+    pub(super) probes: Option<Probes>,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
+    resume: Option<CarefulResume>,
 }
 
 impl Instruments {
-    /// The instruments that a controller needs, if any.
-    pub(super) fn for_needs(needs: Needs) -> Option<Box<Self>> {
+    /// The instruments that a controller needs, if any, and what resumes an earlier connection.
+    pub(super) fn new(needs: Needs, saved: Option<SavedPath>) -> Option<Box<Self>> {
+        let resume = saved.map(CarefulResume::new);
+        let needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
         let instruments = Self {
             needs,
+            resume,
             delivery: Delivery::default(),
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
+            probes: needs.probes.then(Probes::new),
             saw_loss: false,
         };
-        let measures = needs.feedback || needs.records || needs.pacing;
+        let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
         measures.then(|| Box::new(instruments))
     }
 
-    /// When a segment that pacing holds back may leave.
-    pub(super) fn deadline(&self) -> Time {
-        self.waiting_until
+    fn resumed_rate(&self) -> Option<f64> {
+        self.resume.as_ref()?.pacing_rate()
     }
 
-    /// Whether it was pacing that set the timer which expires now.
+    /// When a segment that pacing holds back may leave, or a probe is due.
+    pub(super) fn deadline(&self) -> Time {
+        let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
+        self.waiting_until.min(probe)
+    }
+
+    /// Whether it was pacing or a probe that set the timer which expires now.
     pub(super) fn release(&mut self, now: Time) -> bool {
-        let due = self.waiting_until <= now;
+        let due = self.deadline() <= now;
         if due {
             self.waiting_until = Time::NEVER;
+            if let Some(probes) = &mut self.probes {
+                probes.due = Time::NEVER;
+            }
         }
         due
     }
 }
 
 impl Sender {
+    /// Whether the controller asked for any of this.
+    #[inline]
+    pub(crate) fn has_instruments(&self) -> bool {
+        self.instruments.is_some()
+    }
+
     /// Whether pacing holds back whatever would be sent now.
     #[inline]
     pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {
@@ -81,6 +104,9 @@ impl Sender {
         let pipe_before = self.scoreboard.pipe(self.una, self.max);
         let Some(instruments) = &mut self.instruments else { return };
         let bytes = range.len();
+        if let Some(probes) = &mut instruments.probes {
+            probes.last = range;
+        }
         if instruments.needs.records {
             if again {
                 instruments.delivery.on_again(now, range, pipe_before);
@@ -93,7 +119,7 @@ impl Sender {
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
         if instruments.needs.pacing
-            && let Some(rate) = self.controller.pacing_rate()
+            && let Some(rate) = instruments.resumed_rate().or(self.controller.pacing_rate())
         {
             let gap = Span::from_secs_f64(bytes as f64 / rate);
             instruments.next_departure = instruments.next_departure.max(now) + gap;
@@ -217,8 +243,18 @@ impl Sender {
             head_sent: instruments.delivery.head_sent(),
             rate: instruments.delivery.take_sample(min_rtt),
         };
+        if let Some(resume) = &mut instruments.resume {
+            resume.on_feedback(&feedback, self.controller.window_mut());
+        }
         self.controller.on_feedback(&feedback);
         instruments.saw_loss = self.controller.finds_loss(&feedback);
+    }
+
+    /// What resumes an earlier connection, if anything does, and the window that it overrides.
+    #[inline]
+    pub(super) fn resume(&mut self) -> Option<(&mut CarefulResume, &mut Window)> {
+        let resume = self.instruments.as_mut()?.resume.as_mut()?;
+        Some((resume, self.controller.window_mut()))
     }
 
     /// Whether the controller saw a loss in this ACK, before the duplicate threshold was reached.

@@ -4,11 +4,13 @@
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
 //! - `timers`: retransmission and persist
-//! - `instruments`: what only some controllers need, with `delivery`, the records of segments
+//! - `instruments`: what only some controllers need, with `delivery`, the records of segments,
+//!   and `probes`, segments of low priority
 
 mod acknowledge;
 mod delivery;
 mod instruments;
+mod probes;
 mod recovery;
 mod timers;
 mod transmit;
@@ -59,6 +61,8 @@ pub struct Counters {
     pub timeouts: u32,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u32,
+    /// Probes of unused capacity, which are counted nowhere else.
+    pub probes: u64,
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
@@ -135,7 +139,7 @@ impl Sender {
             duplicates: 0,
             retransmission_quota: u32::MAX,
             scoreboard: Scoreboard::default(),
-            instruments: Instruments::for_needs(controller.needs()),
+            instruments: Instruments::new(controller.needs(), config.careful_resume),
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
@@ -211,6 +215,14 @@ impl Sender {
     /// The application wrote `bytes` more.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.written += bytes;
+    }
+
+    /// The application takes back what was never sent; a window probe counts as sent. Returns the
+    /// bytes that remain written.
+    pub(crate) fn withdraw(&mut self) -> u64 {
+        let sent = self.max.max(1) + u64::from(self.probing);
+        self.written = self.written.min(sent);
+        self.written - 1
     }
 
     /// The application will write no more.

@@ -54,6 +54,7 @@ impl Sender {
             let flight = self.flight_to_reduce(config) + acked;
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
+            self.stop_resuming();
         }
     }
 
@@ -62,6 +63,14 @@ impl Sender {
         match config.loss_threshold {
             LossThreshold::FlightSize => self.flight() - self.limited,
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+            LossThreshold::Cwnd => self.controller.window().cwnd,
+        }
+    }
+
+    /// What an earlier connection has found holds no more.
+    fn stop_resuming(&mut self) {
+        if let Some((resume, window)) = self.resume() {
+            resume.on_loss(window);
         }
     }
 
@@ -81,6 +90,7 @@ impl Sender {
         let flight = self.flight_to_reduce(config);
         self.controller.on_loss(&Loss { now, flight, repeated: false });
         self.note_reduction();
+        self.stop_resuming();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
             self.send_everything_again(now);
@@ -147,10 +157,14 @@ impl Sender {
         let flight = match config.loss_threshold {
             LossThreshold::FlightSize => self.flight(),
             LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
+            LossThreshold::Cwnd => self.controller.window().cwnd,
         };
         let loss = Loss { now, flight, repeated: self.retries > 1 };
         self.controller.on_timeout(&loss);
         self.note_reduction();
+        if let Some((resume, _)) = self.resume() {
+            resume.on_timeout();
+        }
         self.send_everything_again(now);
         if self.controller.backs_off() {
             self.rtt.back_off(&config.rto);

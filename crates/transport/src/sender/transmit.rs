@@ -140,7 +140,8 @@ impl Sender {
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let available = self.sendable_end(config).saturating_sub(self.max);
+        let end = self.pass_arrived().min(self.sendable_end(config));
+        let available = end.saturating_sub(self.max);
         if available == 0 {
             self.held_by = HeldBy::Application;
             self.note_application_limit();
@@ -181,7 +182,7 @@ impl Sender {
             let duplicates = self.duplicates.min(threshold - 1);
             room = (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight());
         } else if self.phase == Phase::Open && !config.limited_transmit {
-            room = cwnd.saturating_sub(self.flight());
+            room = cwnd.saturating_sub(self.flight_without_early());
         }
         room
     }
@@ -229,6 +230,10 @@ impl Sender {
         }
         self.start_timer_if_stopped(now);
         self.last_sent = now;
+        let (flight, sent) = (self.flight(), self.max);
+        if let Some((resume, window)) = self.resume() {
+            resume.on_sent(flight, sent, window);
+        }
         if length > 0 {
             self.counters.segments += 1;
             self.counters.bytes += length;

@@ -1,6 +1,6 @@
 //! Close (RFC 9293 section 3.6).
 
-use transport::State;
+use transport::{Config, State};
 use units::Span;
 
 use crate::wire::{A, B, Fate, MSS, Wire, config, ms};
@@ -124,6 +124,40 @@ fn a_close_during_set_up_waits_for_the_data_before_it() {
     wire.run_for(Span::from_secs(1));
     assert_eq!(wire.ends[B].delivered(), 2 * MSS);
     assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
+}
+
+#[test]
+fn what_was_never_sent_is_taken_back_and_the_fin_follows_what_was() {
+    let mut wire = Wire::established(&config());
+    wire = wire.losing(|sent| sent.is_data() && sent.nth == 1);
+    wire.ends[A].write(1 << 40);
+    wire.close(A);
+    let sent = wire.sent(A, |sent| sent.is_data()).count() as u64;
+    assert!(sent > 1);
+    assert_eq!(wire.ends[A].withdraw(), sent * MSS);
+    wire.run_for(Span::from_secs(10));
+    assert_eq!(wire.ends[B].delivered(), sent * MSS);
+    assert!(wire.ends[B].peer_has_finished());
+    // Everything is sent, so there is nothing left to take back.
+    assert_eq!(wire.ends[A].withdraw(), sent * MSS);
+}
+
+#[test]
+fn data_behind_a_closed_window_is_taken_back_but_for_the_probe() {
+    let config = Config { receive_buffer: 2 * MSS, reads_at_once: false, ..config() };
+    for (wait, rest) in [(ms(500), 0), (Span::from_secs(3), 1)] {
+        let mut wire = Wire::established(&config);
+        wire.ends[A].write(9 * MSS);
+        wire.close(A);
+        wire.run_for(wait);
+        assert_eq!(wire.ends[A].withdraw(), 2 * MSS + rest);
+        wire.flush();
+        wire.read(B, 2 * MSS);
+        wire.run_for(Span::from_secs(10));
+        wire.read(B, rest);
+        assert_eq!(wire.ends[B].delivered(), 2 * MSS + rest);
+        assert!(wire.ends[B].peer_has_finished());
+    }
 }
 
 #[test]

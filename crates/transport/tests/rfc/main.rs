@@ -9,6 +9,7 @@ mod close;
 mod fast_retransmit;
 mod notification;
 mod options;
+mod probes;
 mod sack;
 mod script;
 mod setup;

@@ -79,7 +79,9 @@ prop_compose! {
 prop_compose! {
     fn ends()(
         config in configs(),
-        controller in prop::sample::select(vec!["reno", "newreno", "adalr"]),
+        controller in prop::sample::select(vec![
+            "reno", "newreno", "adalr", "peach", "peach-plus", "cherry", "cherry",
+        ]),
         initial_sequence in prop_oneof![any::<u32>(), u32::MAX - 50_000..u32::MAX],
         writes in prop::collection::vec(prop_oneof![1u64..200, 1u64..30_000], 0..6),
         reads in 1u64..4_000,
@@ -159,12 +161,15 @@ fn check(wire: &Wire, spec: &End, peer: &End, end: usize) {
 
 fn check_counters(wire: &Wire, end: usize, spec: &End) {
     let counters = wire.ends[end].counters();
-    let sent = wire.sent(end, Sent::is_data).count() as u64;
-    let bytes: u64 = wire.sent(end, Sent::is_data).map(|s| u64::from(s.segment.payload)).sum();
+    let data =
+        |probes| wire.sent(end, move |s| s.is_data() && s.segment.is_low_priority() == probes);
+    let bytes: u64 = data(false).map(|s| u64::from(s.segment.payload)).sum();
+    let sent = data(false).count() as u64;
     assert_eq!((counters.segments, counters.bytes), (sent, bytes), "counted, and on the wire");
+    assert_eq!(counters.probes, data(true).count() as u64);
     assert!(counters.retransmissions <= counters.segments);
     let least = wire.ends[end].acknowledged().div_ceil(u64::from(spec.config.mss));
-    assert!(counters.segments >= least);
+    assert!(counters.segments + counters.probes >= least);
     assert!(wire.log.iter().all(|s| s.segment.option_bytes() <= 40));
 }
 

@@ -52,6 +52,7 @@ pub fn config() -> Config {
         limited_transmit: true,
         nagle: false,
         idle_restart: true,
+        careful_resume: None,
     }
 }
 
@@ -212,6 +213,9 @@ impl Wire {
     pub fn flush(&mut self) {
         for by in [A, B] {
             while let Some(segment) = self.ends[by].next_segment(self.now) {
+                self.send(by, segment);
+            }
+            while let Some(segment) = self.ends[by].next_of_low_priority(self.now) {
                 self.send(by, segment);
             }
         }

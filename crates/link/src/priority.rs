@@ -1,0 +1,11 @@
+//! What a packet tells the queues on its way.
+
+/// How much a packet matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// Best effort, as nearly all are.
+    #[default]
+    Normal,
+    /// Lower effort: it may be dropped before others (RFC 8622).
+    Low,
+}

@@ -1,0 +1,81 @@
+//! Flows that stop before the run ends.
+
+use recording::Recording;
+
+use crate::{geo, run};
+
+const LINK: &str = "rate = \"1Mbit/s\"\nqueue = { packets = 20 }\nchannel = { per = 0.002 }";
+
+/// A flow over [`LINK`] that stops at `stop`.
+fn stopped(stop: &str, traffic: &str) -> Recording {
+    let text = geo(LINK, "mss = 1000", traffic);
+    run(&text.replace("from =", &format!("stop = \"{stop}\"\nfrom =")))
+}
+
+/// What is on its way arrives, repaired if need be, and the run does not wait for its upper bound.
+#[test]
+fn an_endless_flow_that_stops_is_a_transfer_of_what_it_had_sent() {
+    let recording = stopped("60s", "bulk = \"unlimited\"");
+    let flow = &recording.flows[0];
+    assert!(flow.completed && !flow.aborted);
+    let completion = flow.completion_s.unwrap();
+    assert!((60.25..64.0).contains(&completion), "{completion}");
+    assert_eq!(recording.simulated_s, completion);
+    // 12 of the 1000 bytes are the timestamps. Nothing that was sent is missing at the end.
+    assert_eq!(flow.bytes, (flow.segments_sent - flow.segments_retransmitted) * 988);
+}
+
+#[test]
+fn a_download_that_is_stopped_is_not_completed() {
+    for traffic in ["download = \"100MB\"", "bulk = \"100MB\""] {
+        let recording = stopped("30s", traffic);
+        let flow = &recording.flows[0];
+        assert!(!flow.completed && flow.completion_s.is_none());
+        assert!(flow.bytes > 100_000, "{}", flow.bytes);
+        assert!((30.0..34.0).contains(&recording.simulated_s), "{}", recording.simulated_s);
+    }
+}
+
+#[test]
+fn a_stop_after_the_end_changes_nothing() {
+    for traffic in ["download = \"200kB\"", "web = { pages = 2 }"] {
+        let text = geo(LINK, "mss = 1000", traffic);
+        assert_eq!(stopped("2000s", traffic).digest(), run(&text).digest());
+    }
+}
+
+#[test]
+fn a_download_that_stops_before_its_request_arrives_sends_nothing() {
+    let text = geo(LINK, "mss = 1000", "download = \"100kB\", request = \"100B\"");
+    let text = text.replace("from =", "stop = \"600ms\"\nfrom =");
+    // The run goes on until the request has arrived.
+    let longer = "[[flow]]\nfrom = \"server\"\nto = \"client\"\ncontroller = \"reno\"\n\
+                  traffic = { download = \"10kB\" }\n";
+    let recording = run(&(text + longer));
+    assert!(recording.flows[1].completed && recording.simulated_s > 1.0);
+    assert_eq!(recording.flows[0].bytes, 0);
+    assert!(!recording.flows[0].completed);
+}
+
+/// Pages start every 30 s; the one that is loading is not interrupted.
+#[test]
+fn a_browser_that_stops_starts_no_more_pages() {
+    for (stop, traffic, completed) in [
+        ("61s", "web = {}", true),
+        ("61s", "web = { pages = 9 }", false),
+        ("75s", "web = {}", true),
+        ("61s", "web = { pages = 3 }", true),
+    ] {
+        let recording = stopped(stop, traffic);
+        let flow = &recording.flows[0];
+        assert_eq!(flow.pages.len(), 3, "{stop}, {traffic}");
+        assert!(flow.pages.iter().all(|page| page.response_s.is_some()));
+        assert_eq!(flow.completed, completed, "{stop}, {traffic}");
+        assert!((61.0..75.01).contains(&recording.simulated_s), "{}", recording.simulated_s);
+    }
+    // The second page was due before the stop and waited for the first.
+    let recording = stopped("2s", "web = { interval = \"1s\" }");
+    let pages = &recording.flows[0].pages;
+    assert_eq!(pages.len(), 1);
+    assert!(pages[0].response_s.is_some_and(|response| response > 2.0));
+}

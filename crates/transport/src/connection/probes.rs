@@ -1,0 +1,67 @@
+//! Segments of low priority: probes of unused capacity, and the answers to those of the other end.
+
+use congestion::Probe;
+use units::Time;
+
+use crate::segment::{Options, Segment};
+
+use super::Connection;
+
+impl Connection {
+    /// Whether there may be something of low priority to be sent.
+    #[inline]
+    pub fn may_have_low_priority(&self) -> bool {
+        self.unanswered_probes > 0 || self.sender.has_instruments()
+    }
+
+    /// The next segment of low priority to be sent, if there is one: an answer to a probe of the
+    /// other end, or a probe. Queues may drop both: neither is the ACK that is due.
+    #[cold]
+    pub fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
+        let due = self.receiver.ack_due();
+        let segment = if self.unanswered_probes > 0 {
+            Some(self.next_answer(now))
+        } else if self.is_established() {
+            self.next_probe(now)
+        } else {
+            None
+        };
+        self.receiver.keep_ack_due(due);
+        segment
+    }
+
+    /// A probe of the other end arrived. Whatever it carries, it is answered.
+    #[cold]
+    pub(super) fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        self.unanswered_probes += 1;
+        self.take_acknowledgement(now, segment, sequence, false);
+        if !segment.options.contains(Options::DUMMY) {
+            self.take_timestamp(segment, sequence);
+            let length = u64::from(segment.payload);
+            self.receiver.on_probe_data(now, &self.config, sequence, length);
+            if self.closing || self.receiver.finished() {
+                self.advance_close(now, false);
+            }
+        }
+    }
+
+    fn next_probe(&mut self, now: Time) -> Option<Segment> {
+        let (probe, range) = self.sender.next_capacity_probe(now, &self.config)?;
+        let mut segment = self.bare_segment(now);
+        segment.sequence = self.out.wrap(range.start);
+        segment.payload = range.len() as u16;
+        segment.options = segment
+            .options
+            .with_if(true, Options::PROBE)
+            .with_if(probe == Probe::Dummy, Options::DUMMY);
+        self.leave_room_for_data(&mut segment);
+        Some(segment)
+    }
+
+    fn next_answer(&mut self, now: Time) -> Segment {
+        self.unanswered_probes -= 1;
+        let mut segment = self.bare_segment(now);
+        segment.options = segment.options.with_if(true, Options::PROBE_ANSWER);
+        segment
+    }
+}

@@ -1,0 +1,1 @@
+"""Davoli, Spanò, Vignola and Zappatore's measurements over a rain-faded satellite channel."""

@@ -1,0 +1,1 @@
+"""TCP over satellite, several sessions per link."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bentpipe import run_many
+from bentpipe.packs.aliad import pack as aliad
+from bentpipe.packs.aliad import response
 from bentpipe.packs.davoli import recipe
 from bentpipe.papers import pack
 from bentpipe.papers.pack import Job, Measured, judge
@@ -165,6 +167,38 @@ def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
     assert (leaves[0], leaves[-1]) == (10, 500)
 
 
+def test_the_response_function_of_liad_falls_with_the_rtt_and_that_of_a_liad_hardly() -> None:
+    fixed = [response.rate(1e-8, rtt, 2) for rtt in (0.075, 0.6)]
+    assert fixed[0] / fixed[1] == pytest.approx(8, rel=1e-6)
+    follows = [response.rate(1e-8, t, response.exponential_alpha(t)) for t in (0.075, 0.6)]
+    assert fixed[0] == pytest.approx(follows[0])
+    assert 1 < follows[0] / follows[1] < 1.2
+    # An epoch carries 1 / p segments, at any alpha.
+    for alpha in (1.5, 2, 16):
+        w_max = response.largest_window(1e-4, alpha)
+        assert response.segments(w_max, alpha) == pytest.approx(1e4, rel=1e-6)
+
+
+def test_the_a_liad_pack_decides_every_statement_with_one_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = pack.pack("aliad")
+    readings = {text for job in found.plan().values() for text in job.sets if '"aliad"' in text}
+    assert len({text.partition("=")[2] for text in readings}) == 1
+    monkeypatch.setattr(aliad, "SEEDS", (1, 2))
+    plan = {name: Job(job.scenario, job.sets, job.seeds[:2]) for name, job in found.plan().items()}
+    names, jobs = found.jobs(plan)
+    results: dict[str, list[Recording]] = {name: [] for name in plan}
+    for name, recording in zip(names, run_many(jobs), strict=True):
+        results[name].append(recording)
+    rows = {row.id: row for row in found.rows(results, complete=True)}
+    assert len(rows) == len(found.publication.values)
+    assert all(row.measured is not None for row in rows.values())
+    assert rows["fig7/drops/aliad/30-s"].verdict == "reproduced"
+    drawn = found.plots(results)
+    assert {name.split("-")[0] for name in drawn} == {"fig1", *(f"fig{n}" for n in range(5, 14))}
+
+
 def test_the_fades_of_the_davoli_pack_are_what_its_recipe_makes(tmp_path: Path) -> None:
     recipe.main(tmp_path)
     scenarios = pack.pack("davoli").folder / "scenarios"
@@ -243,5 +277,6 @@ def test_papers_are_listed(bentpipe: Bentpipe) -> None:
     assert values["adalr"] > 100
     assert values["luglio"] > 20
     assert values["davoli"] > 30
+    assert values["aliad"] > 60
     listed = bentpipe("papers", "list").stdout
     assert all(name in listed for name in values)

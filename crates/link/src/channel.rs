@@ -51,6 +51,8 @@ impl Errors {
     ///
     /// With bit errors, PER = 1 - (1 - BER)^N, or the upper tail of the binomial distribution
     /// when the receiver corrects some errors. `libm` gives the same digits on every machine.
+    // Asked when the length of packets changes; a channel remembers the answer.
+    #[inline(never)]
     pub fn packet_error_rate(&self, bytes: u32) -> f64 {
         match *self {
             Self::None => 0.0,
@@ -137,14 +139,26 @@ impl Channel {
     /// the n-th packet of two runs meets the same numbers.
     #[inline]
     pub fn damages(&mut self, now: Time, bytes: u32) -> bool {
+        // One comparison for most links; a match alone would be a jump through a table.
+        !matches!(self.process, Process::Perfect) && self.damages_next(now, bytes)
+    }
+
+    #[inline(never)]
+    fn damages_next(&mut self, now: Time, bytes: u32) -> bool {
+        let Process::Independent { errors, cached } = &mut self.process else {
+            return self.damages_by_its_state(now, bytes);
+        };
+        if cached.0 != bytes {
+            *cached = (bytes, threshold(errors.packet_error_rate(bytes)));
+        }
+        self.rng.next_u64() < cached.1
+    }
+
+    /// Apart, so that a packet of the channels with independent errors finds a short function.
+    #[inline(never)]
+    fn damages_by_its_state(&mut self, now: Time, bytes: u32) -> bool {
         match &mut self.process {
-            Process::Perfect => false,
-            Process::Independent { errors, cached } => {
-                if cached.0 != bytes {
-                    *cached = (bytes, threshold(errors.packet_error_rate(bytes)));
-                }
-                self.rng.next_u64() < cached.1
-            }
+            Process::Perfect | Process::Independent { .. } => false,
             Process::Bursts(chain) => chain.loses(&mut self.rng),
             Process::Awgn(receiver) => receiver.damages(self.rng.next_u64(), now, bytes),
         }

@@ -48,30 +48,29 @@ impl<B> Network<B> {
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
-        let fate = loop {
-            let link = &mut self.lanes[number].link;
-            let fate = link.offer(now, u32::from(packet.bytes), packet.priority);
-            if fate != Fate::PushesOut {
-                break fate;
+        match lane.link.offer(now, u32::from(packet.bytes), packet.priority) {
+            Fate::Arrives(at) => {
+                lane.packets.push_back((at, packet));
+                if lane.packets.len() == 1 {
+                    self.arrivals.set(number, at);
+                }
             }
-            self.push_out_for(number, packet.bytes);
-        };
-        let lane = &mut self.lanes[number];
-        if let Fate::Arrives(at) = fate {
-            lane.packets.push_back((at, packet));
-            if lane.packets.len() == 1 {
-                self.arrivals.set(number, at);
-            }
+            Fate::PushesOut => self.enter_in_place_of_others(now, number, packet),
+            Fate::Dropped | Fate::Damaged => {}
         }
     }
 
-    /// Pushes out of a queue what has to make room for a packet of `bytes`.
+    /// Pushes out of a queue what has to make room for a packet, which then enters.
     #[cold]
     #[inline(never)]
-    fn push_out_for(&mut self, number: usize, bytes: u16) {
+    fn enter_in_place_of_others(&mut self, now: Time, number: usize, packet: Packet<B>) {
         let lane = &mut self.lanes[number];
-        while let Some(out) = lane.link.push_out(u32::from(bytes)) {
+        let bytes = u32::from(packet.bytes);
+        while let Some(out) = lane.link.push_out(bytes) {
             lane.push_out(out);
+        }
+        if let Fate::Arrives(at) = lane.link.offer(now, bytes, packet.priority) {
+            lane.packets.push_back((at, packet));
         }
         let first = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
         self.arrivals.set(number, first);

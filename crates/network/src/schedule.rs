@@ -14,11 +14,13 @@ pub struct Schedule {
 
 const ARITY: usize = 4;
 
-fn key(at: Time, tag: u64) -> u128 {
+/// Both as one number, in the order of time and then of tags.
+pub(crate) fn key(at: Time, tag: u64) -> u128 {
     u128::from(at.as_nanos()) << 64 | u128::from(tag)
 }
 
-fn parts(key: u128) -> (Time, u64) {
+/// The time and the tag of a key.
+pub(crate) fn parts(key: u128) -> (Time, u64) {
     (Time::from_nanos((key >> 64) as u64), key as u64)
 }
 

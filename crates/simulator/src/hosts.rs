@@ -9,6 +9,8 @@ use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
 
+use crate::simulation::{Observed, Observer};
+
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
@@ -42,16 +44,35 @@ impl Endpoint {
         Packet { body, to: self.peer_node, bytes: body.segment.ip_bytes(), priority, ecn }
     }
 
+    /// Shows the observer a segment that is about to be sent.
     #[cold]
+    #[inline(never)]
+    fn show(&self, now: Time, number: u32, segment: &Segment, observer: &mut Observer<'_>) {
+        observer(&Observed {
+            at: now,
+            node: self.node.0,
+            from: self.node.0,
+            to: self.peer_node.0,
+            connection: number / 2,
+            by_data_sender: number.is_multiple_of(2),
+            segment,
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
     fn flush_low_priority<F: Fabric<Body>>(
         &mut self,
         now: Time,
+        number: u32,
         fabric: &mut F,
-        mut observe: impl FnMut(NodeId, NodeId, &Body),
+        mut observer: Option<&mut Observer<'_>>,
     ) {
         while let Some(segment) = self.connection.next_of_low_priority(now) {
             let body = Body { endpoint: self.peer, segment };
-            observe(self.node, self.peer_node, &body);
+            if let Some(observer) = &mut observer {
+                self.show(now, number, &body.segment, observer);
+            }
             fabric.send(now, self.node, self.packet(body, Priority::Low));
         }
     }
@@ -187,16 +208,18 @@ impl Hosts {
         now: Time,
         number: u32,
         fabric: &mut F,
-        mut observe: impl FnMut(NodeId, NodeId, &Body),
+        mut observer: Option<&mut Observer<'_>>,
     ) {
         let endpoint = &mut self.endpoints[number as usize];
         while let Some(segment) = endpoint.connection.next_segment(now) {
             let body = Body { endpoint: endpoint.peer, segment };
-            observe(endpoint.node, endpoint.peer_node, &body);
+            if let Some(observer) = &mut observer {
+                endpoint.show(now, number, &body.segment, observer);
+            }
             fabric.send(now, endpoint.node, endpoint.packet(body, Priority::Normal));
         }
         if endpoint.connection.may_have_low_priority() {
-            endpoint.flush_low_priority(now, fabric, observe);
+            endpoint.flush_low_priority(now, number, fabric, observer);
         }
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {

@@ -35,6 +35,9 @@ pub struct Observed<'a> {
     pub segment: &'a Segment,
 }
 
+/// What is called for each packet that a host sends or receives.
+pub type Observer<'a> = dyn FnMut(&Observed<'_>) + 'a;
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -54,7 +57,7 @@ pub struct Options<'a> {
     /// Called now and then; the run stops, marked as partial, when it returns `false`.
     pub progress: Option<&'a mut dyn FnMut(&Progress) -> bool>,
     /// Called for each packet that a host sends or receives.
-    pub observer: Option<&'a mut dyn FnMut(&Observed<'_>)>,
+    pub observer: Option<&'a mut Observer<'a>>,
 }
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
@@ -257,21 +260,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
 
     #[inline]
     fn flush(&mut self, number: u32) {
-        let now = self.now;
-        let observer = &mut self.options.observer;
-        self.hosts.flush(now, number, &mut self.fabric, |from, to, body| {
-            if let Some(observer) = observer {
-                observer(&Observed {
-                    at: now,
-                    node: from.0,
-                    from: from.0,
-                    to: to.0,
-                    connection: number / 2,
-                    by_data_sender: number.is_multiple_of(2),
-                    segment: &body.segment,
-                });
-            }
-        });
+        let observer = self.options.observer.as_deref_mut();
+        self.hosts.flush(self.now, number, &mut self.fabric, observer);
     }
 
     fn observe(&mut self, node: NodeId, from: NodeId, to: NodeId, sender: u32, segment: &Segment) {

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::ranges::Range;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
 use crate::sequence::Space;
 use crate::timestamps::{round_trip, timestamp};
@@ -258,7 +258,7 @@ impl Connection {
 
     /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
     pub fn on_congestion_experienced(&mut self) {
-        self.echo = true;
+        self.echo = self.ecn;
     }
 
     /// A segment has arrived.
@@ -482,23 +482,16 @@ impl Connection {
 
     #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut flags = Flags::ACK;
-        if chunk.push {
-            flags = flags.with(Flags::PSH);
-        }
-        if chunk.fin {
-            flags = flags.with(Flags::FIN);
-        }
         let mut segment = self.bare_segment(now);
-        flags = flags.with_if(segment.flags.contains(Flags::ECE), Flags::ECE);
+        segment.sequence = self.out.wrap(chunk.start);
+        segment.payload = chunk.length as u16;
+        segment.flags =
+            segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
         if self.ecn && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
             segment.options = segment.options.with_if(chunk.length > 0, Options::ECN_CAPABLE);
-            flags = flags.with_if(self.sender.take_reduction(), Flags::CWR);
+            segment.flags = segment.flags.with_if(self.sender.take_reduction(), Flags::CWR);
         }
-        segment.sequence = self.out.wrap(chunk.start);
-        segment.payload = chunk.length as u16;
-        segment.flags = flags;
         self.leave_room_for_data(&mut segment);
         segment
     }
@@ -506,7 +499,8 @@ impl Connection {
     /// SACK blocks must not make the packet longer than the path takes.
     #[inline]
     fn leave_room_for_data(&self, segment: &mut Segment) {
-        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
+        let length = u32::from(segment.payload) + segment.option_bytes();
+        if segment.sack_blocks > 0 && length > self.config.mss {
             segment.sack_blocks = 0;
         }
     }
@@ -519,48 +513,40 @@ impl Connection {
         let mut segment = Segment {
             sequence: self.out.wrap(self.sender.max()),
             acknowledgement: self.inward.wrap(next),
-            flags: Flags::ACK,
+            flags: Flags::ACK.with_if(self.echo, Flags::ECE),
             window: (window >> self.shift) as u16,
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
         };
+        if self.sack && (self.receiver.has_gaps() || self.dsack) {
+            (segment.sack, segment.sack_blocks) = self.sack_option();
+        }
         if self.timestamps {
             segment.options = Options::TIMESTAMPS;
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
-        }
-        if self.sack && self.receiver.has_gaps() {
-            self.add_sack_blocks(&mut segment);
-        }
-        if self.dsack {
-            self.report_duplicate(&mut segment);
-        }
-        if self.echo && self.ecn {
-            segment.flags = segment.flags.with(Flags::ECE);
         }
         self.last_ack_sent = next;
         self.receiver.ack_sent();
         segment
     }
 
-    /// The report stands before all other blocks (RFC 2883 section 4).
-    fn report_duplicate(&mut self, segment: &mut Segment) {
-        let Some(range) = self.receiver.take_duplicate() else { return };
+    /// SACK blocks and their number. The report of what arrived twice stands before all others
+    /// (RFC 2883 section 4). Given by value and not written into the segment, which without them
+    /// need not be in memory.
+    #[inline(never)]
+    fn sack_option(&mut self) -> ([Block; MAX_SACK_BLOCKS], u8) {
+        let duplicate = if self.dsack { self.receiver.take_duplicate() } else { None };
+        let ranges = duplicate.into_iter().chain(self.receiver.sack_ranges());
+        let mut blocks = <[Block; MAX_SACK_BLOCKS]>::default();
+        let mut count = 0;
         let capacity = Segment::sack_capacity(self.timestamps);
-        segment.sack.copy_within(..capacity - 1, 1);
-        segment.sack[0] =
-            Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
-        segment.sack_blocks = (segment.sack_blocks + 1).min(capacity as u8);
-    }
-
-    fn add_sack_blocks(&self, segment: &mut Segment) {
-        let capacity = Segment::sack_capacity(self.timestamps);
-        let ranges = self.receiver.sack_ranges().take(capacity);
-        for (block, range) in segment.sack.iter_mut().zip(ranges) {
+        for (block, range) in blocks[..capacity].iter_mut().zip(ranges) {
             *block =
                 Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
-            segment.sack_blocks += 1;
+            count += 1;
         }
+        (blocks, count)
     }
 }
 

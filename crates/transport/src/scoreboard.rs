@@ -127,6 +127,12 @@ impl Scoreboard {
         if self.sacked.is_empty() && self.lost_below <= una && self.retransmitted_below <= una {
             return max - una;
         }
+        self.pipe_with_gaps(una, max)
+    }
+
+    /// Kept apart, so that nothing of it burdens those who lose nothing.
+    #[inline(never)]
+    fn pipe_with_gaps(&self, una: u64, max: u64) -> u64 {
         let lost_below = self.lost_below.max(una);
         let not_lost = (max - lost_below) - self.sacked_from(lost_below);
         let sent_again = self.retransmitted_below.max(una) - una - self.sacked_retransmitted;

@@ -155,13 +155,20 @@ impl Segment {
     /// Bytes of TCP options with their padding.
     #[inline]
     pub fn option_bytes(&self) -> u32 {
+        let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
+        let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
+        let syn = if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { 0 };
+        timestamps + sack + syn
+    }
+
+    /// Bytes of the options that only a SYN has.
+    #[cold]
+    fn syn_option_bytes(&self) -> u32 {
         let mss = if self.mss > 0 { 4 } else { 0 };
         let scale = if self.window_scale == Self::NO_SCALE { 0 } else { 4 };
-        let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
-        // SACK-permitted takes the two bytes that pad the timestamps of a SYN.
+        // SACK-permitted takes the two bytes that pad the timestamps.
         let permitted = if self.sack_permitted() && !self.has_timestamps() { 4 } else { 0 };
-        let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
-        mss + scale + timestamps + permitted + sack
+        mss + scale + permitted
     }
 
     /// Length of the IPv4 packet in bytes.

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from bentpipe.papers.statistics import Mean
 
+TEN_COLOURS = 10
+"""With more lines than this another palette is taken, so that no two share a colour."""
+
 POINTS = 1000
 """More points than a plot has pixels are thinned out to this number for each line."""
 
@@ -60,10 +63,18 @@ def line_chart(plot: Plot) -> Any:
         .encode(
             x=alt.X("x:Q", title=plot.x),
             y=alt.Y("y:Q", title=plot.y, scale=scale),
-            color=alt.Color("line:N", title=None, sort=list(plot.lines)),
+            color=_colour("line:N", list(plot.lines)),
         )
         .properties(width=640, height=320, **plot.options)
     )
+
+
+def _colour(field: str, series: list[str]) -> Any:
+    import altair as alt
+
+    few = len(series) <= TEN_COLOURS
+    scale = alt.Scale(scheme="tableau10" if few else "tableau20")
+    return alt.Color(field, title=None, sort=series, scale=scale)
 
 
 def bar_chart(plot: Bars) -> Any:
@@ -94,7 +105,7 @@ def bar_chart(plot: Bars) -> Any:
     )
     bars = base.mark_bar().encode(
         y=alt.Y("mean:Q", title=plot.y),
-        color=alt.Color("bar:N", title=None, sort=series),
+        color=_colour("bar:N", series),
     )
     whiskers = base.mark_rule(color="black", strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
     return (bars + whiskers).properties(width=640, height=320)

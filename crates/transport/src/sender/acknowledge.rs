@@ -45,8 +45,8 @@ impl Sender {
         if self.probing && ack.number == self.una + 1 {
             self.max = self.max.max(ack.number);
         }
-        self.pass_acknowledged(ack.number);
-        if ack.number < self.una || ack.number > self.max {
+        let is_too_high = ack.number > self.max && !self.passes(ack.number);
+        if ack.number < self.una || is_too_high {
             return;
         }
         let window_moved = self.update_window(ack);
@@ -65,6 +65,18 @@ impl Sender {
                 self.on_duplicate(now, config);
             }
         }
+        if ack.marked || self.has_instruments() {
+            self.take_more_out_of(now, config, ack, acked);
+        }
+        self.taken = self.advertised;
+        let state = self.send_state();
+        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
+        self.leave_persist_if_open();
+    }
+
+    /// What an ACK tells only connections with instruments, or that were marked.
+    #[inline(never)]
+    fn take_more_out_of(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
         if ack.answers_probe {
             self.note_answer(now);
         }
@@ -77,10 +89,6 @@ impl Sender {
         if let Some((resume, window)) = self.resume() {
             resume.after_ack(window);
         }
-        self.taken = self.advertised;
-        let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        self.leave_persist_if_open();
     }
 
     /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries

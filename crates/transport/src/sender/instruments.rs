@@ -124,6 +124,9 @@ impl Sender {
             let gap = Span::from_secs_f64(bytes as f64 / rate);
             instruments.next_departure = instruments.next_departure.max(now) + gap;
         }
+        if !again && let Some(resume) = &mut instruments.resume {
+            resume.on_sent(range.end - self.una, range.end, self.controller.window_mut());
+        }
     }
 
     /// Everything that the application has written is sent, and the windows would take more.

@@ -156,18 +156,16 @@ impl Sender {
         }
     }
 
-    /// The receiver expects `number`. If that lies above all that was sent in order, probes have
-    /// carried what lies between.
-    #[inline]
-    pub(super) fn pass_acknowledged(&mut self, number: u64) {
-        if number > self.max && self.instruments.is_some() {
-            let max = self.max;
-            if let Some(probes) = self.probes()
-                && probes.carried.end().is_some_and(|end| (max..=end).contains(&number))
-            {
-                self.max = number;
-            }
+    /// The receiver expects `number`, which lies above all that was sent in order. Passes over what
+    /// lies between, if probes have carried it, and returns whether they have.
+    #[cold]
+    pub(super) fn passes(&mut self, number: u64) -> bool {
+        let carried = |probes: &mut Probes| probes.carried.end().is_some_and(|end| number <= end);
+        let passes = self.probes().is_some_and(carried);
+        if passes {
+            self.max = number;
         }
+        passes
     }
 
     /// Passes over data whose turn has come and which has arrived already. Returns where the next

@@ -70,6 +70,7 @@ impl Sender {
 
     /// One byte beyond a closed window, or what fits a window that is smaller than a segment
     /// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+    #[cold]
     fn next_probe(&mut self, now: Time) -> Option<Chunk> {
         let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
         let fits = length > 0 && self.advertised >= length;
@@ -171,20 +172,20 @@ impl Sender {
     /// Bytes of new data that the congestion window lets into the network.
     fn congestion_room(&self, config: &Config) -> u64 {
         let cwnd = self.controller.window().cwnd;
-        if self.phase == Phase::FastRecovery && !self.uses_sack() {
-            return cwnd.saturating_sub(self.flight());
-        }
-        let mut room = cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max));
-        if self.phase == Phase::Open && !self.uses_sack() && config.limited_transmit {
+        match self.phase {
+            Phase::Open if !config.limited_transmit => {
+                cwnd.saturating_sub(self.flight_without_early())
+            }
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.
-            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
-            let duplicates = self.duplicates.min(threshold - 1);
-            room = (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight());
-        } else if self.phase == Phase::Open && !config.limited_transmit {
-            room = cwnd.saturating_sub(self.flight_without_early());
+            Phase::Open if !self.uses_sack() => {
+                let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+                let duplicates = self.duplicates.min(threshold - 1);
+                (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
+            }
+            Phase::FastRecovery if !self.uses_sack() => cwnd.saturating_sub(self.flight()),
+            _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
         }
-        room
     }
 
     /// Sender's silly window avoidance (RFC 9293 section 3.8.6.2.1) and Nagle's algorithm
@@ -214,11 +215,14 @@ impl Sender {
         }
     }
 
+    #[cold]
     fn next_fin(&mut self, now: Time) -> Option<Chunk> {
         let due = self.fin_queued && self.max == self.written;
         due.then(|| self.send_new(now, 0))
     }
 
+    /// Inlined into the one place that sends nearly all segments; the others are cold.
+    #[inline(always)]
     fn send_new(&mut self, now: Time, length: u64) -> Chunk {
         let start = self.max;
         let reached = start + length;
@@ -230,10 +234,6 @@ impl Sender {
         }
         self.start_timer_if_stopped(now);
         self.last_sent = now;
-        let (flight, sent) = (self.flight(), self.max);
-        if let Some((resume, window)) = self.resume() {
-            resume.on_sent(flight, sent, window);
-        }
         if length > 0 {
             self.counters.segments += 1;
             self.counters.bytes += length;

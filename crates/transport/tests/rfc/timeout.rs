@@ -104,7 +104,7 @@ fn a_timeout_sets_cwnd_to_one_segment_and_ssthresh_to_half_the_flight() {
 fn a_timeout_in_a_recovery_halves_the_window_again_only_if_a_loss_halves_the_window() {
     for (loss_threshold, ssthresh) in [(LossThreshold::FlightSize, 10), (LossThreshold::Cwnd, 5)] {
         let mut script = Script::with(&Config { recovery: Sack, loss_threshold, ..config() }, 20);
-        script.sack(10, &[11..14]);
+        script.sack(10, std::slice::from_ref(&(11..14)));
         assert_eq!((script.end.phase(), script.cwnd()), (Phase::FastRecovery, 10));
         script.time_out();
         assert_eq!(script.ssthresh(), ssthresh);

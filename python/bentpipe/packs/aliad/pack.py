@@ -1,7 +1,7 @@
 """The runs of the A-LIAD pack and how its published statements are decided by them.
 
-A run is named by its figure: `start/cubic`, `rtt/cubic/600`, `loss/cubic/0.01`, and where the starts
-of several flows are drawn, with the seed: `fair/0.01/3`, `friendly/cubic/25/3`.
+A run is named by its figure: `start/cubic`, `rtt/cubic/600`, `loss/cubic/0.01`, and where the
+starts of several flows are drawn, with the seed: `fair/0.01/3`, `friendly/cubic/25/3`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.packs.aliad import response
 from bentpipe.papers.pack import Job, Measured
-from bentpipe.papers.plots import Plot
+from bentpipe.papers.plots import Bars, Plot
 from bentpipe.papers.statistics import Mean, mean, savings
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ LABELS = {
     "logwestwood-plus": "LogWestwood+",
 }
 OTHERS = [variant for variant in LABELS if variant != "aliad"]
+OTHERS_TO_NEWRENO = [variant for variant in LABELS if variant != "newreno"]
 FASTEST = ("cubic", "bic", "scalable", "highspeed")
 """Those that the paper puts above A-LIAD in figure 5."""
 
@@ -94,7 +95,7 @@ def measure(results: Results) -> Iterator[Measured]:
     yield from _measure_friendliness(results)
 
 
-def plots(results: Results) -> Mapping[str, Plot]:
+def plots(results: Results) -> Mapping[str, Plot | Bars]:
     """The paper's figures 1 and 5 to 13."""
     return {
         "fig1-response": _plot_response(),
@@ -180,6 +181,10 @@ def _percent(run: bentpipe.Recording) -> float:
     return float(run.flows[0]["goodput_bps"]) / 10e6 * 100
 
 
+def _mbps(run: bentpipe.Recording, flow: int) -> float:
+    return float(run.flows[flow]["goodput_bps"]) / 1e6
+
+
 def _reductions(run: bentpipe.Recording) -> int:
     flow = run.flows[0]
     return int(flow["fast_recoveries"]) + int(flow["timeouts"])
@@ -228,24 +233,27 @@ def _above(values: Mapping[str, float], variant: str) -> Mean:
 # ------------------------------------------------------------------------------------- measures
 
 RESPONSE = (
-    "by equation 9 the rate is in inverse proportion to the RTT, whatever the PER; a hyperbola is a "
-    "straight line on logarithmic axes only"
+    "by equation 9 the rate is in inverse proportion to the RTT, whatever the PER; a hyperbola is "
+    "a straight line on logarithmic axes only"
 )
 RECOVERY = (
-    "slow start overshoots to twice path and buffer; RFC 6675 then sends up to two segments for each "
-    "ACK and loses retransmissions, which only a timeout repairs"
+    "slow start overshoots to twice path and buffer; RFC 6675 then sends up to two segments for "
+    "each ACK and loses retransmissions, which only a timeout repairs"
+)
+OPEN_START = (
+    "Hybla, whose slow start is exponential in rho, and LIAD, whose slow start doubles up to gamma"
 )
 STARTS = (
-    "losses of a full drop-tail queue come to all flows together and leave the shares in place; with "
-    "equal starts the index is higher, with starts spread over seconds much lower"
+    "losses of a full drop-tail queue come to all flows together and leave the shares as they are, "
+    "so that the starts of the flows decide them"
 )
 BANDWIDTH = (
     "Westwood's bandwidth estimate survives random losses; the published text has it suffer as "
     "Westwood+ does here, which is what ns-2 of the time has as Linux's Westwood"
 )
 TIMEOUTS = (
-    "at 1 % a retransmission is lost in every 15th round trip, which only a timeout repairs, and ten "
-    "round trips of slow start follow"
+    "at 1 % many retransmissions are lost again, which only a timeout repairs, and ten round trips "
+    "of slow start follow"
 )
 GENTLE = (
     "any alpha that rises with the RTT and is 2 at 75 ms is below 2 at 25 ms, which makes A-LIAD "
@@ -297,11 +305,6 @@ def _measure_start_up(results: Results) -> Iterator[Measured]:
         yield Measured(f"fig7/largest/{variant}/30-s", largest)
 
 
-OPEN_START = (
-    "Hybla, whose slow start is exponential in rho, and LIAD, whose slow start doubles up to gamma"
-)
-
-
 def _measure_fairness(results: Results) -> Iterator[Measured]:
     for name, per in FAIR_PERS.items():
         runs = [results[f"fair/{per}/{seed}"][0] for seed in SEEDS]
@@ -347,9 +350,6 @@ def _measure_friendliness(results: Results) -> Iterator[Measured]:
     yield Measured("fig13/growth/cubic/600-ms", mean([far - near for far, near in pairs]))
 
 
-OTHERS_TO_NEWRENO = [variant for variant in LABELS if variant != "newreno"]
-
-
 # ---------------------------------------------------------------------------------------- plots
 
 
@@ -381,14 +381,20 @@ def _plot_cwnd(results: Results, variants: Iterable[str]) -> Plot:
     return Plot("Start-up at an RTT of 600 ms", "time (s)", "cwnd (packets)", lines)
 
 
-def _plot_shares(results: Results) -> Plot:
-    flows = range(1, FLOWS + 1)
-    lines = {}
-    for name, per in FAIR_PERS.items():
-        run = results[f"fair/{per}/1"][0]
-        lines[f"PER {name}"] = (flows, [flow["goodput_bps"] / 1e6 for flow in run.flows])
-    title = "Six A-LIAD flows, 50 Mb/s, RTT 100 ms, seed 1"
-    return Plot(title, "flow", "goodput (Mb/s)", lines, (0, 20))
+def _plot_shares(results: Results) -> Bars:
+    bars = {
+        f"PER {name}": {
+            f"flow {flow + 1}": mean(
+                [
+                    results[f"fair/{per}/{seed}"][0].flows[flow]["goodput_bps"] / 1e6
+                    for seed in SEEDS
+                ]
+            )
+            for flow in range(FLOWS)
+        }
+        for name, per in FAIR_PERS.items()
+    }
+    return Bars("Six A-LIAD flows, 50 Mb/s, RTT 100 ms", "", "goodput (Mb/s)", bars)
 
 
 def _plot_rtt(results: Results) -> Plot:
@@ -399,15 +405,15 @@ def _plot_rtt(results: Results) -> Plot:
     return Plot("One flow", "RTT (ms)", "goodput (% of 10 Mb/s)", lines, (0, 100))
 
 
-def _plot_losses(results: Results) -> Plot:
-    lines = {}
-    for variant, label in LABELS.items():
-        means = [
-            mean([_percent(run) for run in results[f"loss/{variant}/{per}"]]).value
-            for per in PERS.values()
-        ]
-        lines[label] = ([-3.0, -2.0], means)
-    return Plot("RTT 600 ms", "log10 of the PER", "goodput (% of 10 Mb/s)", lines, (0, 100))
+def _plot_losses(results: Results) -> Bars:
+    bars = {
+        label: {
+            f"PER {name}": mean([_percent(run) for run in results[f"loss/{variant}/{per}"]])
+            for name, per in PERS.items()
+        }
+        for variant, label in LABELS.items()
+    }
+    return Bars("RTT 600 ms", "", "goodput (% of 10 Mb/s)", bars)
 
 
 def _plot_cwnd_with_losses(results: Results) -> Plot:
@@ -416,19 +422,23 @@ def _plot_cwnd_with_losses(results: Results) -> Plot:
     return Plot("RTT 600 ms, PER 0.1 %, seed 1", "time (s)", "cwnd (packets)", lines)
 
 
-def _plot_friendliness(results: Results) -> Plot:
-    lines = {}
-    for variant in OTHERS_TO_NEWRENO:
-        losses = [mean(_loses(results, variant, rtt)).value for rtt in FRIENDLY_RTTS]
-        lines[LABELS[variant]] = (FRIENDLY_RTTS, losses)
+def _plot_friendliness(results: Results) -> Bars:
+    bars = {
+        LABELS[variant]: {"RTT 25 ms": mean(_loses(results, variant, 25))}
+        for variant in OTHERS_TO_NEWRENO
+    }
     title = "What five NewReno flows lose to one of another kind"
-    return Plot(title, "RTT (ms)", "loss (%)", lines)
+    return Bars(title, "", "loss (%)", bars)
 
 
 def _plot_aggressiveness(results: Results) -> Plot:
+    """The share of the one flow; an equal one is a sixth."""
     lines = {}
     for variant, label in LABELS.items():
-        values = [_aggressiveness(results, variant, rtt).value for rtt in FRIENDLY_RTTS]
-        lines[label] = (FRIENDLY_RTTS, values)
-    title = "Goodput in that of one of five NewReno flows beside it"
-    return Plot(title, "RTT (ms)", "ratio", lines, None)
+        shares = [
+            mean([_percent(run) for run in _friends(results, variant, rtt)]).value
+            for rtt in FRIENDLY_RTTS
+        ]
+        lines[label] = (FRIENDLY_RTTS, shares)
+    title = "One flow beside five NewReno flows"
+    return Plot(title, "RTT (ms)", "its goodput (% of 10 Mb/s)", lines, (0, 100))

@@ -1,7 +1,7 @@
 """Rate of a logarithmic increase over loss rate and RTT: equations 8, 9 and 11 of the paper.
 
-The equations are images in the paper; these are derived from its prose. One loss ends each epoch, so
-that an epoch carries 1 / p segments (the deterministic model of response functions).
+The equations are images in the paper; these are derived from its prose. One loss ends each epoch,
+so that an epoch carries 1 / p segments (the deterministic model of response functions).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def rate(loss_rate: float, rtt: float, alpha: float) -> float:
 
 
 def exponential_alpha(rtt: float) -> float:
-    """alpha for epochs of equal duration while Wmax does not depend on alpha: equation 11."""
+    """Alpha for epochs of equal duration while Wmax does not depend on alpha: equation 11."""
     return math.pow(2, rtt / REFERENCE_RTT)
 
 

@@ -22,14 +22,20 @@ fn is_skipped() -> bool {
 
 /// One flow over one link.
 fn scenario(link: Value, flow: Value) -> Scenario {
+    let mut flows = json!([{ "from": "server", "to": "client", "controller": "cubic",
+                             "traffic": { "download": "1MB" } }]);
+    merge(&mut flows[0], flow);
+    with_flows(link, flows)
+}
+
+/// Flows over one link.
+fn with_flows(link: Value, flows: Value) -> Scenario {
     let mut whole = json!({
         "duration": "20s",
         "link": [{ "between": ["server", "client"], "rate": "10Mbit/s", "delay": "20ms" }],
-        "flow": [{ "from": "server", "to": "client", "controller": "cubic",
-                   "traffic": { "download": "1MB" } }],
+        "flow": flows,
     });
     merge(&mut whole["link"][0], link);
-    merge(&mut whole["flow"][0], flow);
     Scenario::from_json(&whole, &[]).unwrap()
 }
 
@@ -69,13 +75,19 @@ fn a_flow_that_stops_sends_what_its_socket_has_taken_and_no_more() {
         return;
     }
     for (traffic, completed) in [("unlimited", true), ("100MB", false)] {
-        let flow = json!({ "stop": "1s", "traffic": { "bulk": traffic } });
-        let recording = recorded(&scenario(json!({}), flow));
+        let flow = |from: &str, to: &str, stop: &str| {
+            json!({ "from": from, "to": to, "controller": "cubic", "stop": stop,
+                    "traffic": { "bulk": traffic } })
+        };
+        // The other way, so that the link stays free for what is sent after the stop.
+        let flows = [flow("server", "client", "1s"), flow("client", "server", "3s")];
+        let recording = recorded(&with_flows(json!({}), json!(flows)));
         let flow = &recording.flows[0];
         assert!(!flow.aborted && !recording.partial);
         assert_eq!((flow.completed, flow.completion_s.is_some()), (completed, completed));
-        assert!((1.0..4.0).contains(&recording.simulated_s), "{}", recording.simulated_s);
-        assert!(flow.bytes > 500_000, "{flow:?}");
+        assert!((3.0..6.0).contains(&recording.simulated_s), "{}", recording.simulated_s);
+        // Over the time until its end, so that more would be faster than the link.
+        assert!((1e6..1e7).contains(&flow.goodput_bps), "{flow:?}");
     }
 }
 
@@ -314,7 +326,9 @@ fn programs_on_two_hosts_talk_across_the_link() {
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(ran.status, 0);
     assert!(!commands().iter().any(|command| command.contains(&*folder.to_string_lossy())));
-    assert!(ran.links[0].delivered_packets > 4 && ran.links[1].delivered_packets > 4);
+    // SYN-ACK and answer; SYN, ACK and request. How many ACKs and FINs there are besides is a matter
+    // of who is faster.
+    assert!(ran.links[0].delivered_packets >= 2 && ran.links[1].delivered_packets >= 3);
 }
 
 /// The command lines of all processes.

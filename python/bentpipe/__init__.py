@@ -24,7 +24,9 @@ from bentpipe._native import (
     reference,
     run,
     run_many,
+    run_on_kernel,
     schema,
+    shell,
     version,
 )
 from bentpipe.errors import BentpipeError, Interrupted, KernelError, OutputError, ScenarioError
@@ -51,6 +53,8 @@ __all__ = [
     "reference",
     "run",
     "run_many",
+    "run_on_kernel",
     "schema",
+    "shell",
     "version",
 ]

@@ -21,7 +21,9 @@ __all__ = [
     "reference",
     "run",
     "run_many",
+    "run_on_kernel",
     "schema",
+    "shell",
     "version",
 ]
 
@@ -193,6 +195,34 @@ def run_many(
 
     The recordings come in the order of the jobs and do not depend on `workers`. `progress` is
     called with the number of finished jobs. Ctrl-C raises `Interrupted`.
+    """
+
+def run_on_kernel(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    capture: OutputFolder | None = None,
+) -> Recording:
+    """Run a scenario on the TCP of this machine's kernel, in real time.
+
+    Arguments as for `run`. `KernelError` says what the machine lacks, or what of the scenario a
+    kernel cannot do. How well the network was emulated stands in the recording under `kernel`.
+    """
+
+def shell(
+    scenario: Scenario,
+    command: Sequence[str],
+    *,
+    host: str | None = None,
+    servers: Sequence[tuple[str, Sequence[str]]] = ...,
+    seed: int | None = None,
+) -> tuple[int, str]:
+    """Run a program on a host of a scenario, by default the one that receives the first flow.
+
+    The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
+    and are killed when it ends. Returns its exit status and, as JSON, what a recording has under
+    `kernel`. Raises `KernelError` as `run_on_kernel`.
     """
 
 def controllers() -> list[Controller]:

@@ -90,15 +90,14 @@ def run(
     """Run the scenario FILE and print totals of flows and links."""
     from bentpipe.console import late_progress
 
-    if bed == "kernel":
-        refuse("the kernel bed is not in this version; use --bed simulator")
     if pcap and out is None:
         refuse("--pcap writes into the output folder; add --out DIR")
     scenario = bentpipe.Scenario.load(file, sets)
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
         with late_progress(scenario.name, 1.0) as progress:
-            recording = bentpipe.run(
+            run_on = bentpipe.run_on_kernel if bed == "kernel" else bentpipe.run
+            recording = run_on(
                 scenario, seed=seed, progress=progress, capture=folder if pcap else None
             )
     except bentpipe.Interrupted as interrupted:
@@ -116,6 +115,49 @@ def run(
         print_recording(recording)
     if recording.partial:
         sys.exit(INTERRUPTED)
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=FILE)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--host", metavar="NAME", help="Where it runs; by default where flow 0 ends.")
+@click.option(
+    "--serve",
+    "servers",
+    nargs=2,
+    multiple=True,
+    metavar="HOST COMMAND",
+    help="Run a shell command on another host until COMMAND ends.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams.")
+@sets_option
+def shell(
+    file: Path,
+    command: tuple[str, ...],
+    host: str | None,
+    servers: tuple[tuple[str, str], ...],
+    seed: int | None,
+    sets: tuple[str, ...],
+) -> None:
+    """Run COMMAND (your shell by default) across the links of FILE, on this machine's kernel.
+
+    The ends of all flows are reached by name. The flows themselves do not run.
+    """
+    import json
+    import os
+
+    from bentpipe.console import print_quality
+
+    scenario = bentpipe.Scenario.load(file, sets)
+    status, quality = bentpipe.shell(
+        scenario,
+        command or (os.environ.get("SHELL", "/bin/sh"),),
+        host=host,
+        servers=[(name, ("/bin/sh", "-c", line)) for name, line in servers],
+        seed=seed,
+    )
+    print_quality(json.loads(quality), file=sys.stderr)
+    sys.exit(status)
 
 
 @cli.command()

@@ -6,7 +6,7 @@ import difflib
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -83,12 +83,49 @@ def print_recording(recording: Recording) -> None:
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)
-    show(
-        f"{recording.simulated_s:,.1f} s simulated in {recording.wall_s:.3f} s, "
-        f"{recording.events:,} events, seed {recording.seed}{jain}"
-    )
+    kernel = recording.to_dict().get("kernel")
+    if kernel:
+        print_settings(kernel)
+        show(f"{recording.simulated_s:,.1f} s in real time, seed {recording.seed}{jain}")
+        print_quality(kernel)
+    else:
+        show(
+            f"{recording.simulated_s:,.1f} s simulated in {recording.wall_s:.3f} s, "
+            f"{recording.events:,} events, seed {recording.seed}{jain}"
+        )
     if recording.partial:
         show("interrupted: this recording is partial")
+
+
+def print_settings(kernel: dict[str, Any]) -> None:
+    """Table of the settings that the kernel did not take as they are."""
+    listed = table("flow", "<setting", "<asked", "<what the kernel does")
+    for row in kernel["settings"]:
+        if row["verdict"] == "reported":
+            listed.add_row(row["flow"], row["setting"], row["asked"], row["kernel"])
+    show(listed)
+
+
+def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
+    """How well the network was emulated, and whether the run is to be taken as valid."""
+    rates = "".join(
+        f"; {rate['link']} {rate['direction']}: {number(rate['achieved_bps'] / 1e6, 3)} of "
+        f"{number(rate['configured_bps'] / 1e6, 3)} Mbit/s"
+        for rate in kernel["rates"]
+        if rate["achieved_bps"] is not None
+    )
+    verdict = (
+        "valid"
+        if kernel["valid"]
+        else f"INVALID: expected p99 up to {kernel['tolerance_ms']:g} ms and no packet lost"
+    )
+    print(
+        f"Linux {kernel['release']}, delay error of {kernel['timed_packets']:,} packets: "
+        f"p50 {kernel['delay_error_p50_ms']:.3f} ms, p99 {kernel['delay_error_p99_ms']:.3f} ms, "
+        f"max {kernel['delay_error_max_ms']:.3f} ms; {kernel['lost_packets']:,} lost outside links"
+        f"{rates}; {verdict}",
+        file=file,
+    )
 
 
 def print_controllers(entries: Iterable[Controller]) -> None:

@@ -35,8 +35,8 @@ class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 
 
-class KernelError(BentpipeError):
-    """A controller that the running kernel cannot be given, or not like this."""
+class KernelError(BentpipeError, RuntimeError):
+    """What the running kernel cannot do, cannot be given, or not like this; says what is missing."""
 
 
 class RainError(BentpipeError, ValueError):

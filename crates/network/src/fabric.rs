@@ -54,7 +54,7 @@ pub struct Delivery<B> {
 }
 
 /// A network that carries packets. Time is told by the caller and never runs back.
-pub trait Fabric<B: Copy> {
+pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
 

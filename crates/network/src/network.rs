@@ -32,7 +32,7 @@ pub struct Network<B> {
     hops: u64,
 }
 
-impl<B: Copy> Network<B> {
+impl<B> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
         let routes = Routes::new(&topology);
@@ -101,7 +101,7 @@ impl<B> Lane<B> {
     }
 }
 
-impl<B: Copy> Fabric<B> for Network<B> {
+impl<B> Fabric<B> for Network<B> {
     #[inline]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let lane = self.routes.out(from, packet.to);

@@ -23,8 +23,8 @@ pub fn output_error(error: impl std::error::Error) -> PyErr {
     OutputError::new_err(error.to_string())
 }
 
-/// A controller that cannot be loaded, changed or unloaded as asked for.
-pub fn kernel_error(error: deploy::Error) -> PyErr {
+/// What the running kernel cannot be given, or not like this.
+pub fn kernel_error(error: impl std::error::Error) -> PyErr {
     KernelError::new_err(error.to_string())
 }
 

@@ -60,6 +60,7 @@ impl<'a> Reproducible<'a> {
             flows,
             links,
             jain_index,
+            kernel: _, // such a run is never repeated
             flow_series: _,
             link_series: _,
         } = recording;

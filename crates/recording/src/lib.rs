@@ -11,6 +11,7 @@ mod columns;
 mod digest;
 mod headers;
 mod json;
+mod kernel;
 mod output;
 mod parquet;
 mod pcapng;
@@ -20,6 +21,7 @@ mod totals;
 
 pub use arrow::{flow_series_batch, link_series_batch};
 pub use headers::{TcpPacket, flags};
+pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use output::{OutputError, OutputFolder};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};

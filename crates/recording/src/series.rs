@@ -36,6 +36,20 @@ pub struct FlowSample {
     pub throughput_bps: f64,
 }
 
+impl FlowSample {
+    /// With the rates since `last`, the flow's row before.
+    #[must_use]
+    pub fn with_rates_since(self, last: &Self) -> Self {
+        let elapsed = self.t_s - last.t_s;
+        let rate = |now: u64, before: u64| (now - before) as f64 * 8.0 / elapsed;
+        Self {
+            goodput_bps: rate(self.delivered_bytes, last.delivered_bytes),
+            throughput_bps: rate(self.sent_bytes, last.sent_bytes),
+            ..self
+        }
+    }
+}
+
 /// One row of [`LinkSeries`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkSample {

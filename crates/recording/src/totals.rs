@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::kernel::KernelRecord;
 use crate::series::{FlowSeries, LinkSeries};
 
 /// Everything that one run leaves behind.
@@ -31,6 +32,9 @@ pub struct Recording {
     pub links: Vec<LinkRecord>,
     /// Jain's fairness index over the goodput of all flows; `None` without flows.
     pub jain_index: Option<f64>,
+    /// What only a kernel has to tell; `None` from the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelRecord>,
     /// Series of the flows, empty unless asked for.
     #[serde(skip)]
     pub flow_series: FlowSeries,

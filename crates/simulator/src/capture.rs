@@ -81,8 +81,8 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         false => (other_port, DATA_PORT),
     };
     TcpPacket {
-        source: address(observed.from),
-        destination: address(observed.to),
+        source: bed::address(observed.from).octets(),
+        destination: bed::address(observed.to).octets(),
         source_port,
         destination_port,
         ttl: TTL,
@@ -103,10 +103,4 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()
     }
-}
-
-/// The IPv4 address of a node: 10.0.0.1 for the first.
-fn address(node: u16) -> [u8; 4] {
-    let [_, a, b, c] = (u32::from(node) + 1).to_be_bytes();
-    [10, a, b, c]
 }

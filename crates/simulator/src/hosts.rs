@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bed::{Connections, Pair};
 use congestion::{Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
@@ -94,13 +95,6 @@ pub(crate) struct Blueprint {
     pub(crate) reader_rate: Option<Rate>,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
-}
-
-/// The two ends of a connection: the one that sends the data, and the one that receives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) sender: u32,
-    pub(crate) receiver: u32,
 }
 
 /// What a timer is for.
@@ -269,5 +263,51 @@ impl Hosts {
     pub(crate) fn nodes(&self, endpoint: u32) -> (NodeId, NodeId) {
         let endpoint = &self.endpoints[endpoint as usize];
         (endpoint.node, endpoint.peer_node)
+    }
+}
+
+/// The connections of one flow, as its application acts on them.
+pub(crate) struct FlowConnections<'a> {
+    pub(crate) hosts: &'a mut Hosts,
+    pub(crate) flow: u32,
+    pub(crate) blueprint: &'a Blueprint,
+    pub(crate) initial_sequence: u32,
+}
+
+impl Connections for FlowConnections<'_> {
+    fn open(&mut self, opened_by_receiver: bool) -> Pair {
+        let pair = self.hosts.open_pair(self.flow, self.blueprint, self.initial_sequence);
+        let (opener, other) = if opened_by_receiver {
+            (pair.receiver, pair.sender)
+        } else {
+            (pair.sender, pair.receiver)
+        };
+        self.hosts.act_on(other).connection.listen();
+        self.hosts.act_on(opener).connection.connect();
+        pair
+    }
+
+    fn write(&mut self, endpoint: u32, bytes: u64) {
+        self.hosts.act_on(endpoint).connection.write(bytes);
+    }
+
+    fn withdraw(&mut self, endpoint: u32) -> u64 {
+        self.hosts.act_on(endpoint).connection.withdraw()
+    }
+
+    fn close(&mut self, endpoint: u32) {
+        self.hosts.act_on(endpoint).connection.close();
+    }
+
+    fn wake_at(&mut self, endpoint: u32, bytes: u64) {
+        self.hosts.act_on(endpoint).wake_at = bytes;
+    }
+
+    fn delivered(&self, endpoint: u32) -> u64 {
+        self.hosts.connection(endpoint).delivered()
+    }
+
+    fn wake_application(&mut self, at: Time) {
+        self.hosts.wake_application(at, self.flow);
     }
 }

@@ -1,9 +1,8 @@
 //! Virtual time: builds a network and its hosts from a scenario, runs them, fills a recording.
 //!
-//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, what applications do
-//! in `application`, what is written down in `report`, and packets in `capture`.
+//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, what is written down in
+//! `report`, and packets in `capture`. What applications do is the same in every bed.
 
-mod application;
 mod build;
 mod capture;
 mod hosts;

@@ -1,16 +1,14 @@
 //! What a run writes down: totals at its end, and series if the scenario asks for them.
 
+use bed::{Application, LinkRecorder, link_records};
 use congestion::Controller;
 use network::{Fabric, LaneReport};
-use recording::{
-    FlowRecord, FlowSample, FlowSeries, LinkRecord, LinkSample, LinkSeries, Recording, jain_index,
-};
+use recording::{FlowRecord, FlowSample, FlowSeries, Recording, jain_index};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::{Connection, Counters};
 use units::{Span, Time};
 
-use crate::application::Application;
 use crate::hosts::{Body, Hosts};
 
 /// Collects series while a run goes on.
@@ -19,10 +17,9 @@ pub(crate) struct Recorder {
     events: bool,
     next_sample: Time,
     last_sample: Time,
-    last_busy: Vec<Span>,
     last_rows: Vec<Option<FlowSample>>,
     flows: FlowSeries,
-    links: LinkSeries,
+    links: LinkRecorder,
 }
 
 impl Recorder {
@@ -33,7 +30,6 @@ impl Recorder {
             events: scenario.record.events,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             last_sample: Time::ZERO,
-            last_busy: Vec::new(),
             last_rows: vec![
                 None;
                 if interval.is_some() || scenario.record.events {
@@ -43,7 +39,7 @@ impl Recorder {
                 }
             ],
             flows: FlowSeries::default(),
-            links: LinkSeries::default(),
+            links: LinkRecorder::default(),
         }
     }
 
@@ -101,26 +97,8 @@ impl Recorder {
                 self.flows.push(sample);
             }
         }
-        self.sample_links(at, &fabric.report(at));
+        self.links.sample(at, &fabric.report(at));
         self.last_sample = at;
-    }
-
-    fn sample_links(&mut self, at: Time, lanes: &[LaneReport]) {
-        let elapsed = at.since(self.last_sample).as_secs_f64();
-        self.last_busy.resize(lanes.len(), Span::ZERO);
-        for (number, (lane, last_busy)) in lanes.iter().zip(&mut self.last_busy).enumerate() {
-            let busy = lane.busy.saturating_sub(*last_busy).as_secs_f64();
-            *last_busy = lane.busy;
-            self.links.push(LinkSample {
-                link: number as u32,
-                t_s: at.as_secs_f64(),
-                queue_packets: lane.waiting_packets as u32,
-                queue_bytes: lane.waiting_bytes,
-                utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
-                dropped_packets: lane.counters.dropped_packets,
-                corrupted_packets: lane.counters.damaged_packets,
-            });
-        }
     }
 
     /// A row for the flow of `endpoint`, if anything about it has changed.
@@ -148,14 +126,8 @@ impl Recorder {
 
     /// Fills in the rates since the flow's row before.
     fn with_rates(&self, sample: FlowSample) -> FlowSample {
-        let Some(last) = self.last_rows[sample.flow as usize] else { return sample };
-        let elapsed = sample.t_s - last.t_s;
-        let rate = |now: u64, before: u64| (now - before) as f64 * 8.0 / elapsed;
-        FlowSample {
-            goodput_bps: rate(sample.delivered_bytes, last.delivered_bytes),
-            throughput_bps: rate(sample.sent_bytes, last.sent_bytes),
-            ..sample
-        }
+        let last = &self.last_rows[sample.flow as usize];
+        last.as_ref().map_or(sample, |last| sample.with_rates_since(last))
     }
 
     pub(crate) fn finish(
@@ -181,7 +153,7 @@ impl Recorder {
             flows,
             links: link_records(scenario, end, lanes),
             flow_series: self.flows,
-            link_series: self.links,
+            link_series: self.links.into_series(),
             ..Recording::default()
         }
     }
@@ -267,31 +239,4 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
             .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
         pages,
     }
-}
-
-fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec<LinkRecord> {
-    let links = scenario
-        .links
-        .iter()
-        .flat_map(|link| [(link.name.clone(), "forward"), (link.name.clone(), "backward")]);
-    let routers = scenario
-        .nodes
-        .iter()
-        .filter(|node| node.forwarding.is_some())
-        .map(|node| (node.name.clone(), "forwarding"));
-    let elapsed = end.as_secs_f64();
-    links
-        .chain(routers)
-        .zip(lanes)
-        .map(|((link, direction), lane)| LinkRecord {
-            link,
-            direction: direction.to_owned(),
-            utilisation: if elapsed > 0.0 { lane.busy.as_secs_f64() / elapsed } else { 0.0 },
-            delivered_packets: lane.delivered_packets,
-            delivered_bytes: lane.delivered_bytes,
-            dropped_packets: lane.counters.dropped_packets,
-            corrupted_packets: lane.counters.damaged_packets,
-            max_queue_bytes: lane.counters.max_waiting_bytes,
-        })
-        .collect()
 }

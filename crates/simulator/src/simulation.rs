@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use bed::Application;
 use network::{Delivery, Ecn, Fabric, Network, NodeId, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
 use transport::Segment;
 use units::{Span, Time};
 
-use crate::application::Application;
 use crate::build;
-use crate::hosts::{Blueprint, Body, Hosts, Timer};
+use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Timer};
 use crate::report::Recorder;
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
@@ -62,15 +62,15 @@ pub struct Options<'a> {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let network = Network::new(build::topology(scenario, seed));
+    let network = Network::new(bed::topology(scenario, seed));
     Simulation::new(scenario, network, options).run(seed)
 }
 
 /// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
 /// same recording.
 pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let topology = build::topology(scenario, seed);
-    let network = SlowNetwork::new(topology, build::channels(scenario, seed));
+    let topology = bed::topology(scenario, seed);
+    let network = SlowNetwork::new(topology, bed::channels(scenario, seed));
     Simulation::new(scenario, network, options).run(seed)
 }
 
@@ -184,12 +184,13 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     fn wake(&mut self, endpoint: u32) {
+        let now = self.now;
         let flow = self.hosts.endpoints[endpoint as usize].flow;
-        let application = &mut self.applications[flow as usize];
-        let blueprint = &self.blueprints[flow as usize];
+        let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
-        application.on_received(self.now, flow, endpoint, &mut self.hosts, blueprint);
-        self.unfinished -= usize::from(!was_over && application.is_over());
+        application.on_received(now, endpoint, &mut connections);
+        let is_over = application.is_over();
+        self.unfinished -= usize::from(!was_over && is_over);
         self.flush_touched();
     }
 
@@ -213,12 +214,25 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     fn expire_application(&mut self, flow: u32) {
-        let application = &mut self.applications[flow as usize];
-        let blueprint = &self.blueprints[flow as usize];
+        let now = self.now;
+        let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
-        application.on_timer(self.now, flow, &mut self.hosts, blueprint);
-        self.unfinished -= usize::from(!was_over && application.is_over());
+        application.on_timer(now, &mut connections);
+        let is_over = application.is_over();
+        self.unfinished -= usize::from(!was_over && is_over);
         self.flush_touched();
+    }
+
+    /// The application of a flow, and what it acts on.
+    fn flow(&mut self, flow: u32) -> (&mut Application, FlowConnections<'_>) {
+        let number = flow as usize;
+        let connections = FlowConnections {
+            hosts: &mut self.hosts,
+            flow,
+            blueprint: &self.blueprints[number],
+            initial_sequence: self.scenario.flows[number].initial_sequence,
+        };
+        (&mut self.applications[number], connections)
     }
 
     fn expire_endpoint(&mut self, number: u32) {

@@ -10,10 +10,52 @@ use recording::PageRecord;
 use scenario::model::{Flow, Traffic};
 use units::Time;
 
-use crate::hosts::{Blueprint, Hosts, Pair};
-
 use download::Transfer;
 use web::Browser;
+
+/// The two ends of a connection by their numbers: the one that sends the data, and the one that
+/// receives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The end at the flow's `from`.
+    pub sender: u32,
+    /// The end at the flow's `to`.
+    pub receiver: u32,
+}
+
+/// The connections of a flow, as its application acts on them.
+pub trait Connections {
+    /// Opens a connection of the flow: one end connects, the other listens.
+    fn open(&mut self, opened_by_receiver: bool) -> Pair;
+    /// Hands an endpoint so many bytes more to send.
+    fn write(&mut self, endpoint: u32, bytes: u64);
+    /// Takes back what was written and has not been sent. Returns how many bytes of what was written
+    /// remain, sent or on their way out.
+    fn withdraw(&mut self, endpoint: u32) -> u64;
+    /// Nothing will be written any more.
+    fn close(&mut self, endpoint: u32);
+    /// Asks to be told when an endpoint has received so many bytes in all; the last call counts.
+    fn wake_at(&mut self, endpoint: u32, bytes: u64);
+    /// Bytes that an endpoint has received in all.
+    fn delivered(&self, endpoint: u32) -> u64;
+    /// Sets a timer of the application.
+    fn wake_application(&mut self, at: Time);
+}
+
+/// What an application needs to act: the time and its connections.
+struct Context<'a> {
+    now: Time,
+    connections: &'a mut dyn Connections,
+    pairs: &'a mut Vec<Pair>,
+}
+
+impl Context<'_> {
+    fn open(&mut self, opened_by_receiver: bool) -> Pair {
+        let pair = self.connections.open(opened_by_receiver);
+        self.pairs.push(pair);
+        pair
+    }
+}
 
 /// The traffic of a flow.
 #[derive(Clone, Debug)]
@@ -24,47 +66,25 @@ enum Kind {
 
 /// A flow: its connections and the application that drives them.
 #[derive(Clone, Debug)]
-pub(crate) struct Application {
-    pub(crate) start: Time,
-    pub(crate) stop: Option<Time>,
+pub struct Application {
+    /// When it starts.
+    pub start: Time,
+    /// When it stops; `None` is never.
+    pub stop: Option<Time>,
     /// When the last of what was to arrive did.
-    pub(crate) finished: Option<Time>,
-    pub(crate) aborted: bool,
-    pub(crate) pairs: Vec<Pair>,
+    pub finished: Option<Time>,
+    /// Whether TCP gave a connection up before that.
+    pub aborted: bool,
+    /// Its connections, in the order in which they were opened.
+    pub pairs: Vec<Pair>,
     stopped: bool,
     endless: bool,
-    initial_sequence: u32,
     kind: Kind,
 }
 
-/// What an application needs to act: the hosts, how its connections are made, its own number.
-pub(crate) struct Context<'a> {
-    pub(crate) now: Time,
-    pub(crate) flow: u32,
-    pub(crate) hosts: &'a mut Hosts,
-    pub(crate) blueprint: &'a Blueprint,
-    pub(crate) initial_sequence: u32,
-    pub(crate) pairs: &'a mut Vec<Pair>,
-}
-
-impl Context<'_> {
-    /// Opens a connection: `opener` connects, the other end listens.
-    fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        let pair = self.hosts.open_pair(self.flow, self.blueprint, self.initial_sequence);
-        let (opener, other) = if opened_by_receiver {
-            (pair.receiver, pair.sender)
-        } else {
-            (pair.sender, pair.receiver)
-        };
-        self.hosts.act_on(other).connection.listen();
-        self.hosts.act_on(opener).connection.connect();
-        self.pairs.push(pair);
-        pair
-    }
-}
-
 impl Application {
-    pub(crate) fn new(flow: &Flow) -> Self {
+    /// The application of a flow, before its start.
+    pub fn new(flow: &Flow) -> Self {
         let (kind, endless) = match flow.traffic {
             Traffic::Download { size, request } => {
                 (Kind::Transfer(Transfer::download(size.get(), request.get())), false)
@@ -82,18 +102,17 @@ impl Application {
             stopped: false,
             pairs: Vec::new(),
             endless: endless && flow.stop.is_none(),
-            initial_sequence: flow.initial_sequence,
             kind,
         }
     }
 
     /// Whether the run has to wait for it. What never ends on its own is ended by the duration.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.finished.is_some() || self.aborted
     }
 
     /// Whether it has done all that it was to do.
-    pub(crate) fn is_completed(&self) -> bool {
+    pub fn is_completed(&self) -> bool {
         let cut_short = match &self.kind {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
             Kind::Browser(browser) => browser.is_cut_short(),
@@ -102,29 +121,22 @@ impl Application {
     }
 
     /// Bytes of the whole transfer, if it is one that ends.
-    pub(crate) fn size(&self) -> Option<u64> {
+    pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
             Kind::Browser(_) => None,
         }
     }
 
-    pub(crate) fn is_endless(&self) -> bool {
+    /// Whether it goes on until the run ends.
+    pub fn is_endless(&self) -> bool {
         self.endless
     }
 
     /// A timer of the application expired; the first one is its start, and from its stop on it does
     /// nothing but wait for what is on its way.
-    pub(crate) fn on_timer(
-        &mut self,
-        now: Time,
-        flow: u32,
-        hosts: &mut Hosts,
-        blueprint: &Blueprint,
-    ) {
-        let initial_sequence = self.initial_sequence;
-        let pairs = &mut self.pairs;
-        let mut context = Context { now, flow, hosts, blueprint, initial_sequence, pairs };
+    pub fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
+        let mut context = Context { now, connections, pairs: &mut self.pairs };
         if self.stop.is_none_or(|stop| now < stop) {
             match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
@@ -141,17 +153,8 @@ impl Application {
     }
 
     /// An endpoint has received as many bytes as the application asked to be told about.
-    pub(crate) fn on_received(
-        &mut self,
-        now: Time,
-        flow: u32,
-        endpoint: u32,
-        hosts: &mut Hosts,
-        blueprint: &Blueprint,
-    ) {
-        let initial_sequence = self.initial_sequence;
-        let pairs = &mut self.pairs;
-        let mut context = Context { now, flow, hosts, blueprint, initial_sequence, pairs };
+    pub fn on_received(&mut self, now: Time, endpoint: u32, connections: &mut dyn Connections) {
+        let mut context = Context { now, connections, pairs: &mut self.pairs };
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
@@ -162,7 +165,7 @@ impl Application {
     }
 
     /// Web pages, if it fetches any.
-    pub(crate) fn pages(&self) -> Vec<PageRecord> {
+    pub fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {
             Kind::Transfer(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),

@@ -1,7 +1,6 @@
 //! One transfer over one connection: a download, or a bulk sender.
 
-use crate::application::Context;
-use crate::hosts::Pair;
+use super::{Context, Pair};
 
 /// More than any run can send: the sending application never runs dry.
 const ENDLESS: u64 = 1 << 62;
@@ -34,10 +33,10 @@ impl Transfer {
     pub(super) fn start(&mut self, context: &mut Context<'_>) {
         let pair = context.open(self.opened_by_receiver);
         self.pair = Some(pair);
-        context.hosts.act_on(pair.receiver).wake_at = self.size.unwrap_or(u64::MAX);
+        context.connections.wake_at(pair.receiver, self.size.unwrap_or(u64::MAX));
         if self.request > 0 {
-            context.hosts.act_on(pair.receiver).connection.write(self.request);
-            context.hosts.act_on(pair.sender).wake_at = self.request;
+            context.connections.write(pair.receiver, self.request);
+            context.connections.wake_at(pair.sender, self.request);
         } else {
             self.send(context, pair);
         }
@@ -46,27 +45,26 @@ impl Transfer {
     /// Returns whether the transfer is done.
     pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: u32) -> bool {
         let Some(pair) = self.pair else { return false };
-        context.hosts.act_on(endpoint).wake_at = u64::MAX;
+        context.connections.wake_at(endpoint, u64::MAX);
         if endpoint == pair.sender {
             self.send(context, pair);
             return false;
         }
-        context.hosts.act_on(pair.receiver).connection.close();
+        context.connections.close(pair.receiver);
         true
     }
 
     /// Sends no more. Returns whether everything that was sent has arrived.
     pub(super) fn stop(&mut self, context: &mut Context<'_>) -> bool {
         let Some(pair) = self.pair else { return true };
-        let sender = context.hosts.act_on(pair.sender);
         // A request that is still on its way is not answered.
-        sender.wake_at = u64::MAX;
-        let sent = sender.connection.withdraw();
-        sender.connection.close();
+        context.connections.wake_at(pair.sender, u64::MAX);
+        let sent = context.connections.withdraw(pair.sender);
+        context.connections.close(pair.sender);
         self.cut_short = self.size.is_some_and(|size| sent < size);
-        let receiver = context.hosts.act_on(pair.receiver);
-        receiver.wake_at = sent;
-        receiver.connection.delivered() >= sent && self.on_received(context, pair.receiver)
+        context.connections.wake_at(pair.receiver, sent);
+        context.connections.delivered(pair.receiver) >= sent
+            && self.on_received(context, pair.receiver)
     }
 
     /// Stopped before everything was sent.
@@ -75,8 +73,7 @@ impl Transfer {
     }
 
     fn send(&self, context: &mut Context<'_>, pair: Pair) {
-        let sender = &mut context.hosts.act_on(pair.sender).connection;
-        sender.write(self.size.unwrap_or(ENDLESS));
-        sender.close();
+        context.connections.write(pair.sender, self.size.unwrap_or(ENDLESS));
+        context.connections.close(pair.sender);
     }
 }

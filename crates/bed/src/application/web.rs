@@ -10,8 +10,7 @@ use recording::{ObjectRecord, PageRecord};
 use scenario::model::Web;
 use units::Time;
 
-use crate::application::Context;
-use crate::hosts::Pair;
+use super::{Context, Pair};
 
 /// A persistent connection of the browser.
 #[derive(Clone, Debug)]
@@ -89,7 +88,7 @@ impl Browser {
         let start_s = context.now.as_secs_f64();
         self.pages.push(PageRecord { start_s, response_s: None, objects });
         if self.has_more_pages() {
-            context.hosts.wake_application(context.now + self.web.interval, context.flow);
+            context.connections.wake_application(context.now + self.web.interval);
         }
         if self.channels.is_empty() {
             self.open_channel(context);
@@ -105,12 +104,12 @@ impl Browser {
     fn close_idle_channels(&mut self, context: &mut Context<'_>) {
         let Some(keep_alive) = self.web.keep_alive else { return };
         let now = context.now;
-        let hosts = &mut *context.hosts;
+        let connections = &mut *context.connections;
         self.channels.retain(|channel| {
             let expired = channel.idle_since.is_some_and(|since| now.since(since) >= keep_alive);
             if expired {
-                hosts.act_on(channel.pair.receiver).connection.close();
-                hosts.act_on(channel.pair.sender).connection.close();
+                connections.close(channel.pair.receiver);
+                connections.close(channel.pair.sender);
             }
             !expired
         });
@@ -140,7 +139,7 @@ impl Browser {
         channel.requests.push_back((channel.requested_to, record.bytes));
         channel.expected.push_back((object, channel.answered_to));
         self.outstanding += 1;
-        context.hosts.act_on(channel.pair.receiver).connection.write(self.web.request.get());
+        context.connections.write(channel.pair.receiver, self.web.request.get());
         channel.watch(context);
     }
 
@@ -148,7 +147,7 @@ impl Browser {
     pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: u32) -> bool {
         let Some(number) = self.channels.iter().position(|channel| channel.pair.has(endpoint))
         else {
-            context.hosts.act_on(endpoint).wake_at = u64::MAX;
+            context.connections.wake_at(endpoint, u64::MAX);
             return false;
         };
         if endpoint == self.channels[number].pair.sender {
@@ -220,27 +219,27 @@ impl Channel {
     /// Asks to be told at the next end of a request, and of an object.
     fn watch(&self, context: &mut Context<'_>) {
         let object = self.expected.front().map_or(u64::MAX, |(_, end)| *end);
-        context.hosts.act_on(self.pair.receiver).wake_at = object;
+        context.connections.wake_at(self.pair.receiver, object);
         let request = self.requests.front().map_or(u64::MAX, |(end, _)| *end);
-        context.hosts.act_on(self.pair.sender).wake_at = request;
+        context.connections.wake_at(self.pair.sender, request);
     }
 
     /// The server answers the requests that have arrived.
     fn answer(&mut self, context: &mut Context<'_>) {
-        let received = context.hosts.connection(self.pair.sender).delivered();
+        let received = context.connections.delivered(self.pair.sender);
         while let Some(&(end, bytes)) = self.requests.front() {
             if end > received {
                 break;
             }
             self.requests.pop_front();
-            context.hosts.act_on(self.pair.sender).connection.write(bytes);
+            context.connections.write(self.pair.sender, bytes);
         }
         self.watch(context);
     }
 
     /// The next object that has arrived completely.
     fn take_received(&mut self, context: &Context<'_>) -> Option<usize> {
-        let received = context.hosts.connection(self.pair.receiver).delivered();
+        let received = context.connections.delivered(self.pair.receiver);
         let &(object, end) = self.expected.front()?;
         if end > received {
             return None;

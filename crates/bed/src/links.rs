@@ -1,0 +1,70 @@
+//! What links leave behind: totals, and series if the scenario asks for them.
+
+use network::LaneReport;
+use recording::{LinkRecord, LinkSample, LinkSeries};
+use scenario::Scenario;
+use units::{Span, Time};
+
+/// Collects the series of links while a run goes on.
+#[derive(Clone, Debug, Default)]
+pub struct LinkRecorder {
+    last_sample: Time,
+    last_busy: Vec<Span>,
+    series: LinkSeries,
+}
+
+impl LinkRecorder {
+    /// Adds a row for each lane. `at` must not go back.
+    pub fn sample(&mut self, at: Time, lanes: &[LaneReport]) {
+        let elapsed = at.since(self.last_sample).as_secs_f64();
+        self.last_sample = at;
+        self.last_busy.resize(lanes.len(), Span::ZERO);
+        for (number, (lane, last_busy)) in lanes.iter().zip(&mut self.last_busy).enumerate() {
+            let busy = lane.busy.saturating_sub(*last_busy).as_secs_f64();
+            *last_busy = lane.busy;
+            self.series.push(LinkSample {
+                link: number as u32,
+                t_s: at.as_secs_f64(),
+                queue_packets: lane.waiting_packets as u32,
+                queue_bytes: lane.waiting_bytes,
+                utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
+                dropped_packets: lane.counters.dropped_packets,
+                corrupted_packets: lane.counters.damaged_packets,
+            });
+        }
+    }
+
+    /// All rows so far.
+    pub fn into_series(self) -> LinkSeries {
+        self.series
+    }
+}
+
+/// The totals of a topology's lanes after a run of `end`: both directions of each link, then the
+/// routers with limited forwarding.
+pub fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec<LinkRecord> {
+    let links = scenario
+        .links
+        .iter()
+        .flat_map(|link| [(link.name.clone(), "forward"), (link.name.clone(), "backward")]);
+    let routers = scenario
+        .nodes
+        .iter()
+        .filter(|node| node.forwarding.is_some())
+        .map(|node| (node.name.clone(), "forwarding"));
+    let elapsed = end.as_secs_f64();
+    links
+        .chain(routers)
+        .zip(lanes)
+        .map(|((link, direction), lane)| LinkRecord {
+            link,
+            direction: direction.to_owned(),
+            utilisation: if elapsed > 0.0 { lane.busy.as_secs_f64() / elapsed } else { 0.0 },
+            delivered_packets: lane.delivered_packets,
+            delivered_bytes: lane.delivered_bytes,
+            dropped_packets: lane.counters.dropped_packets,
+            corrupted_packets: lane.counters.damaged_packets,
+            max_queue_bytes: lane.counters.max_waiting_bytes,
+        })
+        .collect()
+}

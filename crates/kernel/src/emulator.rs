@@ -1,0 +1,253 @@
+//! The network between the hosts: the simulator's own, told the time by the real clock.
+//!
+//! One thread reads what hosts send from their TUN devices, hands it to the network, and writes it
+//! into the device of its destination when the network says that it arrives. It sleeps until
+//! shortly before the next arrival and then watches the clock, for who sleeps wakes up late.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+use bed::LinkRecorder;
+use link::Priority;
+use network::{Delivery, Ecn, Fabric, LaneReport, Network, NodeId, Packet};
+use recording::LinkSeries;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use units::{Span, Time};
+
+use crate::clock::Clock;
+use crate::packet::Ipv4;
+use crate::quality::{Histogram, RateMeter};
+use crate::sys;
+
+/// How long before an arrival the thread stops sleeping and watches the clock: waking up takes that
+/// long.
+const WATCH: Span = Span::from_nanos(30_000);
+/// It only watches after sleeping so many times longer. A thread that comes before all others and
+/// never sleeps is stopped by the kernel for 50 ms in each second.
+const SLEEPS_PER_WATCH: u64 = 4;
+/// The longest sleep; then it looks whether it shall stop.
+const LONGEST_SLEEP: Span = Span::from_millis(20);
+/// Before the applications, which come before all others on the machine.
+const PRIORITY: i32 = 2;
+/// The longest IP packet.
+const LONGEST_PACKET: usize = 65_535;
+
+/// The emulator's end of a host's interface.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) node: NodeId,
+    pub(crate) tun: OwnedFd,
+    /// Measures the link into the host, if there is only one.
+    pub(crate) meter: Option<RateMeter>,
+}
+
+/// A packet as a capture sees it.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) at: Time,
+    pub(crate) node: NodeId,
+    pub(crate) start: Vec<u8>,
+    pub(crate) length: u32,
+    pub(crate) ports: Option<(u16, u16)>,
+}
+
+/// What is left of an emulation.
+#[derive(Debug)]
+pub(crate) struct Emulated {
+    pub(crate) ports: Vec<Port>,
+    pub(crate) lanes: Vec<LaneReport>,
+    pub(crate) links: LinkSeries,
+    pub(crate) hops: u64,
+    pub(crate) events: u64,
+    /// How much later than computed packets were delivered.
+    pub(crate) lateness: Histogram,
+    /// Packets that no host was to get.
+    pub(crate) strays: u64,
+    /// Packets that a device did not take.
+    pub(crate) lost: u64,
+}
+
+/// The network and the ends of the hosts' interfaces.
+pub(crate) struct Emulator {
+    clock: Clock,
+    network: Network<Ipv4>,
+    /// For each node the number of its port, if it is a host.
+    by_node: Vec<Option<usize>>,
+    /// For each node and destination, whether a route leads there.
+    reachable: Vec<Vec<bool>>,
+    interval: Option<Span>,
+    next_sample: Time,
+    recorder: LinkRecorder,
+    capture: Option<Sender<Seen>>,
+    result: Emulated,
+}
+
+/// Bytes of each packet that a capture gets: all headers and options.
+pub(crate) const SNAPLEN: usize = 128;
+
+impl Emulator {
+    pub(crate) fn new(
+        clock: Clock,
+        topology: network::Topology,
+        ports: Vec<Port>,
+        interval: Option<Span>,
+        capture: Option<Sender<Seen>>,
+    ) -> Self {
+        let mut by_node = vec![None; topology.routes.len()];
+        for (number, port) in ports.iter().enumerate() {
+            by_node[usize::from(port.node.0)] = Some(number);
+        }
+        let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
+        Self {
+            clock,
+            by_node,
+            reachable: topology.routes.iter().map(has_route).collect(),
+            network: Network::new(topology),
+            interval,
+            next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
+            recorder: LinkRecorder::default(),
+            capture,
+            result: Emulated {
+                ports,
+                lanes: Vec::new(),
+                links: LinkSeries::default(),
+                hops: 0,
+                events: 0,
+                lateness: Histogram::default(),
+                strays: 0,
+                lost: 0,
+            },
+        }
+    }
+
+    /// Carries packets until it is told to stop.
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> io::Result<Emulated> {
+        // Without the right to it, the figures of the run tell how much it was needed.
+        let _ = sys::schedule_first(PRIORITY);
+        let mut buffer = vec![0; LONGEST_PACKET];
+        while !stop.load(Ordering::Relaxed) {
+            self.deliver_due();
+            for port in self.wait()? {
+                self.read_all(port, &mut buffer)?;
+            }
+        }
+        let now = self.deliver_due();
+        if self.interval.is_some() {
+            self.recorder.sample(now, &self.network.report(now));
+        }
+        self.result.lanes = self.network.report(now);
+        self.result.hops = self.network.hops();
+        self.result.links = self.recorder.into_series();
+        Ok(self.result)
+    }
+
+    /// Delivers all that has arrived by now, and takes the samples that are due. Returns the time up
+    /// to which that is done.
+    fn deliver_due(&mut self) -> Time {
+        loop {
+            let now = self.clock.now();
+            if self.next_sample <= now.min(self.network.next_event()) {
+                self.recorder.sample(now, &self.network.report(now));
+                self.next_sample += self.interval.unwrap_or(Span::MAX);
+            }
+            if self.network.next_event() > now {
+                return now;
+            }
+            self.result.events += 1;
+            if let Some(delivery) = self.network.advance() {
+                self.deliver(delivery);
+            }
+        }
+    }
+
+    fn deliver(&mut self, delivery: Delivery<Ipv4>) {
+        let Delivery { at: planned, packet: Packet { mut body, to, bytes, ecn, .. } } = delivery;
+        if ecn == Ecn::Marked {
+            body.mark();
+        }
+        let Some(number) = self.by_node[usize::from(to.0)] else { return };
+        let actual = self.clock.now();
+        self.see(actual, to, &body);
+        let port = &mut self.result.ports[number];
+        if rustix::io::write(&port.tun, body.bytes()).is_err() {
+            self.result.lost += 1;
+            return;
+        }
+        self.result.lateness.add(actual.since(planned));
+        if let Some(meter) = &mut port.meter {
+            meter.delivered(planned, actual, bytes);
+        }
+    }
+
+    /// Waits until a packet arrives or a host sends one, and returns the ports with something to
+    /// read.
+    fn wait(&self) -> io::Result<Vec<usize>> {
+        let next = self.network.next_event().min(self.next_sample);
+        let left = next.since(self.clock.now());
+        let watches = left.as_nanos() > (1 + SLEEPS_PER_WATCH) * WATCH.as_nanos();
+        let sleep = left.saturating_sub(if watches { WATCH } else { Span::ZERO });
+        let sleep = sleep.min(LONGEST_SLEEP);
+        let ports = self.result.ports.iter();
+        let mut polled: Vec<_> = ports.map(|port| PollFd::new(&port.tun, PollFlags::IN)).collect();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.as_nanos() as i64 };
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(0) if watches && sleep < LONGEST_SLEEP => {
+                while self.clock.now() < next {
+                    std::hint::spin_loop();
+                }
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready = polled.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty());
+        Ok(ready.map(|(number, _)| number).collect())
+    }
+
+    /// Takes in all that a host has sent, without making arrivals wait for it.
+    fn read_all(&mut self, port: usize, buffer: &mut [u8]) -> io::Result<()> {
+        loop {
+            match rustix::io::read(self.result.ports[port].tun.as_fd(), &mut *buffer) {
+                Ok(length) => {
+                    let now = self.deliver_due();
+                    self.send(now, port, &buffer[..length]);
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, port: usize, bytes: &[u8]) {
+        let from = self.result.ports[port].node;
+        let Some((packet, to)) = self.addressed(from, bytes) else {
+            self.result.strays += 1;
+            return;
+        };
+        self.see(now, from, &packet);
+        let (length, ecn) = (bytes.len() as u16, packet.ecn());
+        let priority = Priority::Normal;
+        self.network.send(now, from, Packet { body: packet, to, bytes: length, priority, ecn });
+    }
+
+    /// The packet in `bytes` and its host, if it is one for a host of the scenario.
+    fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(Ipv4, NodeId)> {
+        let packet = Ipv4::read(bytes)?;
+        let to = bed::node(packet.destination())?;
+        let is_host = self.by_node.get(usize::from(to))?.is_some();
+        let leads = self.reachable[usize::from(from.0)][usize::from(to)];
+        (is_host && leads).then_some((packet, NodeId(to)))
+    }
+
+    fn see(&self, at: Time, node: NodeId, packet: &Ipv4) {
+        let Some(capture) = &self.capture else { return };
+        let bytes = packet.bytes();
+        let start = bytes[..bytes.len().min(SNAPLEN)].to_vec();
+        let (length, ports) = (bytes.len() as u32, packet.tcp_ports());
+        // Nobody listens any more when the capture could not be written.
+        let _ = capture.send(Seen { at, node, start, length, ports });
+    }
+}

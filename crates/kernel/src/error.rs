@@ -1,0 +1,68 @@
+//! Why a scenario cannot run on this machine's kernel.
+
+use std::fmt;
+use std::io;
+
+use thiserror::Error;
+
+/// Why a scenario cannot run on this machine's kernel. Each says what would have to be different.
+#[derive(Debug, Error)]
+pub enum KernelError {
+    /// The machine or the user lacks something.
+    #[error("the kernel bed needs {0}")]
+    Missing(String),
+    /// The scenario asks for what a kernel cannot do.
+    #[error("the kernel bed cannot run this scenario:\n{}", Lines(.0))]
+    Refused(Vec<Refusal>),
+    /// The kernel refused something that it should have done.
+    #[error("cannot {action}: {source}")]
+    Failed {
+        /// What was tried.
+        action: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The capture could not be written.
+    #[error(transparent)]
+    Capture(#[from] recording::CaptureError),
+}
+
+/// A setting that a kernel cannot honour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where it applies: the name of a flow or host, and the setting.
+    pub place: String,
+    /// What the scenario asks for.
+    pub asked: String,
+    /// What a kernel can do instead.
+    pub possible: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: expected {}, found {}", self.place, self.possible, self.asked)
+    }
+}
+
+struct Lines<'a>(&'a [Refusal]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, refusal) in self.0.iter().enumerate() {
+            let end = if number + 1 < self.0.len() { "\n" } else { "" };
+            write!(f, "  {refusal}{end}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells what was tried when the system says no.
+pub(crate) trait Doing<T> {
+    fn doing(self, action: impl FnOnce() -> String) -> Result<T, KernelError>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, action: impl FnOnce() -> String) -> Result<T, KernelError> {
+        self.map_err(|source| KernelError::Failed { action: action(), source: source.into() })
+    }
+}

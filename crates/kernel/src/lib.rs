@@ -1,0 +1,54 @@
+//! Real time: runs a scenario on the TCP of this machine's Linux kernel and fills a recording.
+//!
+//! Each host is a network namespace, its interface a TUN device. The other ends of the devices are
+//! read by `emulator`, which runs the simulator's own network against the real clock. `plan` and
+//! `settings` decide what the kernel makes of a scenario, `hosts` sets the namespaces up, `lab`
+//! keeps them and the network going, `traffic` drives the applications over `sockets`, `shell` any
+//! other program, `quality` measures how well the network was emulated.
+//!
+//! Namespaces have no names and devices are not kept: both vanish with the descriptors of the
+//! process, even if it is killed.
+
+mod capture;
+mod clock;
+mod emulator;
+mod error;
+mod hosts;
+mod interface;
+mod lab;
+mod namespace;
+mod packet;
+mod plan;
+mod quality;
+mod route;
+mod run;
+mod settings;
+mod shell;
+mod sockets;
+mod sys;
+mod tcp_info;
+mod traffic;
+
+pub use error::{KernelError, Refusal};
+pub use hosts::available;
+pub use run::{Options, run};
+pub use shell::{Program, Ran, shell};
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use scenario::Scenario;
+
+    /// Whether this machine cannot run the kernel bed; says why not.
+    pub(crate) fn is_skipped() -> bool {
+        let missing = crate::available().err();
+        // Not `eprintln`, which is kept back of tests that pass.
+        missing.iter().for_each(|missing| drop(writeln!(io::stderr(), "skipped: {missing}")));
+        missing.is_some()
+    }
+
+    pub(crate) fn scenario(json: serde_json::Value) -> Scenario {
+        Scenario::from_json(&json, &[]).unwrap()
+    }
+}

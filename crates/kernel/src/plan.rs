@@ -1,0 +1,234 @@
+//! What a scenario asks of the hosts' TCP, and what a kernel makes of it: each setting is honoured,
+//! reported (the kernel does something else, and the recording says what) or refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use congestion::Value;
+use recording::SettingRecord;
+use scenario::model::{Flow, LowPriority};
+use scenario::{Hop, Routes, Scenario};
+use units::Span;
+
+use crate::error::Refusal;
+use crate::route::Metrics;
+use crate::settings::{self, Honoured, Verdict};
+
+/// Port of the first flow's listener; of those that iperf uses.
+const FIRST_PORT: u16 = 5001;
+/// Flows have a port each, below those that Linux hands out itself.
+const MOST_FLOWS: usize = 25_000;
+
+/// What is to be set up on this machine.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The hosts: all nodes at which a flow ends.
+    pub(crate) hosts: Vec<Host>,
+    /// The flows, in the order of the scenario.
+    pub(crate) flows: Vec<FlowPlan>,
+    /// What became of each setting.
+    pub(crate) settings: Vec<SettingRecord>,
+}
+
+/// A host to set up.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Number of the node.
+    pub(crate) node: u16,
+    /// MTU of its interface.
+    pub(crate) mtu: u32,
+    /// Values for `/proc/sys/net`, with the flow that asked for each.
+    pub(crate) sysctls: BTreeMap<&'static str, Wanted<String>>,
+    /// What is different towards other hosts.
+    pub(crate) routes: BTreeMap<u16, Wanted<Metrics>>,
+}
+
+/// A value of the whole host and the flow that asked for it first.
+#[derive(Debug)]
+pub(crate) struct Wanted<T> {
+    pub(crate) value: T,
+    flow: String,
+}
+
+/// A flow to set up.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowPlan {
+    /// Number of the host that sends the data, in [`Plan::hosts`].
+    pub(crate) from: usize,
+    /// Number of the host that receives the data.
+    pub(crate) to: usize,
+    /// Port on which the flow's connections are accepted.
+    pub(crate) port: u16,
+    /// What its sockets are set to.
+    pub(crate) sockets: Arc<Honoured>,
+}
+
+/// Plans the run of a scenario on a kernel that has the controllers `available`.
+///
+/// # Errors
+/// Everything that a kernel cannot do.
+pub(crate) fn plan(scenario: &Scenario, available: &[String]) -> Result<Plan, Vec<Refusal>> {
+    let mut plan = Plan { hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
+    let mut refusals = Vec::new();
+    if scenario.flows.len() > MOST_FLOWS {
+        refusals.push(Refusal {
+            place: "flow".to_owned(),
+            asked: scenario.flows.len().to_string(),
+            possible: format!("at most {MOST_FLOWS} flows, for each has a port"),
+        });
+    }
+    if scenario.record.events {
+        refusals.push(Refusal {
+            place: "record.events".to_owned(),
+            asked: "true".to_owned(),
+            possible: "false: a kernel tells no events; give record.interval".to_owned(),
+        });
+    }
+    let routes = scenario::routes(scenario);
+    for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
+        let hops = hops(scenario, &routes, flow);
+        let before = number.checked_sub(1).filter(|n| are_alike(&scenario.flows[*n], flow));
+        let sockets = match before.and_then(|before| plan.flows.get(before)) {
+            Some(alike) => alike.sockets.clone(),
+            None => {
+                let (sockets, mut verdicts) = settings::judge(flow, available);
+                verdicts.extend(low_priority(scenario, &hops));
+                record(flow, verdicts, &mut plan.settings, &mut refusals);
+                Arc::new(sockets)
+            }
+        };
+        let [from, to] = [flow.from, flow.to].map(|node| plan.host(node as u16));
+        let rtt = round_trip(scenario, &hops);
+        for (host, peer) in [(from, flow.to), (to, flow.from)] {
+            plan.hosts[host].want(flow, peer as u16, &sockets, rtt, &mut refusals);
+        }
+        let port = FIRST_PORT + number as u16;
+        plan.flows.push(FlowPlan { from, to, port, sockets });
+    }
+    if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
+}
+
+impl Plan {
+    /// The flow whose listener has this port.
+    pub(crate) fn flow_of_port(&self, port: u16) -> Option<&FlowPlan> {
+        self.flows.get(usize::from(port.checked_sub(FIRST_PORT)?))
+    }
+
+    fn host(&mut self, node: u16) -> usize {
+        self.hosts.iter().position(|host| host.node == node).unwrap_or_else(|| {
+            self.hosts.push(Host { node, ..Host::default() });
+            self.hosts.len() - 1
+        })
+    }
+}
+
+/// A host that nobody asks anything of.
+impl Default for Host {
+    fn default() -> Self {
+        let mtu = settings::LEAST_MTU;
+        Self { node: 0, mtu, sysctls: BTreeMap::new(), routes: BTreeMap::new() }
+    }
+}
+
+impl Host {
+    /// Takes in what a flow asks of the whole host.
+    fn want(
+        &mut self,
+        flow: &Flow,
+        peer: u16,
+        sockets: &Honoured,
+        rtt: Span,
+        refusals: &mut Vec<Refusal>,
+    ) {
+        self.mtu = self.mtu.max(sockets.mss + settings::HEADERS);
+        let mut refuse = |setting: &str, asked: String, other: &str| {
+            refusals.push(Refusal {
+                place: format!("flow {:?}, {setting}", flow.name),
+                asked,
+                possible: format!("the same as for flow {other:?}, for they share a host"),
+            });
+        };
+        for (sysctl, value) in &sockets.sysctls {
+            let wanted = Wanted { value: value.clone(), flow: flow.name.clone() };
+            let first = self.sysctls.entry(sysctl).or_insert(wanted);
+            if first.value != *value {
+                refuse(sysctl, value.clone(), &first.flow);
+            }
+        }
+        let metrics = sockets.metrics(rtt);
+        let wanted = Wanted { value: metrics, flow: flow.name.clone() };
+        let first = self.routes.entry(peer).or_insert(wanted);
+        if first.value != metrics {
+            let setting = "transport.initial_window, delayed_ack or rto.min";
+            refuse(setting, format!("{metrics:?}"), &first.flow);
+        }
+    }
+}
+
+/// Sorts verdicts into those that are told and those that prevent the run.
+fn record(
+    flow: &Flow,
+    verdicts: Vec<settings::Entry>,
+    settings: &mut Vec<SettingRecord>,
+    refusals: &mut Vec<Refusal>,
+) {
+    for entry in verdicts {
+        if entry.verdict == Verdict::Refused {
+            refusals.push(Refusal {
+                place: format!("flow {:?}, {}", flow.name, entry.setting),
+                asked: entry.asked,
+                possible: entry.kernel,
+            });
+        } else {
+            settings.push(SettingRecord {
+                flow: flow.name.clone(),
+                setting: entry.setting.to_owned(),
+                asked: entry.asked,
+                verdict: entry.verdict.name().to_owned(),
+                kernel: entry.kernel,
+            });
+        }
+    }
+}
+
+fn are_alike(a: &Flow, b: &Flow) -> bool {
+    let values = |flow: &Flow| -> Vec<Value> {
+        flow.controller.values().iter().map(|(_, value)| value.clone()).collect()
+    };
+    Arc::ptr_eq(&a.transport, &b.transport)
+        && a.controller.entry().name == b.controller.entry().name
+        && values(a) == values(b)
+}
+
+/// The hops of a flow to and fro.
+fn hops(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<Hop> {
+    [(flow.from, flow.to), (flow.to, flow.from)]
+        .into_iter()
+        .flat_map(|(from, to)| routes.path(from, to, &scenario.links))
+        .collect()
+}
+
+/// Propagation delay to and fro: no smoothed RTT of the flow is below it.
+fn round_trip(scenario: &Scenario, hops: &[Hop]) -> Span {
+    hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).delay)
+}
+
+/// What becomes of the first queue on the way that tells packets of low priority apart.
+fn low_priority(scenario: &Scenario, hops: &[Hop]) -> Option<settings::Entry> {
+    hops.iter().find_map(|hop| {
+        let asked = match hop.direction(&scenario.links).low_priority {
+            LowPriority::Ignore => return None,
+            LowPriority::PushOut => "push-out",
+            LowPriority::Refuse => "refuse",
+        };
+        Some(settings::Entry {
+            setting: "queue.low_priority",
+            asked: asked.to_owned(),
+            verdict: Verdict::Reported,
+            kernel: "no packet is of low priority here".to_owned(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
+    let scenario = crate::tests::scenario(json!({
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                 { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms" }],
+        "flow": flows,
+    }));
+    plan(&scenario, &["reno".to_owned(), "cubic".to_owned()])
+}
+
+fn flow(from: &str, to: &str, transport: Value) -> Value {
+    json!({ "from": from, "to": to, "controller": "cubic", "transport": transport,
+            "traffic": { "bulk": "1B" } })
+}
+
+#[test]
+fn hosts_are_the_ends_of_flows_and_routers_are_none() {
+    let plan = planned(json!([flow("a", "c", json!({})), flow("a", "c", json!({}))])).unwrap();
+    let nodes: Vec<_> = plan.hosts.iter().map(|host| host.node).collect();
+    assert_eq!(nodes, [0, 2]);
+    assert_eq!(plan.flows.iter().map(|flow| flow.port).collect::<Vec<_>>(), [5001, 5002]);
+    assert!(plan.flow_of_port(5000).is_none() && plan.flow_of_port(5003).is_none());
+}
+
+#[test]
+fn the_largest_segment_of_a_host_decides_its_mtu() {
+    let small = flow("a", "b", json!({ "mss": 536 }));
+    let plan = planned(json!([small, flow("a", "c", json!({ "mss": 1460 }))])).unwrap();
+    assert_eq!(plan.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1500, 576, 1500]);
+}
+
+#[test]
+fn flows_that_want_one_host_to_be_two_ways_are_refused() {
+    let plain = flow("a", "c", json!({}));
+    let other = flow("b", "c", json!({ "timestamps": false }));
+    let refusals = planned(json!([plain, other])).unwrap_err();
+    assert_eq!(refusals.len(), 1, "{refusals:?}");
+    assert_eq!(refusals[0].place, "flow \"flow-1\", tcp_timestamps");
+    assert_eq!(refusals[0].possible, "the same as for flow \"flow-0\", for they share a host");
+}
+
+#[test]
+fn flows_between_the_same_hosts_share_a_route() {
+    let plain = flow("a", "c", json!({}));
+    let refusals =
+        planned(json!([plain, flow("a", "c", json!({ "initial_window": 3 }))])).unwrap_err();
+    assert_eq!(refusals.len(), 2, "{refusals:?}");
+    assert!(planned(json!([plain, flow("a", "b", json!({ "initial_window": 3 }))])).is_ok());
+}
+
+#[test]
+fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
+    let told = |queue: Value| {
+        let scenario = crate::tests::scenario(json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                     { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms",
+                       "queue": queue }],
+            "flow": [flow("a", "b", json!({})), flow("a", "c", json!({}))],
+        }));
+        let mut settings = plan(&scenario, &["cubic".to_owned()]).unwrap().settings;
+        settings.retain(|setting| setting.setting == "queue.low_priority");
+        settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
+    };
+    let reported =
+        |asked: &str| vec![("flow-1".to_owned(), asked.to_owned(), "reported".to_owned())];
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "push-out" })), reported("push-out"));
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "refuse" })), reported("refuse"));
+    assert_eq!(told(json!({ "packets": 9 })), []);
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let refusals = planned(json!([flow("a", "c", json!({ "mss": 70, "rto": { "max": "500s" } }))]))
+        .unwrap_err();
+    assert_eq!(refusals.len(), 2, "{refusals:?}");
+    let text = crate::KernelError::Refused(refusals).to_string();
+    assert!(
+        text.contains("flow \"flow-0\", transport.mss: expected 88 to 32767, found 70"),
+        "{text}"
+    );
+}

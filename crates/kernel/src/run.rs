@@ -1,0 +1,122 @@
+//! One run: the applications of a scenario work on a bed, and a recording comes out.
+
+use std::fs;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use bed::link_records;
+use recording::{KernelRecord, Recording, SettingRecord, jain_index};
+use scenario::Scenario;
+
+use crate::capture;
+use crate::error::{Doing, KernelError};
+use crate::lab::{Emulation, Lab, joined, with_network};
+use crate::plan::{self, Plan};
+use crate::traffic::{self, Carried};
+
+/// How often the caller is told how far the run is.
+const REPORT: Duration = Duration::from_millis(50);
+
+/// What a caller may ask of a run besides its result.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// Called now and then with the share of the time that is over; the run stops, marked as
+    /// partial, when it returns `false`.
+    pub progress: Option<&'a mut dyn FnMut(f64) -> bool>,
+    /// Where the packets go, as pcapng.
+    pub capture: Option<&'a mut (dyn Write + Send)>,
+}
+
+/// Runs `scenario` with `seed`, which decides what links damage. The result depends on this machine
+/// as well.
+///
+/// # Errors
+/// When the machine lacks what it takes, or the kernel cannot do what the scenario asks for.
+pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
+    let Options { mut progress, capture } = options;
+    let plan = &plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let (seen, packets) = mpsc::channel();
+    let seen = capture.is_some().then_some(seen);
+    let (carried, emulation) = thread::scope(|scope| {
+        let writing = capture.map(|sink| scope.spawn(move || capture::write(sink, plan, &packets)));
+        let outcome =
+            with_network(scenario, seed, plan, seen, |lab| carry(scenario, lab, progress.as_mut()));
+        writing.map_or(Ok(()), |thread| joined(thread.join()))?;
+        outcome
+    })?;
+    Ok(record(scenario, seed, plan, carried, emulation))
+}
+
+/// Lets the applications work in a thread of their own, and tells the caller how far they are.
+fn carry(
+    scenario: &Scenario,
+    lab: &Lab<'_>,
+    mut progress: Option<&mut &mut dyn FnMut(f64) -> bool>,
+) -> Result<Carried, KernelError> {
+    let stop = &AtomicBool::new(false);
+    let (done, over) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let carrying = scope.spawn(move || {
+            let _done = done; // closes its channel however the thread ends
+            traffic::carry(scenario, lab, stop)
+        });
+        while over.recv_timeout(REPORT) == Err(RecvTimeoutError::Timeout) {
+            let share = lab.clock.now().as_secs_f64() / scenario.duration.as_secs_f64();
+            let goes_on = progress.as_mut().is_none_or(|heard| heard(share.min(1.0)));
+            if !goes_on || lab.is_broken() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        joined(carrying.join())
+    })
+}
+
+/// The controllers that are loaded. Others are not asked for: the kernel would load a module then.
+pub(crate) fn controllers() -> Result<Vec<String>, KernelError> {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let names = fs::read_to_string(path).doing(|| format!("read {path}"))?;
+    Ok(names.split_whitespace().map(str::to_owned).collect())
+}
+
+fn record(
+    scenario: &Scenario,
+    seed: u64,
+    plan: &Plan,
+    carried: Carried,
+    emulation: Emulation,
+) -> Recording {
+    let links = link_records(scenario, carried.end, &emulation.emulated.lanes);
+    let settings = settings(scenario, plan, &carried.windows);
+    Recording {
+        scenario: scenario.name.clone(),
+        bed: "kernel".to_owned(),
+        seed,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        wall_s: carried.end.as_secs_f64(),
+        simulated_s: carried.end.as_secs_f64(),
+        events: emulation.emulated.events,
+        packet_hops: emulation.emulated.hops,
+        partial: !carried.complete,
+        jain_index: jain_index(carried.flows.iter().map(|flow| flow.goodput_bps)),
+        flows: carried.flows,
+        kernel: Some(KernelRecord { settings, ..emulation.quality(&links) }),
+        links,
+        flow_series: carried.series,
+        link_series: emulation.emulated.links,
+    }
+}
+
+/// What became of the settings, with the windows that receivers really advertised.
+fn settings(scenario: &Scenario, plan: &Plan, windows: &[u32]) -> Vec<SettingRecord> {
+    let mut settings = plan.settings.clone();
+    for setting in settings.iter_mut().filter(|s| s.setting == "transport.receive_buffer") {
+        let flow = scenario.flows.iter().position(|flow| flow.name == setting.flow);
+        if let Some(window) = flow.and_then(|flow| windows.get(flow)) {
+            setting.kernel.push_str(&format!("; the largest was {window}B"));
+        }
+    }
+    settings
+}

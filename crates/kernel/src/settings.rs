@@ -1,0 +1,379 @@
+//! The settings of a flow, one by one.
+
+use congestion::{LossThreshold, Recovery};
+use scenario::model::{DelayedAck, Flow, Rto, Transport};
+use units::{Bytes, Span};
+
+use crate::route::Metrics;
+
+/// Headers of IPv4 and TCP, which the MTU counts and the MSS does not.
+pub(crate) const HEADERS: u32 = 40;
+/// The MTU that every host can take (RFC 791 section 3.1).
+pub(crate) const LEAST_MTU: u32 = 68;
+/// What `TCP_MAXSEG` takes (tcp(7)).
+const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
+/// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice
+/// what is asked for, of which half is the window.
+const LARGEST_WINDOW: u64 = 1 << 28;
+/// What `tcp_rto_max_ms` takes.
+const RTO_MAX: (Span, Span) = (Span::from_secs(1), Span::from_secs(120));
+/// What `TCP_DELACK_MAX_US` takes: two ticks at 100 Hz, the slowest rate, and what Linux has itself.
+const ACK_DELAY: (Span, Span) = (Span::from_millis(20), Span::from_millis(200));
+/// The shortest time that its timers know: a tick at 250 Hz, the usual rate.
+const TICK: Span = Span::from_millis(4);
+/// `tcp_wmem` for a send buffer without limit: far above what any path here holds.
+const UNLIMITED_SEND_BUFFER: &str = "4096 65536 1073741824";
+
+/// What becomes of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The kernel does what was asked for.
+    Honoured,
+    /// It does something else, which the recording tells.
+    Reported,
+    /// The run does not start.
+    Refused,
+}
+
+impl Verdict {
+    /// The word in recordings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Honoured => "honoured",
+            Self::Reported => "reported",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A setting and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its path in the flow.
+    pub(crate) setting: &'static str,
+    /// What the scenario asks for.
+    pub(crate) asked: String,
+    /// What becomes of it.
+    pub(crate) verdict: Verdict,
+    /// What the kernel does, or could do if it is refused.
+    pub(crate) kernel: String,
+}
+
+/// What the sockets and hosts of a flow are set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Honoured {
+    /// Name of the controller in the kernel.
+    pub(crate) controller: String,
+    /// Largest payload with options.
+    pub(crate) mss: u32,
+    /// The largest window to advertise, in bytes.
+    pub(crate) window: u32,
+    /// Bytes for the send buffer; `None` lets it grow.
+    pub(crate) send_buffer: Option<u32>,
+    /// Send small segments at once.
+    pub(crate) no_delay: bool,
+    /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
+    pub(crate) ack_delay: Option<Span>,
+    /// Files below `/proc/sys/net/ipv4` and what to write into them.
+    pub(crate) sysctls: Vec<(&'static str, String)>,
+    initial_window: u32,
+    quick_ack: bool,
+    rto_min: Span,
+}
+
+impl Honoured {
+    /// The metrics of the route to the other end, `rtt` away.
+    ///
+    /// Linux does not bound the timer but what it adds to the smoothed RTT. As that is at least the
+    /// propagation delay, the rest of the bound is the smallest addition that keeps it.
+    pub(crate) fn metrics(&self, rtt: Span) -> Metrics {
+        let added = self.rto_min.saturating_sub(rtt).max(TICK);
+        Metrics {
+            initial_window: self.initial_window,
+            quick_ack: self.quick_ack,
+            rto_min_ms: added.round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
+        }
+    }
+}
+
+/// Collects verdicts.
+struct Judge(Vec<Entry>);
+
+impl Judge {
+    fn enter(
+        &mut self,
+        setting: &'static str,
+        asked: impl ToString,
+        verdict: Verdict,
+        kernel: &str,
+    ) {
+        let (asked, kernel) = (asked.to_string(), kernel.to_owned());
+        self.0.push(Entry { setting, asked, verdict, kernel });
+    }
+
+    fn honoured(&mut self, setting: &'static str, asked: impl ToString, by: &str) {
+        self.enter(setting, asked, Verdict::Honoured, by);
+    }
+
+    fn reported(&mut self, setting: &'static str, asked: impl ToString, instead: &str) {
+        self.enter(setting, asked, Verdict::Reported, instead);
+    }
+
+    fn refused(&mut self, setting: &'static str, asked: impl ToString, possible: &str) {
+        self.enter(setting, asked, Verdict::Refused, possible);
+    }
+
+    /// Honoured by a value if `fits`, else reported.
+    fn fits(&mut self, fits: bool, setting: &'static str, asked: impl ToString, kernel: &str) {
+        let verdict = if fits { Verdict::Honoured } else { Verdict::Reported };
+        self.enter(setting, asked, verdict, kernel);
+    }
+}
+
+/// What a kernel with the controllers `available` makes of the settings of `flow`.
+pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>) {
+    // Without `..`, so that a new setting has to be considered here.
+    let Transport {
+        recovery,
+        loss_threshold,
+        mss,
+        receive_buffer,
+        send_buffer,
+        reader_rate,
+        window_scaling,
+        timestamps,
+        delayed_ack,
+        initial_window,
+        initial_ssthresh,
+        duplicate_threshold,
+        byte_counting,
+        window_validation,
+        rto,
+        persist_timeout,
+        retransmission_threshold,
+        limited_transmit,
+        nagle,
+        idle_restart,
+        ecn,
+        dsack,
+        careful_resume,
+    } = &*flow.transport;
+    let mut judge = Judge(Vec::new());
+    let controller = judge.controller(flow, available);
+    if let Some(stop) = flow.stop {
+        judge.reported("stop", stop, "what the socket has taken by then is still sent");
+    }
+    judge.recovery(*recovery);
+    judge.fits(
+        *loss_threshold == LossThreshold::Cwnd,
+        "transport.loss_threshold",
+        format!("{loss_threshold:?}"),
+        "what the controller in the kernel halves, most often cwnd",
+    );
+    if MSS.contains(mss) {
+        judge.honoured("transport.mss", mss, "TCP_MAXSEG, and the MTU of the interface");
+    } else {
+        let possible = format!("{} to {}", MSS.start(), MSS.end());
+        judge.refused("transport.mss", mss, &possible);
+    }
+    judge.buffers(*receive_buffer, *send_buffer);
+    if let Some(rate) = reader_rate {
+        let possible = "none: applications of the kernel bed read at once";
+        judge.refused("transport.reader_rate", rate, possible);
+    }
+    judge.honoured("transport.window_scaling", window_scaling, "tcp_window_scaling");
+    judge.honoured("transport.timestamps", timestamps, "tcp_timestamps");
+    judge.delayed_ack(*delayed_ack);
+    judge.honoured("transport.initial_window", initial_window, "initcwnd of the route");
+    match initial_ssthresh {
+        None => judge.honoured("transport.initial_ssthresh", "unlimited", "no limit"),
+        Some(size) => judge.refused(
+            "transport.initial_ssthresh",
+            size,
+            "\"unlimited\": no kernel lets it be set for a new connection",
+        ),
+    }
+    judge.reported(
+        "transport.duplicate_threshold",
+        duplicate_threshold,
+        "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
+    );
+    judge.reported(
+        "transport.byte_counting",
+        byte_counting,
+        "every acknowledged segment counts in slow start",
+    );
+    judge.fits(
+        *window_validation,
+        "transport.window_validation",
+        window_validation,
+        "cwnd grows only while it limits the sender",
+    );
+    judge.rto(rto);
+    judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
+    judge.honoured("transport.retransmission_threshold", retransmission_threshold, "tcp_retries2");
+    judge.fits(
+        *limited_transmit,
+        "transport.limited_transmit",
+        limited_transmit,
+        "new data is sent on the first duplicate ACKs",
+    );
+    judge.honoured("transport.nagle", nagle, "TCP_NODELAY");
+    judge.honoured("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
+    judge.honoured("transport.ecn", ecn, "tcp_ecn");
+    judge.honoured("transport.dsack", dsack, "tcp_dsack");
+    if let Some(saved) = careful_resume {
+        let asked = format!("a saved window of {}", Bytes(saved.window));
+        let possible = "none: no kernel takes the saved window of another connection";
+        judge.refused("transport.careful_resume", asked, possible);
+    }
+
+    let switch = |on: bool| u8::from(on).to_string();
+    let sysctls = vec![
+        ("tcp_sack", switch(matches!(recovery, Recovery::Sack | Recovery::Linux))),
+        ("tcp_dsack", switch(*dsack)),
+        ("tcp_window_scaling", switch(*window_scaling)),
+        ("tcp_timestamps", switch(*timestamps)),
+        ("tcp_ecn", switch(*ecn)),
+        ("tcp_reordering", duplicate_threshold.to_string()),
+        ("tcp_retries2", retransmission_threshold.to_string()),
+        ("tcp_slow_start_after_idle", switch(*idle_restart)),
+        ("tcp_rto_max_ms", (rto.max.as_millis_f64() as u32).to_string()),
+        ("tcp_wmem", UNLIMITED_SEND_BUFFER.to_owned()),
+        // Each connection starts afresh, whatever the one before has learnt.
+        ("tcp_no_metrics_save", switch(true)),
+    ];
+    let honoured = Honoured {
+        controller,
+        mss: *mss,
+        window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
+        send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
+        no_delay: !nagle,
+        ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
+        sysctls,
+        initial_window: *initial_window,
+        quick_ack: delayed_ack.segments == 1,
+        rto_min: rto.min,
+    };
+    (honoured, judge.0)
+}
+
+/// The longest that an ACK waits, as far as Linux can.
+fn ack_delay(asked: DelayedAck) -> Span {
+    asked.timeout.clamp(ACK_DELAY.0, ACK_DELAY.1)
+}
+
+impl Judge {
+    /// The controller's name in the kernel: one of this project's own if it is loaded, else the one
+    /// that the kernel brings.
+    fn controller(&mut self, flow: &Flow, available: &[String]) -> String {
+        let name = flow.controller.entry().name;
+        let other = if name == "newreno" { "reno" } else { name };
+        let candidates = [format!("bp_{name}"), other.to_owned()];
+        let found = candidates.into_iter().find(|candidate| available.contains(candidate));
+        let changed = flow.controller.values().iter().find(|(parameter, value)| {
+            let defaults = congestion::Specification::named(name);
+            defaults.is_ok_and(|defaults| {
+                defaults.values().iter().any(|(p, v)| p.name == parameter.name && v != *value)
+            })
+        });
+        match (&found, changed) {
+            (None, _) => {
+                let possible = format!("one that this kernel has: {}", available.join(", "));
+                self.refused("controller", name, &possible);
+            }
+            (Some(_), Some((parameter, value))) => {
+                let asked = format!("{} = {value}", parameter.name);
+                self.refused("controller", asked, "the default: it takes no parameters here");
+            }
+            (Some(found), None) => self.honoured("controller", name, found),
+        }
+        found.unwrap_or_default()
+    }
+
+    fn recovery(&mut self, recovery: Recovery) {
+        let setting = "transport.recovery";
+        let kernel = match recovery {
+            Recovery::Linux => {
+                return self.honoured(setting, recovery.name(), "what the kernel does");
+            }
+            Recovery::Sack => "SACK with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
+            Recovery::NewReno => "NewReno with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
+            Recovery::Reno => "NewReno: Linux has no older recovery",
+        };
+        self.reported(setting, recovery.name(), kernel);
+    }
+
+    fn buffers(&mut self, receive: Bytes, send: Option<Bytes>) {
+        let largest = Bytes(LARGEST_WINDOW);
+        if receive > largest {
+            self.refused("transport.receive_buffer", receive, &format!("at most {largest}"));
+        } else {
+            self.reported(
+                "transport.receive_buffer",
+                receive,
+                "TCP_WINDOW_CLAMP; the window opens to it as data arrives, at first perhaps by two segments \
+                 too far",
+            );
+        }
+        match send {
+            None => self.honoured("transport.send_buffer", "unlimited", "it grows with cwnd"),
+            Some(size) if size > largest => {
+                self.refused("transport.send_buffer", size, &format!("at most {largest}"));
+            }
+            Some(size) => self.reported(
+                "transport.send_buffer",
+                size,
+                "SO_SNDBUF: twice as much, which counts the memory of packets and not their data",
+            ),
+        }
+    }
+
+    fn delayed_ack(&mut self, asked: DelayedAck) {
+        let DelayedAck { segments, timeout } = asked;
+        match segments {
+            1 => self.honoured("transport.delayed_ack", "off", "quickack of the route"),
+            2 => {
+                let kernel = format!(
+                    "each second segment, each of the first ones, and at most {} (TCP_DELACK_MAX_US)",
+                    ack_delay(asked)
+                );
+                self.reported("transport.delayed_ack", timeout, &kernel);
+            }
+            more => {
+                let possible = "1 or 2 segments";
+                self.refused("transport.delayed_ack.segments", more, possible);
+            }
+        }
+    }
+
+    fn rto(&mut self, asked: &Rto) {
+        let Rto { initial, min, max, granularity, gain, deviation_gain, deviation_coefficient } =
+            asked;
+        let one = Span::from_secs(1);
+        self.fits(*initial == one, "transport.rto.initial", initial, "1s");
+        self.reported(
+            "transport.rto.min",
+            min,
+            "the least that is added to srtt is this without the propagation delay (rto_min)",
+        );
+        if (RTO_MAX.0..=RTO_MAX.1).contains(max) {
+            self.honoured("transport.rto.max", max, "tcp_rto_max_ms");
+        } else {
+            let possible = format!("{} to {}", RTO_MAX.0, RTO_MAX.1);
+            self.refused("transport.rto.max", max, &possible);
+        }
+        self.reported("transport.rto.granularity", granularity, "the tick of the kernel");
+        let fixed = [
+            ("transport.rto.gain", *gain, 0.125),
+            ("transport.rto.deviation_gain", *deviation_gain, 0.25),
+            ("transport.rto.deviation_coefficient", *deviation_coefficient, 4.0),
+        ];
+        for (setting, asked, kernel) in fixed {
+            self.fits(asked == kernel, setting, asked, &kernel.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Any program on the hosts of a scenario, which it reaches by their names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use bed::{address, link_records};
+use recording::{KernelRecord, LinkRecord};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::thread::UnshareFlags;
+use scenario::Scenario;
+
+use crate::error::{Doing, KernelError, Refusal};
+use crate::lab::{Lab, joined, with_network};
+use crate::plan;
+use crate::run::controllers;
+use crate::sys;
+
+/// Exit status of a program that a signal ended, as shells tell it: this and its number.
+const BY_SIGNAL: i32 = 128;
+/// How often it is looked whether a program has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// Where names are looked up before anybody is asked (hosts(5)).
+const NAMES: &str = "/etc/hosts";
+
+/// A program and the host that it runs on.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name of the host; `None` is the one that receives the data of the first flow.
+    pub host: Option<String>,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// What is left of programs that ran across a link.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Exit status of the program.
+    pub status: i32,
+    /// How well the network was emulated.
+    pub kernel: KernelRecord,
+    /// What the links did.
+    pub links: Vec<LinkRecord>,
+}
+
+/// Runs `program` until it ends, with `servers` on other hosts, which end with it.
+///
+/// # Errors
+/// When there is no such host or program, and for the reasons of [`crate::run`].
+pub fn shell(
+    scenario: &Scenario,
+    seed: u64,
+    program: &Program,
+    servers: &[Program],
+) -> Result<Ran, KernelError> {
+    let plan = plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let host = |program: &Program| -> Result<usize, KernelError> {
+        let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
+        let name_of = |host: &plan::Host| &scenario.nodes[usize::from(host.node)].name;
+        plan.hosts.iter().position(|host| name_of(host) == name).ok_or_else(|| {
+            let names: Vec<_> = plan.hosts.iter().map(|host| name_of(host).as_str()).collect();
+            KernelError::Refused(vec![Refusal {
+                place: "the host of a program".to_owned(),
+                asked: format!("{name:?}"),
+                possible: format!("an end of a flow: {}", names.join(", ")),
+            }])
+        })
+    };
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|server| Ok((host(server)?, server)))
+        .collect::<Result<_, KernelError>>()?;
+    let on = host(program)?;
+    let names = names(scenario, &plan);
+    let ((status, end), emulation) = with_network(scenario, seed, &plan, None, |lab| {
+        thread::scope(|scope| {
+            let mut serving = Vec::new();
+            let mut all_started = true;
+            for (on, server) in servers {
+                let (stop, stopped) = mpsc::channel::<()>();
+                let (tell, started) = mpsc::channel();
+                let names = &names;
+                let thread = scope.spawn(move || -> Result<(), KernelError> {
+                    let mut child = spawn(lab, on, &server.command, names, Group::Own)?;
+                    let _ = tell.send(());
+                    serve(&mut child, &stopped)
+                });
+                serving.push((thread, stop));
+                all_started &= started.recv().is_ok();
+            }
+            let status = all_started.then(|| {
+                let main = scope.spawn(|| {
+                    let mut child = spawn(lab, on, &program.command, &names, Group::Shared)?;
+                    wait(&mut child, lab)
+                });
+                joined(main.join())
+            });
+            for (thread, stop) in serving {
+                drop(stop);
+                joined(thread.join())?;
+            }
+            Ok((status.transpose()?.unwrap_or_default(), lab.clock.now()))
+        })
+    })?;
+    let links = link_records(scenario, end, &emulation.emulated.lanes);
+    Ok(Ran { status, kernel: emulation.quality(&links), links })
+}
+
+/// What the file of names says: the machine's own names, and those of the hosts.
+fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
+    let hosts = plan.hosts.iter().map(|host| {
+        format!("{} {}\n", address(host.node), scenario.nodes[usize::from(host.node)].name)
+    });
+    format!("127.0.0.1 localhost\n{}", hosts.collect::<String>())
+}
+
+/// Whether a program gets signals of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Shared,
+    /// It and what it starts can be ended together.
+    Own,
+}
+
+/// Starts a program on a host. The thread must outlive it: it dies with its thread.
+fn spawn(
+    lab: &Lab<'_>,
+    host: usize,
+    command: &[OsString],
+    names: &str,
+    group: Group,
+) -> Result<Child, KernelError> {
+    lab.namespaces[host].enter()?;
+    name_hosts(names).doing(|| format!("name the hosts in {NAMES}"))?;
+    let (name, arguments) =
+        command.split_first().ok_or_else(|| KernelError::Missing("a program to run".to_owned()))?;
+    let mut command = Command::new(name);
+    command.args(arguments);
+    if group == Group::Own {
+        command.process_group(0);
+    }
+    sys::die_with_thread(&mut command);
+    command.spawn().doing(|| format!("start {}", name.display()))
+}
+
+/// Lays a file with the names over the machine's, for the calling thread and what it starts. The
+/// file is in memory, on a file system that nobody else sees.
+fn name_hosts(names: &str) -> io::Result<()> {
+    sys::unshare(UnshareFlags::NEWNS)?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let folder = std::env::temp_dir();
+    mount("bentpipe", &folder, "tmpfs", MountFlags::empty(), None)?;
+    let file = folder.join("hosts");
+    fs::write(&file, names)?;
+    if Path::new(NAMES).exists() {
+        mount_bind(&file, NAMES)?;
+    }
+    unmount(&folder, UnmountFlags::DETACH).map_err(io::Error::from)
+}
+
+/// Waits until a program ends; without a network it is killed.
+fn wait(child: &mut Child, lab: &Lab<'_>) -> Result<i32, KernelError> {
+    loop {
+        if let Some(status) = child.try_wait().doing(|| "wait for a program".to_owned())? {
+            let by_signal = status.signal().map(|signal| BY_SIGNAL + signal);
+            return Ok(status.code().or(by_signal).unwrap_or(BY_SIGNAL));
+        }
+        if lab.is_broken() {
+            child.kill().doing(|| "end a program".to_owned())?;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Waits until nobody needs a server any more, and kills it with all that it has started.
+fn serve(child: &mut Child, stopped: &Receiver<()>) -> Result<(), KernelError> {
+    let _ = stopped.recv(); // an error: the other end was closed
+    let group = Pid::from_child(child);
+    match kill_process_group(group, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => return Err(error).doing(|| "end a server".to_owned()),
+    }
+    child.wait().map(drop).doing(|| "wait for a server".to_owned())
+}

@@ -1,0 +1,396 @@
+//! Sockets of the hosts: made inside the namespaces, set as the plan says, read and written by one
+//! thread for all of them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bed::{Pair, address};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
+    connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+};
+
+use crate::error::{Doing, KernelError};
+use crate::namespace::Namespace;
+use crate::plan::{FlowPlan, Plan};
+use crate::settings::Honoured;
+use crate::sys;
+use crate::tcp_info::TcpInfo;
+
+/// What is written at a time: enough for one segment offload, and in the cache.
+const PIECE: usize = 1 << 18;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// Marks the events of listeners; the rest is the number of the flow.
+const LISTENER: u64 = 1 << 32;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) flow: u32,
+    /// Bytes received in all.
+    pub(crate) received: u64,
+    /// Number of received bytes at which the application wants to be told.
+    pub(crate) wake_at: u64,
+    /// What the kernel told last.
+    pub(crate) info: TcpInfo,
+    /// The largest window that the other end has advertised.
+    pub(crate) largest_window: u32,
+    /// Times that fast recovery was seen to be entered.
+    pub(crate) recoveries: u64,
+    socket: Option<OwnedFd>,
+    /// Bytes that the socket took.
+    written: u64,
+    unwritten: u64,
+    closing: bool,
+    shut: bool,
+    /// The other end will send nothing more.
+    ended: bool,
+    failed: bool,
+}
+
+/// What happened to a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// An endpoint has received data.
+    Received(u32),
+    /// The kernel gave the connection of an endpoint up.
+    Failed(u32),
+}
+
+/// All sockets of a run.
+pub(crate) struct Sockets<'a> {
+    pub(crate) endpoints: Vec<Endpoint>,
+    plan: &'a Plan,
+    namespaces: &'a [Namespace],
+    epoll: OwnedFd,
+    /// For each flow, what accepts its connections.
+    listeners: Vec<OwnedFd>,
+    /// Endpoints that wait for a connection from an address.
+    awaited: BTreeMap<SocketAddrV4, u32>,
+    zeros: Vec<u8>,
+    sink: Vec<u8>,
+}
+
+impl<'a> Sockets<'a> {
+    /// Begins to listen for each flow; `by_sender` tells which end listens. Call it in a thread of
+    /// its own: it moves from namespace to namespace.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        namespaces: &'a [Namespace],
+        by_sender: impl Fn(usize) -> bool,
+    ) -> Result<Self, KernelError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "make an epoll".into())?;
+        let mut sockets = Self {
+            endpoints: Vec::new(),
+            plan,
+            namespaces,
+            epoll,
+            listeners: Vec::with_capacity(plan.flows.len()),
+            awaited: BTreeMap::new(),
+            zeros: vec![0; PIECE],
+            sink: vec![0; PIECE],
+        };
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let host = if by_sender(number) { flow.from } else { flow.to };
+            let listener = sockets.listener(number as u64, host, flow);
+            let listener = listener.doing(|| format!("listen on port {}", flow.port))?;
+            sockets.listeners.push(listener);
+        }
+        Ok(sockets)
+    }
+
+    fn listener(&self, number: u64, host: usize, flow: &FlowPlan) -> io::Result<OwnedFd> {
+        let socket = self.socket(host, &flow.sockets)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &SocketAddrV4::new(address(self.plan.hosts[host].node), flow.port))?;
+        listen(&socket, BACKLOG)?;
+        let data = EventData::new_u64(LISTENER | number);
+        epoll::add(&self.epoll, &socket, data, EventFlags::IN)?;
+        Ok(socket)
+    }
+
+    /// A socket in the namespace of a host.
+    fn socket(&self, host: usize, settings: &Honoured) -> io::Result<OwnedFd> {
+        self.namespaces[host].enter()?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        configure(&socket, settings)?;
+        Ok(socket)
+    }
+
+    /// Opens a connection of a flow.
+    pub(crate) fn open(
+        &mut self,
+        flow: u32,
+        opened_by_receiver: bool,
+    ) -> Result<Pair, KernelError> {
+        let first = self.endpoints.len() as u32;
+        let pair = Pair { sender: first, receiver: first + 1 };
+        self.endpoints.extend([Endpoint::new(flow), Endpoint::new(flow)]);
+        let plan = &self.plan.flows[flow as usize];
+        let (opener, other, here, there) = match opened_by_receiver {
+            true => (pair.receiver, pair.sender, plan.to, plan.from),
+            false => (pair.sender, pair.receiver, plan.from, plan.to),
+        };
+        let to = SocketAddrV4::new(address(self.plan.hosts[there].node), plan.port);
+        let opened = self.socket(here, &plan.sockets).and_then(|socket| {
+            match connect(&socket, &to) {
+                Ok(()) | Err(Errno::INPROGRESS) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let own = SocketAddrV4::try_from(getsockname(&socket)?)?;
+            self.take(opener, socket)?;
+            Ok(own)
+        });
+        let own = opened.doing(|| format!("connect to {to}"))?;
+        self.awaited.insert(own, other);
+        Ok(pair)
+    }
+
+    /// Gives an endpoint its socket.
+    fn take(&mut self, number: u32, socket: OwnedFd) -> io::Result<()> {
+        let data = EventData::new_u64(number.into());
+        epoll::add(&self.epoll, &socket, data, EventFlags::IN)?;
+        self.endpoints[number as usize].socket = Some(socket);
+        self.pump(number)
+    }
+
+    /// Hands an endpoint so many bytes more to send.
+    pub(crate) fn write(&mut self, number: u32, bytes: u64) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number as usize];
+        endpoint.unwritten = endpoint.unwritten.saturating_add(bytes);
+        self.pump(number)
+    }
+
+    /// Takes back what the socket has not taken yet; what it has, it sends. Returns how much that is
+    /// in all.
+    pub(crate) fn withdraw(&mut self, number: u32) -> u64 {
+        let endpoint = &mut self.endpoints[number as usize];
+        endpoint.unwritten = 0;
+        endpoint.written
+    }
+
+    /// An endpoint will write nothing any more.
+    pub(crate) fn close(&mut self, number: u32) -> io::Result<()> {
+        self.endpoints[number as usize].closing = true;
+        self.pump(number)
+    }
+
+    /// Waits for at most `timeout` and tells what has happened.
+    pub(crate) fn wait(
+        &mut self,
+        timeout: rustix::event::Timespec,
+        happened: &mut Vec<Event>,
+    ) -> Result<(), KernelError> {
+        let mut events = Vec::with_capacity(64);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&timeout))
+        {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).doing(|| "wait for sockets".to_owned()),
+        }
+        for event in events {
+            // Copied out: the kernel's structure is packed.
+            let (data, flags) = (event.data.u64(), event.flags);
+            if data & LISTENER != 0 {
+                let flow = (data & !LISTENER) as usize;
+                self.accept(flow).doing(|| format!("accept a connection of flow {flow}"))?;
+                continue;
+            }
+            let number = data as u32;
+            let outcome = self.handle(number, flags, happened);
+            if outcome.is_err() {
+                self.give_up(number);
+                happened.push(Event::Failed(number));
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, flow: usize) -> io::Result<()> {
+        loop {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = match accept_with(&self.listeners[flow], flags) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(peer) = getpeername(&socket)? else { continue };
+            // Whoever else knocks is not of the scenario.
+            let Some(number) = self.awaited.remove(&SocketAddrV4::try_from(peer)?) else {
+                continue;
+            };
+            configure(&socket, &self.plan.flows[flow].sockets)?;
+            self.take(number, socket)?;
+        }
+    }
+
+    fn handle(
+        &mut self,
+        number: u32,
+        flags: EventFlags,
+        happened: &mut Vec<Event>,
+    ) -> io::Result<()> {
+        if flags.contains(EventFlags::ERR) {
+            let Some(socket) = self.socket_of(number) else { return Ok(()) };
+            sockopt::socket_error(socket)??;
+        }
+        if flags.contains(EventFlags::IN) && self.receive(number)? {
+            happened.push(Event::Received(number));
+        }
+        if flags.contains(EventFlags::OUT) {
+            self.pump(number)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived. Returns whether there was anything.
+    fn receive(&mut self, number: u32) -> io::Result<bool> {
+        let endpoint = &mut self.endpoints[number as usize];
+        let Some(socket) = &endpoint.socket else { return Ok(false) };
+        let before = endpoint.received;
+        loop {
+            // The data of a TCP socket is thrown away and not copied when it may be truncated.
+            match recv(socket, &mut self.sink[..], RecvFlags::TRUNC) {
+                Ok((_, 0)) => {
+                    endpoint.ended = true;
+                    break;
+                }
+                Ok((_, length)) => endpoint.received += length as u64,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let (received, ended) = (endpoint.received, endpoint.ended);
+        if before == 0 && received > 0 {
+            self.clamp(number)?;
+        }
+        if ended {
+            self.listen_for(number)?;
+        }
+        Ok(received > before)
+    }
+
+    /// Bounds the window once more. The kernel sets the bound aside when the first segment shows it
+    /// how much memory packets take.
+    fn clamp(&self, number: u32) -> io::Result<()> {
+        let Some(socket) = self.socket_of(number) else { return Ok(()) };
+        let flow = self.endpoints[number as usize].flow;
+        let window = self.plan.flows[flow as usize].sockets.window;
+        sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window)
+    }
+
+    /// Writes what is to be sent, as much as the socket takes.
+    fn pump(&mut self, number: u32) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number as usize];
+        let Some(socket) = &endpoint.socket else { return Ok(()) };
+        while endpoint.unwritten > 0 {
+            let piece = endpoint.unwritten.min(PIECE as u64) as usize;
+            match send(socket, &self.zeros[..piece], SendFlags::NOSIGNAL) {
+                Ok(length) => {
+                    endpoint.written += length as u64;
+                    endpoint.unwritten -= length as u64;
+                }
+                Err(Errno::INTR) => {}
+                // Not connected yet, or full.
+                Err(Errno::AGAIN | Errno::NOTCONN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if endpoint.unwritten == 0 && endpoint.closing && !endpoint.shut {
+            match shutdown(socket, Shutdown::Write) {
+                Ok(()) => endpoint.shut = true,
+                Err(Errno::NOTCONN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.listen_for(number)
+    }
+
+    /// Asks for the events that the endpoint can do something about.
+    fn listen_for(&self, number: u32) -> io::Result<()> {
+        let endpoint = &self.endpoints[number as usize];
+        let Some(socket) = &endpoint.socket else { return Ok(()) };
+        let mut flags = EventFlags::empty();
+        flags.set(EventFlags::IN, !endpoint.ended);
+        flags.set(EventFlags::OUT, endpoint.unwritten > 0 || (endpoint.closing && !endpoint.shut));
+        epoll::modify(&self.epoll, socket, EventData::new_u64(number.into()), flags)?;
+        Ok(())
+    }
+
+    fn socket_of(&self, number: u32) -> Option<BorrowedFd<'_>> {
+        self.endpoints[number as usize].socket.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Forgets the socket of a connection that the kernel gave up.
+    fn give_up(&mut self, number: u32) {
+        self.look_at(number);
+        let endpoint = &mut self.endpoints[number as usize];
+        endpoint.socket = None;
+        endpoint.failed = true;
+    }
+
+    /// Asks the kernel how an endpoint is.
+    pub(crate) fn look_at(&mut self, number: u32) {
+        let endpoint = &mut self.endpoints[number as usize];
+        let Some(socket) = &endpoint.socket else { return };
+        if let Ok(info) = sys::tcp_info(socket.as_fd()) {
+            let info = TcpInfo::read(&info);
+            let entered = info.is_recovering && !endpoint.info.is_recovering;
+            endpoint.recoveries += u64::from(entered);
+            endpoint.largest_window = endpoint.largest_window.max(info.send_window);
+            endpoint.info = info;
+        }
+    }
+}
+
+impl Endpoint {
+    fn new(flow: u32) -> Self {
+        Self {
+            flow,
+            received: 0,
+            wake_at: u64::MAX,
+            info: TcpInfo::default(),
+            largest_window: 0,
+            recoveries: 0,
+            socket: None,
+            written: 0,
+            unwritten: 0,
+            closing: false,
+            shut: false,
+            ended: false,
+            failed: false,
+        }
+    }
+}
+
+/// Sets a socket as the scenario asks. What counts from the first segment on has to be set before
+/// the connection is opened.
+fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
+    let tcp = |option, value| sys::set_option(socket, libc::IPPROTO_TCP, option, value);
+    sockopt::set_tcp_congestion(socket, &settings.controller)?;
+    sockopt::set_tcp_nodelay(socket, settings.no_delay)?;
+    tcp(libc::TCP_MAXSEG, settings.mss)?;
+    // Twice the window, which the kernel doubles again: packets take more memory than their data,
+    // and it is the bound of the window that shall hold and not the memory.
+    sockopt::set_socket_recv_buffer_size_force(socket, 2 * settings.window as usize)?;
+    tcp(libc::TCP_WINDOW_CLAMP, settings.window)?;
+    if let Some(bytes) = settings.send_buffer {
+        sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
+    }
+    let Some(delay) = settings.ack_delay else { return Ok(()) };
+    match tcp(TCP_DELACK_MAX_US, (delay.as_nanos() / 1000) as u32) {
+        // Kernels before 6.15 have 200 ms.
+        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Of linux/tcp.h; libc does not have it yet.
+const TCP_DELACK_MAX_US: i32 = 46;

@@ -1,0 +1,79 @@
+//! `TCP_INFO`: what the kernel tells of a connection (linux/tcp.h).
+
+/// `tcpi_ca_state` in fast recovery.
+const RECOVERY: u8 = 3;
+/// `tcpi_snd_ssthresh` before it was set.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// What a recording takes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TcpInfo {
+    pub(crate) is_recovering: bool,
+    pub(crate) rto_us: u32,
+    pub(crate) mss: u32,
+    pub(crate) unacked_segments: u32,
+    pub(crate) srtt_us: u32,
+    pub(crate) min_rtt_us: u32,
+    pub(crate) ssthresh_segments: Option<u32>,
+    pub(crate) cwnd_segments: u32,
+    pub(crate) retransmitted_segments: u32,
+    pub(crate) data_segments_sent: u32,
+    pub(crate) bytes_sent: u64,
+    /// The window that the other end advertises, in bytes.
+    pub(crate) send_window: u32,
+    pub(crate) timeouts: u16,
+}
+
+impl TcpInfo {
+    /// Reads the kernel's structure.
+    pub(crate) fn read(info: &[u8]) -> Self {
+        let u16_at = |at: usize| u16::from_ne_bytes(bytes(info, at));
+        let u32_at = |at: usize| u32::from_ne_bytes(bytes(info, at));
+        let u64_at = |at: usize| u64::from_ne_bytes(bytes(info, at));
+        let ssthresh = u32_at(76);
+        Self {
+            is_recovering: bytes::<1>(info, 1) == [RECOVERY],
+            rto_us: u32_at(8),
+            mss: u32_at(16),
+            unacked_segments: u32_at(24),
+            srtt_us: u32_at(68),
+            ssthresh_segments: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
+            cwnd_segments: u32_at(80),
+            retransmitted_segments: u32_at(100),
+            min_rtt_us: u32_at(148),
+            data_segments_sent: u32_at(156),
+            bytes_sent: u64_at(200),
+            send_window: u32_at(228),
+            timeouts: u16_at(240),
+        }
+    }
+
+    pub(crate) fn cwnd_bytes(&self) -> u64 {
+        u64::from(self.cwnd_segments) * u64::from(self.mss)
+    }
+
+    pub(crate) fn ssthresh_bytes(&self) -> u64 {
+        let bytes = |segments| u64::from(segments) * u64::from(self.mss);
+        self.ssthresh_segments.map_or(u64::MAX, bytes)
+    }
+
+    pub(crate) fn flight_bytes(&self) -> u64 {
+        u64::from(self.unacked_segments) * u64::from(self.mss)
+    }
+
+    /// Smoothed RTT; `None` before the first sample.
+    pub(crate) fn srtt_ms(&self) -> Option<f64> {
+        (self.srtt_us > 0).then(|| f64::from(self.srtt_us) / 1e3)
+    }
+
+    /// Smallest RTT; `None` before the first sample.
+    pub(crate) fn min_rtt_ms(&self) -> Option<f64> {
+        let known = self.srtt_us > 0 && self.min_rtt_us < u32::MAX;
+        known.then(|| f64::from(self.min_rtt_us) / 1e3)
+    }
+}
+
+/// The bytes of a field; zeros where an older kernel has none.
+fn bytes<const N: usize>(info: &[u8], at: usize) -> [u8; N] {
+    info.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
+}

@@ -1,0 +1,346 @@
+//! The applications on the hosts, and what the kernel tells of their connections.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bed::{Application, Connections, Pair};
+use network::Schedule;
+use recording::{FlowRecord, FlowSample, FlowSeries};
+use rustix::event::Timespec;
+use scenario::Scenario;
+use scenario::model::{Flow, Traffic};
+use units::{Span, Time};
+
+use crate::clock::Clock;
+use crate::error::KernelError;
+use crate::lab::Lab;
+use crate::sockets::{Event, Sockets};
+use crate::sys;
+
+/// How often the kernel is asked whether a sender recovers from a loss, which it does not count: no
+/// recovery is shorter than a round trip.
+const LOOK: Span = Span::from_millis(10);
+/// The longest sleep; then it looks whether it shall stop.
+const LONGEST_SLEEP: Span = Span::from_millis(20);
+/// Before all others on the machine but the emulator.
+const PRIORITY: i32 = 1;
+
+/// What the flows leave behind.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    pub(crate) end: Time,
+    /// All that was to be done is done, or the time is up.
+    pub(crate) complete: bool,
+    pub(crate) flows: Vec<FlowRecord>,
+    pub(crate) series: FlowSeries,
+    /// For each flow, the largest window that its receiver advertised.
+    pub(crate) windows: Vec<u32>,
+}
+
+/// The applications of a run.
+struct Hosts<'a> {
+    sockets: Sockets<'a>,
+    timers: Schedule,
+    /// The first thing that the machine refused.
+    failed: Option<KernelError>,
+}
+
+/// Runs the applications of a scenario until they are done, the time is up or `stop` is set. Takes
+/// the calling thread for good: it moves from namespace to namespace.
+pub(crate) fn carry(
+    scenario: &Scenario,
+    lab: &Lab<'_>,
+    stop: &AtomicBool,
+) -> Result<Carried, KernelError> {
+    // Without the right to it the run goes on; the machine is then hopefully idle.
+    let _ = sys::schedule_first(PRIORITY);
+    let listens_at_sender =
+        |flow: usize| !matches!(scenario.flows[flow].traffic, Traffic::Bulk { .. });
+    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender)?;
+    let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
+    Run::new(scenario, hosts, lab.clock).until_over(stop)
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    clock: Clock,
+    hosts: Hosts<'a>,
+    applications: Vec<Application>,
+    unfinished: usize,
+    has_endless: bool,
+    next_sample: Time,
+    next_look: Time,
+    last_rows: Vec<Option<FlowSample>>,
+    series: FlowSeries,
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario, mut hosts: Hosts<'a>, clock: Clock) -> Self {
+        let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
+        for (flow, application) in applications.iter().enumerate() {
+            hosts.timers.push(application.start, flow as u64);
+            if let Some(stop) = application.stop {
+                hosts.timers.push(stop, flow as u64);
+            }
+        }
+        Self {
+            scenario,
+            clock,
+            hosts,
+            unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
+            has_endless: applications.iter().any(Application::is_endless),
+            next_sample: scenario.record.interval.map_or(Time::NEVER, |_| Time::ZERO),
+            next_look: Time::ZERO,
+            last_rows: vec![None; applications.len()],
+            applications,
+            series: FlowSeries::default(),
+        }
+    }
+
+    fn until_over(mut self, stop: &AtomicBool) -> Result<Carried, KernelError> {
+        let end = Time::ZERO + self.scenario.duration;
+        let mut happened = Vec::new();
+        loop {
+            let now = self.clock.now();
+            let is_over = now >= end || (self.unfinished == 0 && !self.has_endless);
+            if is_over || stop.load(Ordering::Relaxed) {
+                return Ok(self.finish(now.min(end), is_over));
+            }
+            self.expire(now);
+            self.look(now);
+            if let Some(failed) = self.hosts.failed.take() {
+                return Err(failed);
+            }
+            let next = [self.hosts.timers.next_time(), self.next_sample, self.next_look, end]
+                .into_iter()
+                .fold(Time::NEVER, Time::min);
+            let sleep = next.since(self.clock.now()).min(LONGEST_SLEEP);
+            let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.as_nanos() as i64 };
+            happened.clear();
+            self.hosts.sockets.wait(timeout, &mut happened)?;
+            let now = self.clock.now();
+            for event in &happened {
+                self.handle(now, *event);
+            }
+        }
+    }
+
+    fn expire(&mut self, now: Time) {
+        while let Some((_, flow)) = self.hosts.timers.peek().filter(|(at, _)| *at <= now) {
+            self.hosts.timers.pop();
+            self.act(flow as u32, |application, connections| {
+                application.on_timer(now, connections);
+            });
+        }
+    }
+
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Received(number) => {
+                let endpoint = &self.hosts.sockets.endpoints[number as usize];
+                if endpoint.received >= endpoint.wake_at {
+                    self.act(endpoint.flow, |application, connections| {
+                        application.on_received(now, number, connections);
+                    });
+                }
+            }
+            Event::Failed(number) => {
+                let flow = self.hosts.sockets.endpoints[number as usize].flow;
+                self.act(flow, |application, _| {
+                    application.aborted |= !application.is_over();
+                });
+            }
+        }
+    }
+
+    /// Lets an application act, and sees whether that was its end.
+    fn act(&mut self, flow: u32, act: impl FnOnce(&mut Application, &mut dyn Connections)) {
+        let application = &mut self.applications[flow as usize];
+        let was_over = application.is_over();
+        act(application, &mut FlowConnections { hosts: &mut self.hosts, flow });
+        let is_over = application.is_over();
+        self.unfinished -= usize::from(is_over && !was_over && !application.is_endless());
+    }
+
+    /// Asks the kernel how senders are, and takes the samples that are due.
+    fn look(&mut self, now: Time) {
+        if now >= self.next_look {
+            self.look_at_senders(|application| !application.is_over());
+            self.next_look = now + LOOK;
+        }
+        if now >= self.next_sample {
+            self.sample(now);
+            let interval = self.scenario.record.interval.unwrap_or(Span::MAX);
+            while self.next_sample <= now {
+                self.next_sample += interval;
+            }
+        }
+    }
+
+    fn look_at_senders(&mut self, wanted: impl Fn(&Application) -> bool) {
+        for application in self.applications.iter().filter(|a| wanted(a)) {
+            for pair in &application.pairs {
+                self.hosts.sockets.look_at(pair.sender);
+            }
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.look_at_senders(|_| true);
+        for flow in 0..self.applications.len() {
+            if self.applications[flow].start > now {
+                continue;
+            }
+            let sample = self.row(now, flow);
+            let last = self.last_rows[flow].as_ref();
+            let sample = last.map_or(sample, |last| sample.with_rates_since(last));
+            self.last_rows[flow] = Some(sample);
+            self.series.push(sample);
+        }
+    }
+
+    fn row(&self, now: Time, flow: usize) -> FlowSample {
+        let totals = self.totals(flow);
+        let mut sample = FlowSample {
+            flow: flow as u32,
+            t_s: now.as_secs_f64(),
+            srtt_ms: f64::NAN,
+            goodput_bps: f64::NAN,
+            throughput_bps: f64::NAN,
+            delivered_bytes: totals.delivered,
+            sent_bytes: totals.sent_bytes,
+            retransmitted: totals.retransmitted,
+            ..FlowSample::default()
+        };
+        if let Some(pair) = self.applications[flow].pairs.last() {
+            let info = &self.hosts.sockets.endpoints[pair.sender as usize].info;
+            sample.cwnd_bytes = info.cwnd_bytes();
+            sample.ssthresh_bytes = info.ssthresh_bytes();
+            sample.srtt_ms = info.srtt_ms().unwrap_or(f64::NAN);
+            sample.rto_ms = f64::from(info.rto_us) / 1e3;
+            sample.flight_bytes = info.flight_bytes();
+        }
+        sample
+    }
+
+    fn totals(&self, flow: usize) -> Totals {
+        let mut totals = Totals::default();
+        let endpoints = &self.hosts.sockets.endpoints;
+        for pair in &self.applications[flow].pairs {
+            totals.delivered += endpoints[pair.receiver as usize].received;
+            let sender = &endpoints[pair.sender as usize];
+            totals.sent_bytes += sender.info.bytes_sent;
+            totals.segments += u64::from(sender.info.data_segments_sent);
+            totals.retransmitted += u64::from(sender.info.retransmitted_segments);
+            totals.timeouts += u64::from(sender.info.timeouts);
+            totals.recoveries += sender.recoveries;
+            totals.window = totals.window.max(sender.largest_window);
+        }
+        totals
+    }
+
+    fn finish(mut self, end: Time, complete: bool) -> Carried {
+        self.look_at_senders(|_| true);
+        if self.scenario.record.interval.is_some() {
+            self.sample(end);
+        }
+        let flows = self.scenario.flows.iter().enumerate();
+        Carried {
+            end,
+            complete,
+            flows: flows.map(|(number, flow)| self.record(end, number, flow)).collect(),
+            windows: (0..self.applications.len()).map(|flow| self.totals(flow).window).collect(),
+            series: self.series,
+        }
+    }
+
+    fn record(&self, end: Time, number: usize, flow: &Flow) -> FlowRecord {
+        let application = &self.applications[number];
+        let totals = self.totals(number);
+        let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
+        let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
+        let sender = application.pairs.last();
+        let info = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender as usize].info);
+        let pages = application.pages();
+        let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
+        let completed = application.is_completed();
+        FlowRecord {
+            flow: flow.name.clone(),
+            controller: flow.controller.entry().name.to_owned(),
+            status: "kernel".to_owned(),
+            recovery: flow.transport.recovery.name().to_owned(),
+            completed,
+            aborted: application.aborted,
+            bytes: totals.delivered,
+            start_s: application.start.as_secs_f64(),
+            completion_s: completed.then_some(active),
+            goodput_bps: rate(totals.delivered),
+            throughput_bps: rate(totals.sent_bytes),
+            segments_sent: totals.segments,
+            segments_retransmitted: totals.retransmitted,
+            timeouts: totals.timeouts,
+            fast_recoveries: totals.recoveries,
+            srtt_ms: info.and_then(|info| info.srtt_ms()),
+            min_rtt_ms: info.and_then(|info| info.min_rtt_ms()),
+            cwnd_bytes: info.map_or(0, |info| info.cwnd_bytes()),
+            page_response_s: (!responses.is_empty())
+                .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
+            pages,
+        }
+    }
+}
+
+/// Sums over the connections of a flow.
+#[derive(Default)]
+struct Totals {
+    delivered: u64,
+    sent_bytes: u64,
+    segments: u64,
+    retransmitted: u64,
+    timeouts: u64,
+    recoveries: u64,
+    window: u32,
+}
+
+/// The connections of one flow, as its application acts on them.
+struct FlowConnections<'h, 'a> {
+    hosts: &'h mut Hosts<'a>,
+    flow: u32,
+}
+
+impl Connections for FlowConnections<'_, '_> {
+    fn open(&mut self, opened_by_receiver: bool) -> Pair {
+        match self.hosts.sockets.open(self.flow, opened_by_receiver) {
+            Ok(pair) => pair,
+            Err(error) => {
+                self.hosts.failed.get_or_insert(error);
+                let last = self.hosts.sockets.endpoints.len() as u32;
+                Pair { sender: last - 2, receiver: last - 1 }
+            }
+        }
+    }
+
+    fn write(&mut self, endpoint: u32, bytes: u64) {
+        // An endpoint that fails while it is acted on tells so with its next event.
+        let _ = self.hosts.sockets.write(endpoint, bytes);
+    }
+
+    fn withdraw(&mut self, endpoint: u32) -> u64 {
+        self.hosts.sockets.withdraw(endpoint)
+    }
+
+    fn close(&mut self, endpoint: u32) {
+        let _ = self.hosts.sockets.close(endpoint);
+    }
+
+    fn wake_at(&mut self, endpoint: u32, bytes: u64) {
+        self.hosts.sockets.endpoints[endpoint as usize].wake_at = bytes;
+    }
+
+    fn delivered(&self, endpoint: u32) -> u64 {
+        self.hosts.sockets.endpoints[endpoint as usize].received
+    }
+
+    fn wake_application(&mut self, at: Time) {
+        self.hosts.timers.push(at, self.flow.into());
+    }
+}

@@ -1,0 +1,408 @@
+//! Whole runs on the kernel of this machine. They take real time, so each is short; where the
+//! machine cannot run them they say why and are skipped.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{fs, io, thread};
+
+use kernel::{Options, Program, run, shell};
+use recording::Recording;
+use scenario::Scenario;
+use serde_json::{Value, json};
+
+/// Whether this machine cannot run the kernel bed; says why not.
+fn is_skipped() -> bool {
+    let missing = kernel::available().err();
+    // Not `eprintln`, which is kept back of tests that pass.
+    missing.iter().for_each(|missing| drop(writeln!(io::stderr(), "skipped: {missing}")));
+    missing.is_some()
+}
+
+/// One flow over one link.
+fn scenario(link: Value, flow: Value) -> Scenario {
+    let mut flows = json!([{ "from": "server", "to": "client", "controller": "cubic",
+                             "traffic": { "download": "1MB" } }]);
+    merge(&mut flows[0], flow);
+    with_flows(link, flows)
+}
+
+/// Flows over one link.
+fn with_flows(link: Value, flows: Value) -> Scenario {
+    let mut whole = json!({
+        "duration": "20s",
+        "link": [{ "between": ["server", "client"], "rate": "10Mbit/s", "delay": "20ms" }],
+        "flow": flows,
+    });
+    merge(&mut whole["link"][0], link);
+    Scenario::from_json(&whole, &[]).unwrap()
+}
+
+fn merge(into: &mut Value, from: Value) {
+    for (key, value) in from.as_object().unwrap() {
+        into[key] = value.clone();
+    }
+}
+
+fn recorded(scenario: &Scenario) -> Recording {
+    run(scenario, 1, Options::default()).unwrap()
+}
+
+#[test]
+fn a_download_arrives_whole_and_no_faster_than_the_link() {
+    if is_skipped() {
+        return;
+    }
+    let recording = recorded(&scenario(json!({}), json!({})));
+    let flow = &recording.flows[0];
+    assert_eq!(recording.bed, "kernel");
+    assert!(flow.completed && !flow.aborted);
+    assert_eq!(flow.bytes, 1_000_000);
+    assert!((3e6..9.7e6).contains(&flow.goodput_bps), "{flow:?}");
+    assert!((40.0..42.0).contains(&flow.min_rtt_ms.unwrap()), "{flow:?}");
+    let kernel = recording.kernel.as_ref().unwrap();
+    assert_eq!((kernel.lost_packets, kernel.stray_packets), (0, 0));
+    assert_eq!(kernel.valid, kernel.delay_error_p99_ms <= kernel.tolerance_ms);
+    let rate = kernel.rates.iter().find(|rate| rate.direction == "forward").unwrap();
+    let achieved = rate.achieved_bps.unwrap();
+    assert!((achieved / 10e6 - 1.0).abs() < 0.02, "{achieved}");
+}
+
+#[test]
+fn a_flow_that_stops_sends_what_its_socket_has_taken_and_no_more() {
+    if is_skipped() {
+        return;
+    }
+    for (traffic, completed) in [("unlimited", true), ("100MB", false)] {
+        let flow = |from: &str, to: &str, stop: &str| {
+            json!({ "from": from, "to": to, "controller": "cubic", "stop": stop,
+                    "traffic": { "bulk": traffic } })
+        };
+        // The other way, so that the link stays free for what is sent after the stop.
+        let flows = [flow("server", "client", "1s"), flow("client", "server", "3s")];
+        let recording = recorded(&with_flows(json!({}), json!(flows)));
+        let flow = &recording.flows[0];
+        assert!(!flow.aborted && !recording.partial);
+        assert_eq!((flow.completed, flow.completion_s.is_some()), (completed, completed));
+        assert!((3.0..6.0).contains(&recording.simulated_s), "{}", recording.simulated_s);
+        // Over the time until its end, so that more would be faster than the link.
+        assert!((1e6..1e7).contains(&flow.goodput_bps), "{flow:?}");
+    }
+}
+
+#[test]
+fn a_download_that_stops_before_its_request_arrives_sends_nothing() {
+    if is_skipped() {
+        return;
+    }
+    let traffic = json!({ "download": "1MB", "request": "100B" });
+    let flow = json!({ "stop": "300ms", "traffic": traffic });
+    let recording = recorded(&scenario(json!({ "delay": "200ms" }), flow));
+    assert!(!recording.flows[0].completed && recording.flows[0].bytes == 0);
+}
+
+#[test]
+fn the_receive_buffer_bounds_the_throughput() {
+    if is_skipped() {
+        return;
+    }
+    let transport = json!({ "receive_buffer": "32KiB", "initial_window": 4 });
+    let flow = json!({ "transport": transport, "traffic": { "bulk": "1MB" } });
+    let recording = recorded(&scenario(json!({ "delay": "40ms" }), flow));
+    let bound = 32.0 * 1024.0 * 8.0 / 0.08;
+    let goodput = recording.flows[0].goodput_bps;
+    assert!((0.75 * bound..bound).contains(&goodput), "{goodput} of {bound}");
+    let settings = &recording.kernel.as_ref().unwrap().settings;
+    let window = settings.iter().find(|s| s.setting == "transport.receive_buffer").unwrap();
+    assert_eq!(window.asked, "32KiB");
+    let (_, largest) = window.kernel.split_once("the largest was ").unwrap();
+    let largest: u32 = largest.trim_end_matches('B').parse().unwrap();
+    // By at most the growth of one ACK, two segments, before the bound is set for the second time.
+    assert!((24 << 10..=(32 << 10) + 2 * 1460).contains(&largest), "{largest}");
+}
+
+#[test]
+fn what_the_link_damages_is_sent_again() {
+    if is_skipped() {
+        return;
+    }
+    let recording = recorded(&scenario(json!({ "channel": { "per": 0.02 } }), json!({})));
+    let (flow, link) = (&recording.flows[0], &recording.links[0]);
+    assert!(flow.completed);
+    assert!(link.corrupted_packets > 0);
+    assert!(flow.segments_retransmitted >= 1, "{flow:?}");
+    assert!(flow.fast_recoveries + flow.timeouts >= 1, "{flow:?}");
+    let sent = link.delivered_packets + link.corrupted_packets + link.dropped_packets;
+    assert!(sent >= flow.segments_sent, "{sent} packets, {flow:?}");
+}
+
+#[test]
+fn a_queue_marks_the_packets_of_those_who_heed_it() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "queue": { "packets": 60 }, "mark": { "packets": 10, "weight": 1 } });
+    let losses = |ecn: bool| {
+        let flow = json!({ "transport": { "ecn": ecn }, "traffic": { "download": "2MB" } });
+        let recording = recorded(&scenario(link.clone(), flow));
+        (recording.links[0].dropped_packets, recording.flows[0].segments_retransmitted)
+    };
+    assert_eq!(losses(true), (0, 0));
+    let (dropped, retransmitted) = losses(false);
+    assert!(dropped > 0 && retransmitted > 0, "{dropped} dropped, {retransmitted} sent again");
+}
+
+#[test]
+fn the_initial_window_is_that_of_the_scenario() {
+    if is_skipped() {
+        return;
+    }
+    for segments in [2, 20] {
+        let flow = json!({ "transport": { "initial_window": segments },
+                           "traffic": { "download": "200kB" } });
+        let mut scenario = scenario(json!({ "rate": "100Mbit/s", "delay": "50ms" }), flow);
+        scenario.record.interval = Some(units::Span::from_millis(10));
+        let recording = recorded(&scenario);
+        let series = &recording.flow_series;
+        let first = series.cwnd_bytes.iter().zip(&series.sent_bytes).find(|(_, sent)| **sent > 0);
+        let (cwnd, sent) = first.unwrap();
+        assert_eq!((*cwnd, *sent), (segments * 1448, segments * 1448));
+    }
+}
+
+#[test]
+fn without_delayed_acks_each_segment_is_acknowledged() {
+    if is_skipped() {
+        return;
+    }
+    let acks_per_segment = |delayed_ack: &str| {
+        let flow = json!({ "transport": { "delayed_ack": delayed_ack } });
+        let recording = recorded(&scenario(json!({ "queue": { "packets": 1000 } }), flow));
+        let [data, acks] = [0, 1].map(|link| recording.links[link].delivered_packets as f64);
+        acks / data
+    };
+    let (each, second) = (acks_per_segment("off"), acks_per_segment("200ms"));
+    assert!(each > 0.95, "{each}");
+    assert!(second < 0.7, "{second}");
+}
+
+#[test]
+fn series_grow_and_end_with_the_totals() {
+    if is_skipped() {
+        return;
+    }
+    let mut scenario = scenario(json!({}), json!({}));
+    scenario.record.interval = Some(units::Span::from_millis(50));
+    let recording = recorded(&scenario);
+    let (flow, series) = (&recording.flows[0], &recording.flow_series);
+    assert!(series.len() > 15, "{}", series.len());
+    assert!(series.t_s.is_sorted() && series.delivered_bytes.is_sorted());
+    assert_eq!(series.delivered_bytes.last(), Some(&flow.bytes));
+    assert_eq!(series.retransmitted.last(), Some(&flow.segments_retransmitted));
+    let srtts: Vec<_> = series.srtt_ms.iter().filter(|srtt| srtt.is_finite()).collect();
+    assert!(srtts.iter().all(|srtt| **srtt >= 40.0) && srtts.len() > 10, "{srtts:?}");
+    // At least the second of the scenario, and no more above it than the path has waited.
+    let rtos = series.rto_ms.iter().zip(&series.srtt_ms).filter(|(_, srtt)| srtt.is_finite());
+    assert!(rtos.clone().all(|(rto, srtt)| *rto >= 1000.0 && *rto < 970.0 + srtt), "{rtos:?}");
+    assert!(recording.link_series.utilisation.iter().any(|share| *share > 0.9));
+}
+
+#[test]
+fn web_pages_come_as_in_the_simulator() {
+    if is_skipped() {
+        return;
+    }
+    let web = json!({ "pages": 2, "interval": "1s", "main_object": "10kB", "embedded_objects": 3,
+                      "embedded_object": "5kB", "connections": 2 });
+    let recording = recorded(&scenario(json!({}), json!({ "traffic": { "web": web } })));
+    let flow = &recording.flows[0];
+    assert!(flow.completed);
+    assert_eq!((flow.bytes, flow.pages.len()), (2 * (10_000 + 3 * 5_000), 2));
+    // Handshake, main object, embedded objects on the first page; the connections stay.
+    assert!(flow.pages[0].response_s.unwrap() > 0.12);
+    assert!(flow.pages[1].response_s.unwrap() < flow.pages[0].response_s.unwrap());
+}
+
+#[test]
+fn two_runs_at_once_do_not_disturb_each_other() {
+    if is_skipped() {
+        return;
+    }
+    let scenario = scenario(json!({}), json!({}));
+    thread::scope(|scope| {
+        let runs = [(); 2].map(|()| scope.spawn(|| recorded(&scenario)));
+        for run in runs {
+            let recording = run.join().unwrap();
+            assert_eq!(recording.flows[0].bytes, 1_000_000);
+            assert_eq!(recording.kernel.unwrap().stray_packets, 0);
+        }
+    });
+}
+
+#[test]
+fn a_capture_holds_the_packets_at_the_data_sender_once() {
+    if is_skipped() {
+        return;
+    }
+    let scenario = scenario(json!({}), json!({ "traffic": { "download": "100kB" } }));
+    let mut packets = Vec::new();
+    let options = Options { progress: None, capture: Some(&mut packets) };
+    let recording = run(&scenario, 1, options).unwrap();
+    let blocks = packet_blocks(&packets);
+    let link = &recording.links;
+    let sent = link[0].delivered_packets + link[0].dropped_packets;
+    // What is on its way when the run ends has been seen at one end only.
+    assert!(blocks >= sent + link[1].delivered_packets, "{blocks} blocks, {link:?}");
+    assert!(blocks <= sent + link[1].delivered_packets + 4, "{blocks} blocks, {link:?}");
+}
+
+/// Number of packets in a capture: blocks of type 6.
+fn packet_blocks(mut capture: &[u8]) -> u64 {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().unwrap());
+    let mut packets = 0;
+    while !capture.is_empty() {
+        packets += u64::from(word(capture) == 6);
+        capture = &capture[word(&capture[4..]) as usize..];
+    }
+    packets
+}
+
+#[test]
+fn a_run_that_shall_stop_stops_and_is_partial() {
+    if is_skipped() {
+        return;
+    }
+    let scenario = scenario(json!({}), json!({ "traffic": { "bulk": "unlimited" } }));
+    let mut stop = |share: f64| share < 0.02;
+    let options = Options { progress: Some(&mut stop), capture: None };
+    let recording = run(&scenario, 1, options).unwrap();
+    assert!(recording.partial && recording.simulated_s < 2.0, "{}", recording.simulated_s);
+}
+
+/// A program for the host that receives the data.
+fn program(script: &str) -> Program {
+    let command = ["sh", "-c", script].map(Into::into).to_vec();
+    Program { host: None, command }
+}
+
+#[test]
+fn a_program_finds_the_hosts_by_name_and_its_exit_status_is_told() {
+    if is_skipped() {
+        return;
+    }
+    let scenario = scenario(json!({}), json!({}));
+    let found = program("getent hosts server | grep -q '^10.0.0.1 ' && exit 7");
+    assert_eq!(shell(&scenario, 1, &found, &[]).unwrap().status, 7);
+    assert!(!fs::read_to_string("/etc/hosts").unwrap().contains("10.0.0.1"));
+    let elsewhere = Program { host: Some("serfer".to_owned()), ..program("true") };
+    let refused = shell(&scenario, 1, &elsewhere, &[]).unwrap_err().to_string();
+    assert!(refused.contains("an end of a flow: server, client"), "{refused}");
+}
+
+#[test]
+fn programs_on_two_hosts_talk_across_the_link() {
+    if is_skipped() {
+        return;
+    }
+    let scenario = scenario(json!({}), json!({}));
+    let folder = std::env::temp_dir().join(format!("bentpipe-kernel-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("page"), "over the satellite").unwrap();
+    // Two programs in one: the one that the shell starts has to end too.
+    let serve =
+        format!("sleep 1000 & python3 -m http.server 8000 --directory {}", folder.display());
+    let server = Program { host: Some("server".to_owned()), ..program(&serve) };
+    let fetch = "import time, urllib.request as u\n\
+        for attempt in range(100):\n\
+        \x20   try: page = u.urlopen('http://server:8000/page').read(); break\n\
+        \x20   except OSError: time.sleep(0.05)\n\
+        assert page == b'over the satellite'";
+    let client = Program {
+        host: Some("client".to_owned()),
+        command: ["python3", "-c", fetch].map(Into::into).to_vec(),
+    };
+    let ran = shell(&scenario, 1, &client, &[server]).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(ran.status, 0);
+    assert!(!commands().iter().any(|command| command.contains(&*folder.to_string_lossy())));
+    // SYN-ACK and answer; SYN, ACK and request. How many ACKs and FINs there are besides is a matter
+    // of who is faster.
+    assert!(ran.links[0].delivered_packets >= 2 && ran.links[1].delivered_packets >= 3);
+}
+
+/// The command lines of all processes.
+fn commands() -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let commands = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    commands.map(|command| String::from_utf8_lossy(&command).into_owned()).collect()
+}
+
+#[test]
+fn a_server_that_does_not_start_prevents_the_program() {
+    if is_skipped() {
+        return;
+    }
+    let absent =
+        Program { host: Some("server".to_owned()), command: vec!["absent-program".into()] };
+    let ran = shell(&scenario(json!({}), json!({})), 1, &program("exit 3"), &[absent]);
+    assert!(ran.unwrap_err().to_string().starts_with("cannot start absent-program: "));
+}
+
+/// Runs in a process of its own, which the test below kills.
+#[test]
+#[ignore = "only for the test that kills it"]
+fn runs_until_it_is_killed() {
+    recorded(&scenario(json!({}), json!({ "traffic": { "bulk": "unlimited" } })));
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing() {
+    if is_skipped() {
+        return;
+    }
+    let mut running = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "runs_until_it_is_killed"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let process = format!("/proc/{}", running.id());
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    let mut namespaces = Vec::new();
+    for _ in 0..100 {
+        namespaces = links(&format!("{process}/fd"));
+        namespaces.retain(|link| link.starts_with("net:") && *link != own.to_string_lossy());
+        if namespaces.len() == 2 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(namespaces.len(), 2, "{namespaces:?}");
+    assert!(held(&namespaces) >= 2);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(held(&namespaces), 0);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(namespaces.iter().all(|namespace| !mounts.contains(namespace.as_str())));
+}
+
+/// How many descriptors and threads of all processes hold one of these namespaces.
+fn held(namespaces: &[String]) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let held = processes.flat_map(|process| {
+        let process = process.path().display().to_string();
+        let mut held = links(&format!("{process}/fd"));
+        let threads = fs::read_dir(format!("{process}/task")).into_iter().flatten().flatten();
+        held.extend(threads.flat_map(|thread| links(&format!("{}/ns", thread.path().display()))));
+        held
+    });
+    held.filter(|link| namespaces.contains(link)).count()
+}
+
+/// What the links in a folder of `/proc` lead to; processes come and go.
+fn links(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    targets.map(|target| target.display().to_string()).collect()
+}

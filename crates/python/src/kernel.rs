@@ -1,0 +1,80 @@
+//! Scenarios on the kernel of this machine: runs, and programs across their links.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use kernel::{KernelError, Options, Program};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::errors::{interrupted, kernel_error, output_error};
+use crate::output::OutputFolder;
+use crate::recording::Recording;
+use crate::scenario::Scenario;
+
+/// Runs a scenario on the TCP of this machine's kernel, in real time. `progress` is called now and
+/// then with the fraction of the time that is over. The packets go to `capture`. Ctrl-C raises
+/// `Interrupted` with the partial recording.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None))]
+pub fn run_on_kernel(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    capture: Option<&OutputFolder>,
+) -> PyResult<Recording> {
+    let scenario = &scenario.inner;
+    let seed = seed.unwrap_or(scenario.seed);
+    let mut sink = capture.map(OutputFolder::capture).transpose()?;
+    let mut raised = None;
+    let finished = py.detach(|| {
+        let mut heard = |share: f64| {
+            raised = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(drop))
+            })
+            .err();
+            raised.is_none()
+        };
+        let capture = sink.as_mut().map(|sink| sink as &mut (dyn Write + Send));
+        kernel::run(scenario, seed, Options { progress: Some(&mut heard), capture })
+    });
+    let recording = Recording::new(finished.map_err(raise)?);
+    match raised {
+        None => Ok(recording),
+        Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            Err(interrupted(vec![Some(recording)]))
+        }
+        Some(error) => Err(error),
+    }
+}
+
+/// Runs a program on a host of a scenario, and `servers` on others until it ends. Returns its exit
+/// status and how well the network was emulated, as a JSON object.
+#[pyfunction]
+#[pyo3(signature = (scenario, command, *, host = None, servers = Vec::new(), seed = None))]
+pub fn shell(
+    py: Python<'_>,
+    scenario: &Scenario,
+    command: Vec<OsString>,
+    host: Option<String>,
+    servers: Vec<(String, Vec<OsString>)>,
+    seed: Option<u64>,
+) -> PyResult<(i32, String)> {
+    let scenario = &scenario.inner;
+    let seed = seed.unwrap_or(scenario.seed);
+    let program = Program { host, command };
+    let servers: Vec<_> =
+        servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();
+    let ran = py.detach(|| kernel::shell(scenario, seed, &program, &servers)).map_err(raise)?;
+    py.check_signals()?;
+    Ok((ran.status, ran.kernel.to_json()))
+}
+
+fn raise(error: KernelError) -> PyErr {
+    match error {
+        KernelError::Capture(error) => output_error(error),
+        other => kernel_error(other),
+    }
+}

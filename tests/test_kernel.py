@@ -1,0 +1,112 @@
+"""Scenarios on the kernel of this machine, as users start them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bentpipe import KernelError, Scenario, run_on_kernel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+SHORT = ("--set", "link.0.delay=50ms", "--set", "flow.0.controller=cubic")
+
+
+@pytest.fixture
+def kernel(small: Path) -> Path:
+    """A scenario that this machine's kernel can run, if it can run any."""
+    tiny = ["link.0.delay=0s", "link.0.channel.per=0", "flow.0.controller=reno"]
+    try:
+        run_on_kernel(Scenario.load(small, [*tiny, "flow.0.traffic.download=1B"]))
+    except KernelError as error:
+        pytest.skip(str(error))
+    return small
+
+
+def test_a_scenario_gives_the_same_recording_on_both_beds(bentpipe: Bentpipe, kernel: Path) -> None:
+    beds = {}
+    for bed in ("simulator", "kernel"):
+        done = bentpipe("run", kernel, "--bed", bed, *SHORT, "--json")
+        assert done.returncode == 0, done.stderr
+        beds[bed] = json.loads(done.stdout)
+    quality = beds["kernel"].pop("kernel")
+    assert quality["timed_packets"] > 300
+    assert beds["kernel"].keys() == beds["simulator"].keys()
+    assert beds["kernel"]["flows"][0].keys() == beds["simulator"]["flows"][0].keys()
+    assert beds["kernel"]["links"][0].keys() == beds["simulator"]["links"][0].keys()
+    assert beds["kernel"]["flows"][0]["bytes"] == beds["simulator"]["flows"][0]["bytes"]
+
+
+def test_the_quality_of_the_emulation_is_printed(bentpipe: Bentpipe, kernel: Path) -> None:
+    done = bentpipe("run", kernel, "--bed", "kernel", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert "delay error of" in done.stdout
+    assert "valid" in done.stdout or "INVALID" in done.stdout
+    assert "transport.rto.min" in done.stdout
+
+
+def test_series_and_packets_are_saved(bentpipe: Bentpipe, kernel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    changed = [*SHORT, "--set", "record.interval=50ms"]
+    done = bentpipe("run", kernel, "--bed", "kernel", *changed, "--out", out, "--pcap")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in out.iterdir()} >= {
+        "recording.json", "flow_series.parquet", "link_series.parquet", "capture.pcapng",
+    }  # fmt: skip
+    if shutil.which("tshark"):
+        command = ("tshark", "-r", out / "capture.pcapng", "-T", "fields", "-e", "ip.src")
+        read = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert {"10.0.0.1", "10.0.0.2"} == set(read.stdout.split())
+
+
+def test_a_controller_that_the_kernel_lacks_is_bad_input(bentpipe: Bentpipe, kernel: Path) -> None:
+    done = bentpipe("run", kernel, "--bed", "kernel", "--set", "flow.0.controller=adalr")
+    assert done.returncode == 2
+    assert "controller: expected one that this kernel has: " in done.stderr
+
+
+def test_a_program_runs_across_the_link(bentpipe: Bentpipe, kernel: Path) -> None:
+    connect = (
+        "import socket, time\n"
+        "for attempt in range(200):\n"
+        "    start = time.monotonic()\n"
+        "    try: socket.create_connection(('server', 7000)); break\n"
+        "    except OSError: time.sleep(0.05)\n"
+        "print(time.monotonic() - start)\n"
+        "raise SystemExit(3)"
+    )
+    serve = f"exec {sys.executable} -c \"import socket; socket.create_server(('', 7000)).accept()\""
+    done = bentpipe(
+        "shell", kernel, "--set", "link.0.channel.per=0", "--serve", "server", serve,
+        "--", sys.executable, "-c", connect,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert 0.5 <= float(done.stdout) < 0.6
+    assert "delay error of" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "told"),
+    [
+        (("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"), "CAP_SYS_ADMIN"),
+        (
+            ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"),
+            "the kernel bed needs /dev/net/tun; load the kernel module tun",
+        ),
+    ],
+)
+def test_what_the_machine_lacks_is_told(kernel: Path, wrapper: tuple[str, ...], told: str) -> None:
+    if shutil.which(wrapper[0]) is None:
+        pytest.skip(f"{wrapper[0]} is not installed")
+    command = [sys.executable, "-m", "bentpipe", "run", str(kernel), "--bed", "kernel", *SHORT]
+    done = subprocess.run([*wrapper, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr

@@ -15,7 +15,7 @@ pub struct Controller {
     /// Its parameters in the order of the map, each with the unit that the map has it in.
     pub(crate) units: &'static [(&'static str, Unit)],
     /// Parameters of the definition that a controller cannot have in the kernel, and why.
-    pub(crate) beyond: &'static [(&'static str, &'static str)],
+    pub beyond: &'static [(&'static str, &'static str)],
 }
 
 const RECOVERY: &str = "recovery belongs to the kernel and not to a controller";
@@ -144,6 +144,11 @@ pub fn find(name: &str) -> Result<&'static Controller, Error> {
             nearest(plain, names)
         ))
     })
+}
+
+/// The controller that has the definition called `name`, if the kernel can be given one.
+pub fn defined_by(name: &str) -> Option<&'static Controller> {
+    CONTROLLERS.iter().find(|controller| controller.definition == name)
 }
 
 impl Controller {

@@ -84,15 +84,19 @@ pub struct Setting {
 /// # Errors
 /// When a parameter is unknown, cannot be set in the kernel, or has a value that is not allowed.
 pub fn encoded(controller: &Controller, sets: &[String]) -> Result<Vec<u64>, Error> {
-    let specification = specified(controller, sets)?;
+    Ok(map_of(controller, &specified(controller, sets)?))
+}
+
+/// The map of a controller that does as the specification of its definition says.
+pub fn map_of(controller: &Controller, specification: &Specification) -> Vec<u64> {
     let values = specification.values();
-    Ok(controller
+    controller
         .parameters()
         .map(|(parameter, unit)| {
             let value = values.iter().find(|(known, _)| known.name == parameter.name);
             value.map_or(0, |(_, value)| unit.encode(parameter, value))
         })
-        .collect())
+        .collect()
 }
 
 /// The names in `sets` with their positions in the map and their values.
@@ -107,7 +111,7 @@ pub(crate) fn changes(
 }
 
 /// What a map says.
-pub(crate) fn decoded(controller: &Controller, raw: &[u64]) -> Vec<Setting> {
+pub fn decoded(controller: &Controller, raw: &[u64]) -> Vec<Setting> {
     let defaults = encoded(controller, &[]).unwrap_or_default();
     let parameters = controller.parameters().zip(raw).zip(defaults);
     parameters

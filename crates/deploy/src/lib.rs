@@ -15,8 +15,8 @@ mod pins;
 mod sockets;
 mod verifier;
 
-pub use catalogue::{CONTROLLERS, Controller, find};
-pub use encode::{Setting, encoded};
+pub use catalogue::{CONTROLLERS, Controller, defined_by, find};
+pub use encode::{Setting, decoded, encoded, map_of};
 pub use error::Error;
 pub use machine::missing;
-pub use pins::{Loaded, Use, load, set, status, unload};
+pub use pins::{Loaded, Use, load, loaded_map, set, status, unload};

@@ -156,6 +156,18 @@ pub fn set(controller: &'static Controller, sets: &[String]) -> Result<Vec<Setti
 const KEY: [u8; 4] = [0; 4];
 
 fn settings(controller: &Controller, folder: &Path) -> Result<Vec<Setting>, Error> {
+    Ok(decoded(controller, &map(controller, folder)?))
+}
+
+/// The map of a loaded controller.
+///
+/// # Errors
+/// When it is not loaded, and when the kernel refuses.
+pub fn loaded_map(controller: &Controller) -> Result<Vec<u64>, Error> {
+    map(controller, &loaded_folder(controller)?)
+}
+
+fn map(controller: &Controller, folder: &Path) -> Result<Vec<u64>, Error> {
     let bytes = verifier::listening(|| {
         MapHandle::from_pinned_path(folder.join("parameters"))?.lookup(&KEY, MapFlags::ANY)
     })
@@ -166,7 +178,7 @@ fn settings(controller: &Controller, folder: &Path) -> Result<Vec<Setting>, Erro
             chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
         ])
     });
-    Ok(decoded(controller, &numbers.collect::<Vec<_>>()))
+    Ok(numbers.collect())
 }
 
 fn loaded_folder(controller: &Controller) -> Result<PathBuf, Error> {

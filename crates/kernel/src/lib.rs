@@ -11,6 +11,7 @@
 
 mod capture;
 mod clock;
+mod controllers;
 mod emulator;
 mod error;
 mod hosts;

@@ -1,6 +1,5 @@
 //! One run: the applications of a scenario work on a bed, and a recording comes out.
 
-use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,7 +11,8 @@ use recording::{KernelRecord, Recording, SettingRecord, jain_index};
 use scenario::Scenario;
 
 use crate::capture;
-use crate::error::{Doing, KernelError};
+use crate::controllers::Controllers;
+use crate::error::KernelError;
 use crate::lab::{Emulation, Lab, joined, with_network};
 use crate::plan::{self, Plan};
 use crate::traffic::{self, Carried};
@@ -37,7 +37,8 @@ pub struct Options<'a> {
 /// When the machine lacks what it takes, or the kernel cannot do what the scenario asks for.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
     let Options { mut progress, capture } = options;
-    let plan = &plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let plan =
+        &plan::plan(scenario, &Controllers::of_this_kernel()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
     let (carried, emulation) = thread::scope(|scope| {
@@ -72,13 +73,6 @@ fn carry(
         }
         joined(carrying.join())
     })
-}
-
-/// The controllers that are loaded. Others are not asked for: the kernel would load a module then.
-pub(crate) fn controllers() -> Result<Vec<String>, KernelError> {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names = fs::read_to_string(path).doing(|| format!("read {path}"))?;
-    Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
 fn record(

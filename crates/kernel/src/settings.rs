@@ -4,6 +4,7 @@ use congestion::{LossThreshold, Recovery};
 use scenario::model::{DelayedAck, Flow, Rto, Transport};
 use units::{Bytes, Span};
 
+use crate::controllers::Controllers;
 use crate::route::Metrics;
 
 /// Headers of IPv4 and TCP, which the MTU counts and the MSS does not.
@@ -130,8 +131,8 @@ impl Judge {
     }
 }
 
-/// What a kernel with the controllers `available` makes of the settings of `flow`.
-pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>) {
+/// What a kernel with these controllers makes of the settings of `flow`.
+pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Transport {
         recovery,
@@ -158,8 +159,8 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         dsack,
         careful_resume,
     } = &*flow.transport;
-    let mut judge = Judge(Vec::new());
-    let controller = judge.controller(flow, available);
+    let (controller, entries) = controllers.choose(&flow.controller);
+    let mut judge = Judge(entries);
     if let Some(stop) = flow.stop {
         judge.reported("stop", stop, "what the socket has taken by then is still sent");
     }
@@ -264,33 +265,6 @@ fn ack_delay(asked: DelayedAck) -> Span {
 }
 
 impl Judge {
-    /// The controller's name in the kernel: one of this project's own if it is loaded, else the one
-    /// that the kernel brings.
-    fn controller(&mut self, flow: &Flow, available: &[String]) -> String {
-        let name = flow.controller.entry().name;
-        let other = if name == "newreno" { "reno" } else { name };
-        let candidates = [format!("bp_{name}"), other.to_owned()];
-        let found = candidates.into_iter().find(|candidate| available.contains(candidate));
-        let changed = flow.controller.values().iter().find(|(parameter, value)| {
-            let defaults = congestion::Specification::named(name);
-            defaults.is_ok_and(|defaults| {
-                defaults.values().iter().any(|(p, v)| p.name == parameter.name && v != *value)
-            })
-        });
-        match (&found, changed) {
-            (None, _) => {
-                let possible = format!("one that this kernel has: {}", available.join(", "));
-                self.refused("controller", name, &possible);
-            }
-            (Some(_), Some((parameter, value))) => {
-                let asked = format!("{} = {value}", parameter.name);
-                self.refused("controller", asked, "the default: it takes no parameters here");
-            }
-            (Some(found), None) => self.honoured("controller", name, found),
-        }
-        found.unwrap_or_default()
-    }
-
     fn recovery(&mut self, recovery: Recovery) {
         let setting = "transport.recovery";
         let kernel = match recovery {

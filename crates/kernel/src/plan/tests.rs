@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::controllers::tests::kernel_with;
 
 fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
     let scenario = crate::tests::scenario(json!({
@@ -8,7 +9,7 @@ fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
                  { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms" }],
         "flow": flows,
     }));
-    plan(&scenario, &["reno".to_owned(), "cubic".to_owned()])
+    plan(&scenario, &kernel_with(&["reno", "cubic"], &[]))
 }
 
 fn flow(from: &str, to: &str, transport: Value) -> Value {
@@ -60,7 +61,7 @@ fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
                        "queue": queue }],
             "flow": [flow("a", "b", json!({})), flow("a", "c", json!({}))],
         }));
-        let mut settings = plan(&scenario, &["cubic".to_owned()]).unwrap().settings;
+        let mut settings = plan(&scenario, &kernel_with(&["cubic"], &[])).unwrap().settings;
         settings.retain(|setting| setting.setting == "queue.low_priority");
         settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
     };

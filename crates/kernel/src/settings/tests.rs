@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::controllers::tests::kernel_with;
 
 fn flow(controller: Value, transport: Value) -> Flow {
     let scenario = crate::tests::scenario(json!({
@@ -11,12 +12,8 @@ fn flow(controller: Value, transport: Value) -> Flow {
     scenario.flows[0].clone()
 }
 
-fn kernel_of(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
 fn entries(transport: Value) -> Vec<Entry> {
-    judge(&flow(json!("cubic"), transport), &kernel_of(&["reno", "cubic"])).1
+    judge(&flow(json!("cubic"), transport), &kernel_with(&["reno", "cubic"], &[])).1
 }
 
 fn entry(transport: Value, setting: &str) -> Entry {
@@ -28,7 +25,7 @@ fn entry(transport: Value, setting: &str) -> Entry {
 
 /// What the sockets and hosts of a flow are set to.
 fn honoured(transport: Value) -> Honoured {
-    judge(&flow(json!("cubic"), transport), &kernel_of(&["cubic"])).0
+    judge(&flow(json!("cubic"), transport), &kernel_with(&["cubic"], &[])).0
 }
 
 #[test]
@@ -100,7 +97,7 @@ fn losses_halve_the_window_as_in_the_kernel() {
 fn a_flow_that_stops_is_told_what_is_still_sent() {
     let mut flow = flow(json!("cubic"), json!({}));
     let stops = |flow: &Flow| {
-        let (_, entries) = judge(flow, &kernel_of(&["cubic"]));
+        let (_, entries) = judge(flow, &kernel_with(&["cubic"], &[]));
         entries.into_iter().find(|entry| entry.setting == "stop")
     };
     assert_eq!(stops(&flow), None);
@@ -137,30 +134,4 @@ fn the_least_retransmission_timeout_is_kept_beside_the_delay_of_the_path() {
     assert_eq!(honoured.metrics(Span::from_millis(500)).rto_min_ms, 500);
     assert_eq!(honoured.metrics(Span::ZERO).rto_min_ms, 1000);
     assert_eq!(honoured.metrics(Span::from_secs(2)).rto_min_ms, 4);
-}
-
-#[test]
-fn a_controller_of_our_own_comes_before_the_one_of_the_kernel() {
-    let name = |controller: &str, available: &[&str]| {
-        judge(&flow(json!(controller), json!({})), &kernel_of(available)).0.controller
-    };
-    assert_eq!(name("hybla", &["reno", "hybla", "bp_hybla"]), "bp_hybla");
-    assert_eq!(name("hybla", &["reno", "hybla"]), "hybla");
-    assert_eq!(name("newreno", &["reno"]), "reno");
-}
-
-#[test]
-fn a_controller_that_the_kernel_lacks_is_refused_and_so_are_parameters() {
-    let judged = |controller: Value| {
-        let (_, mut entries) = judge(&flow(controller, json!({})), &kernel_of(&["reno", "cubic"]));
-        entries.remove(0)
-    };
-    let unknown = judged(json!("adalr"));
-    assert_eq!(unknown.verdict, Verdict::Refused);
-    assert_eq!(unknown.kernel, "one that this kernel has: reno, cubic");
-    let mut flow = flow(json!("cubic"), json!({}));
-    flow.controller.set("fast_convergence", congestion::Value::Word("off".to_owned())).unwrap();
-    let (_, entries) = judge(&flow, &kernel_of(&["cubic"]));
-    assert_eq!(entries[0].verdict, Verdict::Refused, "{:?}", entries[0]);
-    assert_eq!(entries[0].asked, "fast_convergence = off");
 }

@@ -1,0 +1,181 @@
+//! Which congestion controllers this machine's kernel has, and what each scenario's becomes there.
+
+use std::fs;
+
+use congestion::{Specification, Value};
+use deploy::Controller;
+
+use crate::error::{Doing, KernelError};
+use crate::settings::{Entry, Verdict};
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Names in the kernel of controllers that have another one here.
+const KERNEL_NAMES: [(&str, &str); 2] = [("newreno", "reno"), ("westwood-plus", "westwood")];
+
+/// The controllers of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Controllers {
+    /// All that sockets can choose.
+    names: Vec<String>,
+    /// Those of this project that are loaded, with the parameters that they were given.
+    ours: Vec<(&'static Controller, Vec<u64>)>,
+}
+
+impl Controllers {
+    /// Those that are loaded. Others are not asked for: the kernel would load a module then.
+    pub(crate) fn of_this_kernel() -> Result<Self, KernelError> {
+        let names = fs::read_to_string(AVAILABLE).doing(|| format!("read {AVAILABLE}"))?;
+        let names: Vec<_> = names.split_whitespace().map(str::to_owned).collect();
+        let loaded = deploy::CONTROLLERS.iter().filter(|ours| names.contains(&ours.kernel_name()));
+        // One whose parameters cannot be read was not loaded by this project.
+        let ours = loaded.filter_map(|ours| Some((ours, deploy::loaded_map(ours).ok()?)));
+        Ok(Self { ours: ours.collect(), names })
+    }
+
+    /// The name in the kernel of what is asked for, empty when there is none, and verdicts: one of
+    /// this project's own if it is loaded, else the one that the kernel brings.
+    pub(crate) fn choose(&self, asked: &Specification) -> (String, Vec<Entry>) {
+        let name = asked.entry().name;
+        if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.definition == name) {
+            return (ours.kernel_name(), as_loaded(ours, map, asked));
+        }
+        let other = KERNEL_NAMES.iter().find(|(here, _)| *here == name).map_or(name, |(_, k)| *k);
+        if !self.names.iter().any(|known| known == other) {
+            let load = deploy::defined_by(name)
+                .map(|ours| format!("; `bentpipe kernel load {}` loads it", ours.name));
+            let all = self.names.join(", ");
+            let possible = format!("one that this kernel has: {all}{}", load.unwrap_or_default());
+            return (String::new(), vec![entry(name.to_owned(), Verdict::Refused, possible)]);
+        }
+        let entry = match changed(asked) {
+            Some((parameter, value)) => entry(
+                format!("{parameter} = {value}"),
+                Verdict::Refused,
+                "the default: the kernel's own takes no parameters here".to_owned(),
+            ),
+            None => entry(name.to_owned(), Verdict::Honoured, other.to_owned()),
+        };
+        (other.to_owned(), vec![entry])
+    }
+}
+
+fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
+    Entry { setting: "controller", asked, verdict, kernel }
+}
+
+/// The first parameter that is not as the controller has it by default.
+fn changed(asked: &Specification) -> Option<(&'static str, &Value)> {
+    let defaults = Specification::named(asked.entry().name).ok()?;
+    let same = |name: &str, value: &Value| {
+        defaults.values().iter().any(|(known, default)| known.name == name && default == value)
+    };
+    let mut values = asked.values().iter();
+    values.find(|(known, value)| !same(known.name, value)).map(|(known, value)| (known.name, value))
+}
+
+/// A loaded controller has the parameters that it was loaded with, and some not at all.
+fn as_loaded(ours: &Controller, map: &[u64], asked: &Specification) -> Vec<Entry> {
+    let wanted = deploy::map_of(ours, asked);
+    let loaded = deploy::decoded(ours, map).into_iter().zip(map);
+    let mut entries: Vec<_> = deploy::decoded(ours, &wanted)
+        .into_iter()
+        .zip(&wanted)
+        .zip(loaded)
+        .filter(|((_, wanted), (_, has))| wanted != has)
+        .map(|((wanted, _), (has, _))| {
+            let (name, asked, has) = (wanted.name, wanted.value, has.value);
+            let possible = format!(
+                "{name} = {has}, which is loaded; `bentpipe kernel set {} {name}={asked}` changes it",
+                ours.name
+            );
+            entry(format!("{name} = {asked}"), Verdict::Refused, possible)
+        })
+        .collect();
+    if !entries.is_empty() {
+        return entries;
+    }
+    entries.push(entry(asked.entry().name.to_owned(), Verdict::Honoured, ours.kernel_name()));
+    entries.extend(ours.beyond.iter().filter_map(|(name, why)| {
+        let (_, value) = asked.values().iter().find(|(known, _)| known.name == *name)?;
+        Some(entry(format!("{name} = {value}"), Verdict::Reported, format!("without: {why}")))
+    }));
+    entries
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A kernel that brings these controllers, and in which those of `ours` were loaded with these
+    /// parameters.
+    pub(crate) fn kernel_with(names: &[&str], ours: &[(&str, &[&str])]) -> Controllers {
+        let mut kernel = Controllers {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            ours: Vec::new(),
+        };
+        for (name, sets) in ours {
+            let controller = deploy::find(name).unwrap();
+            let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+            kernel.names.push(controller.kernel_name());
+            kernel.ours.push((controller, deploy::encoded(controller, &sets).unwrap()));
+        }
+        kernel
+    }
+
+    fn asked(name: &str, values: &[(&str, Value)]) -> Specification {
+        let mut specification = Specification::named(name).unwrap();
+        for (parameter, value) in values {
+            specification.set(parameter, value.clone()).unwrap();
+        }
+        specification
+    }
+
+    #[test]
+    fn a_controller_of_our_own_comes_before_the_one_of_the_kernel() {
+        let name = |kernel: &Controllers, name| kernel.choose(&asked(name, &[])).0;
+        assert_eq!(name(&kernel_with(&["reno", "hybla"], &[("hybla", &[])]), "hybla"), "bp_hybla");
+        assert_eq!(name(&kernel_with(&["reno", "hybla"], &[]), "hybla"), "hybla");
+        assert_eq!(name(&kernel_with(&["reno"], &[]), "newreno"), "reno");
+        assert_eq!(name(&kernel_with(&[], &[("westwood", &[])]), "westwood-plus"), "bp_westwood");
+        assert_eq!(name(&kernel_with(&[], &[("ckstp", &[])]), "ck-stp"), "bp_ckstp");
+    }
+
+    #[test]
+    fn one_that_the_kernel_lacks_is_refused_with_how_to_load_it() {
+        let (_, entries) = kernel_with(&["reno", "cubic"], &[]).choose(&asked("adalr", &[]));
+        assert_eq!(entries[0].verdict, Verdict::Refused);
+        assert_eq!(
+            entries[0].kernel,
+            "one that this kernel has: reno, cubic; `bentpipe kernel load adalr` loads it"
+        );
+    }
+
+    #[test]
+    fn parameters_of_a_loaded_controller_must_be_those_it_was_loaded_with() {
+        let kernel = kernel_with(&[], &[("veno", &["beta=5"])]);
+        let (name, entries) = kernel.choose(&asked("veno", &[("beta", Value::Number(5.0))]));
+        assert_eq!((name.as_str(), entries.len()), ("bp_veno", 1));
+        assert_eq!(entries[0].verdict, Verdict::Honoured);
+        let (_, entries) = kernel.choose(&asked("veno", &[]));
+        assert_eq!((entries.len(), entries[0].verdict), (1, Verdict::Refused));
+        assert_eq!(entries[0].asked, "beta = 3");
+        assert!(entries[0].kernel.contains("kernel set veno beta=3"), "{}", entries[0].kernel);
+    }
+
+    #[test]
+    fn what_no_controller_can_do_in_a_kernel_is_reported() {
+        let (_, entries) = kernel_with(&[], &[("adalr", &[])]).choose(&asked("adalr", &[]));
+        assert_eq!(entries[0].verdict, Verdict::Honoured);
+        assert!(entries[1..].iter().all(|entry| entry.verdict == Verdict::Reported));
+        assert!(entries.iter().any(|entry| entry.asked == "rwnd = per-segment"), "{entries:?}");
+    }
+
+    #[test]
+    fn the_kernels_own_take_no_parameters() {
+        let off = [("fast_convergence", Value::Word("off".to_owned()))];
+        let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &off));
+        assert_eq!(entries[0].verdict, Verdict::Refused, "{:?}", entries[0]);
+        assert_eq!(entries[0].asked, "fast_convergence = off");
+    }
+}

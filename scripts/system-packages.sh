@@ -27,6 +27,7 @@ if [ "$purpose" = test ]; then
     need valgrind valgrind        # counts instructions
     need clang clang              # compiles the kernel's controllers; without it there are none
     need ip iproute2              # namespaces to try them in
+    need chromium chromium        # opens the reports
     need ns ns2                   # a peer to agree with
 fi
 [ -n "$missing" ] || exit 0

@@ -36,7 +36,7 @@ class OutputError(BentpipeError, OSError):
 
 
 class KernelError(BentpipeError, RuntimeError):
-    """What the running kernel cannot do, cannot be given, or not like this; says what is missing."""
+    """What the running kernel cannot do, or cannot be given; says what is missing."""
 
 
 class RainError(BentpipeError, ValueError):

@@ -350,20 +350,21 @@ fn a_server_that_does_not_start_prevents_the_program() {
     assert!(ran.unwrap_err().to_string().starts_with("cannot start absent-program: "));
 }
 
-/// Runs in a process of its own, which the test below kills.
-#[test]
-#[ignore = "only for the test that kills it"]
-fn runs_until_it_is_killed() {
-    recorded(&scenario(json!({}), json!({ "traffic": { "bulk": "unlimited" } })));
-}
+/// Set for the process that the test below starts of itself, and kills.
+const VICTIM: &str = "BENTPIPE_RUNS_UNTIL_KILLED";
 
 #[test]
 fn a_run_that_is_killed_leaves_nothing() {
     if is_skipped() {
         return;
     }
+    if std::env::var_os(VICTIM).is_some() {
+        recorded(&scenario(json!({}), json!({ "traffic": { "bulk": "unlimited" } })));
+        return;
+    }
     let mut running = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "runs_until_it_is_killed"])
+        .args(["--exact", "a_run_that_is_killed_leaves_nothing"])
+        .env(VICTIM, "1")
         .stdout(Stdio::null())
         .spawn()
         .unwrap();

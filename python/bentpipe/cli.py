@@ -316,6 +316,48 @@ def rain_event(
     write_event(site, peak, peak_at, method, duration, step, seed, out, as_json)
 
 
+@cli.command()
+@click.argument("file", type=FILE)
+@sets_option
+@click.option(
+    "--vary",
+    "varied",
+    multiple=True,
+    metavar="PATH=VALUES",
+    help='Compare each of these values, "a,b" or a TOML array; with several, all combinations.',
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Compare the simulator with these settings too.",
+)
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="How many.")
+@click.option(
+    "--parallel",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs on the kernel at a time.",
+)
+@click.option("--out", type=FILE, metavar="DIR", help="Save table, numbers and curves here.")
+@json_option
+def fidelity(
+    file: Path,
+    sets: tuple[str, ...],
+    varied: tuple[str, ...],
+    also: tuple[str, ...],
+    seeds: int,
+    parallel: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE on both beds and tell how far the simulator is from the kernel."""
+    from bentpipe.fidelity.command import run_and_print
+
+    run_and_print(file, sets, varied, also, seeds, parallel, out, as_json)
+
+
 @cli.group()
 def kernel() -> None:
     """Congestion controllers in the running Linux kernel; docs/deploy.md is the guide.

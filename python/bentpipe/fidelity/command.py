@@ -1,0 +1,69 @@
+"""The command `bentpipe fidelity`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+import bentpipe
+from bentpipe.console import late_progress, show
+from bentpipe.fidelity.experiment import Experiment, compare, total_runs
+from bentpipe.fidelity.plots import chart
+from bentpipe.fidelity.tables import markdown, summary, text_table, to_dict
+from bentpipe.fidelity.variants import combinations
+from bentpipe.papers.command import writable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+AS_WRITTEN = "as written"
+
+
+def run_and_print(
+    file: Path,
+    sets: tuple[str, ...],
+    varied: Sequence[str],
+    also: tuple[str, ...],
+    seeds: int,
+    parallel: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare the beds and print, and with `out` save, what was found."""
+    models = {AS_WRITTEN: ()} | ({_name(also): also} if also else {})
+    first = bentpipe.Scenario.load(file, sets).seed
+    experiment = Experiment(
+        file=file,
+        sets=sets,
+        variants=combinations(varied),
+        models=models,
+        seeds=range(first, first + seeds),
+        parallel=parallel,
+    )
+    folder = writable(out) if out else None
+    scenario = bentpipe.Scenario.load(file, sets).name
+    with late_progress(scenario, total_runs(experiment)) as progress:
+        cells = compare(experiment, progress)
+    found = to_dict(experiment, scenario, cells)
+    if folder:
+        (folder / "fidelity.json").write_text(json.dumps(found, indent=1) + "\n")
+        (folder / "fidelity.md").write_text(markdown(cells))
+        for ending in ("svg", "png"):
+            chart(cells, scenario).save(folder / f"fidelity.{ending}")
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    show(text_table(cells))
+    for sentence in summary(cells):
+        show(sentence)
+    if folder:
+        show(f"the table, its numbers and the curves of cwnd are in {folder}")
+
+
+def _name(also: tuple[str, ...]) -> str:
+    """What a model is called that has these settings."""
+    pairs = (setting.partition("=") for setting in also)
+    return ", ".join(f"{path.rsplit('.', 1)[-1]} {value}" for path, _, value in pairs)

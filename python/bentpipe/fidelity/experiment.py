@@ -1,0 +1,219 @@
+"""Runs of one scenario on both beds, and how far they are apart.
+
+The kernel is the measure: differences are those of the simulator from it, in percent of it. Runs
+of one seed are partners, their links draw the same losses, though not for the same packets.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import bentpipe
+from bentpipe import _native
+from bentpipe.fidelity.curves import Curve, distance, mean_cwnd
+from bentpipe.papers.statistics import Mean, gains, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+Parameters = dict[str, str]
+"""Path in the scenario -> the value as it is written there."""
+
+SAMPLES = 600
+"""Samples of cwnd in a run, unless the user sets `record.interval`."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is to be compared.
+
+    `variants` are the scenarios, each as overrides of the file; `models` the simulators, each as
+    further overrides that only the simulator is given.
+    """
+
+    file: Path
+    sets: tuple[str, ...]
+    variants: Sequence[Parameters]
+    models: Mapping[str, tuple[str, ...]]
+    seeds: Sequence[int]
+    parallel: int = 1
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What the valid runs of one variant on one bed have in common with those of another."""
+
+    goodput_bps: Mapping[int, float]
+    completion_s: Mapping[int, float]
+    resent: Mapping[int, float]
+    cwnd: Curve
+
+    def mean_of(self, name: str) -> Mean | None:
+        """Mean of a quantity over the seeds that have it."""
+        values = list(getattr(self, name).values())
+        return mean(values) if values else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A model beside the kernel. Differences and distance are in percent of the kernel."""
+
+    model: str
+    runs: Runs
+    goodput_difference: Mean | None
+    completion_difference: Mean | None
+    cwnd_distance: float | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One variant of the scenario; `invalid` counts kernel runs that were left out."""
+
+    parameters: Parameters
+    kernel: Runs
+    invalid: int
+    comparisons: list[Comparison]
+
+
+@dataclass
+class _Collected:
+    """Recordings by variant, bed or model, and seed."""
+
+    kernel: dict[int, dict[int, bentpipe.Recording]] = field(default_factory=dict)
+    models: dict[tuple[int, str], dict[int, bentpipe.Recording]] = field(default_factory=dict)
+
+
+def compare(
+    experiment: Experiment, progress: Callable[[float], object] | None = None
+) -> list[Cell]:
+    """Run everything and compare; `progress` is called with the number of finished runs.
+
+    Raises `ScenarioError` and `KernelError` before anything runs if a variant cannot.
+    """
+    kernel, models = _scenarios(experiment)
+    collected = _Collected()
+    jobs = [(key, seed) for key in models for seed in experiment.seeds]
+    recordings = _native.run_many([(models[key], seed) for key, seed in jobs])
+    for (key, seed), recording in zip(jobs, recordings, strict=True):
+        collected.models.setdefault(key, {})[seed] = recording
+    done = len(jobs)
+    if progress:
+        progress(done)
+    for number, seed, recording in _on_kernel(kernel, experiment):
+        collected.kernel.setdefault(number, {})[seed] = recording
+        done += 1
+        if progress:
+            progress(done)
+    return [
+        _cell(number, parameters, experiment, collected)
+        for number, parameters in enumerate(experiment.variants)
+    ]
+
+
+def total_runs(experiment: Experiment) -> int:
+    """How many runs `compare` does."""
+    return len(experiment.variants) * len(experiment.seeds) * (1 + len(experiment.models))
+
+
+def _scenarios(
+    experiment: Experiment,
+) -> tuple[list[_native.Scenario], dict[tuple[int, str], _native.Scenario]]:
+    """The scenarios of the kernel and of each model, all read before any runs."""
+    kernel, models = [], {}
+    for number, parameters in enumerate(experiment.variants):
+        written = [f"{path}={value}" for path, value in parameters.items()]
+        sets = [*_sampling(experiment), *experiment.sets, *written]
+        kernel.append(_native.Scenario.load(experiment.file, sets))
+        for model, more in experiment.models.items():
+            models[number, model] = _native.Scenario.load(experiment.file, [*sets, *more])
+    return kernel, models
+
+
+def _sampling(experiment: Experiment) -> list[str]:
+    """An override that lets cwnd be sampled; the user's own come after it."""
+    plain = _native.Scenario.load(experiment.file, experiment.sets)
+    return [f"record.interval={plain.duration_s / SAMPLES}s"]
+
+
+def _on_kernel(scenarios: Sequence[_native.Scenario], experiment: Experiment) -> Any:
+    """Variant, seed and recording of each kernel run, as they end.
+
+    The first run of each variant comes first, so that what the kernel refuses is told early.
+    """
+    jobs = [(number, seed) for seed in experiment.seeds for number in range(len(scenarios))]
+    with ThreadPoolExecutor(experiment.parallel) as pool:
+        running = {
+            pool.submit(_native.run_on_kernel, scenarios[number], seed=seed): (number, seed)
+            for number, seed in jobs
+        }
+        try:
+            while running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    number, seed = running.pop(future)
+                    yield number, seed, _heard(future, experiment.variants[number])
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _heard(future: Any, parameters: Parameters) -> bentpipe.Recording:
+    """The recording, or the error with the variant that it belongs to."""
+    try:
+        recording: bentpipe.Recording = future.result()
+    except bentpipe.KernelError as error:
+        raise bentpipe.KernelError(f"{label(parameters)}: {error}") from error
+    return recording
+
+
+def label(parameters: Parameters) -> str:
+    """The variant on one line."""
+    return ", ".join(f"{path}={value}" for path, value in parameters.items()) or "as written"
+
+
+def _cell(
+    number: int, parameters: Parameters, experiment: Experiment, collected: _Collected
+) -> Cell:
+    recordings = collected.kernel[number]
+    valid = {
+        seed: recording
+        for seed, recording in sorted(recordings.items())
+        if recording.to_dict()["kernel"]["valid"]
+    }
+    kernel = _runs(valid)
+    comparisons = []
+    for model in experiment.models:
+        runs = _runs(collected.models[number, model])
+        comparisons.append(
+            Comparison(
+                model,
+                runs,
+                _difference(runs.goodput_bps, kernel.goodput_bps),
+                _difference(runs.completion_s, kernel.completion_s),
+                distance(runs.cwnd, kernel.cwnd),
+            )
+        )
+    return Cell(parameters, kernel, len(recordings) - len(valid), comparisons)
+
+
+def _difference(model: Mapping[int, float], kernel: Mapping[int, float]) -> Mean | None:
+    """By how many percent the model is above the kernel, over the seeds that both have."""
+    seeds = sorted(model.keys() & kernel.keys())
+    if not seeds or any(kernel[seed] == 0 for seed in seeds):
+        return None
+    return mean(gains([model[seed] for seed in seeds], [kernel[seed] for seed in seeds]))
+
+
+def _runs(recordings: Mapping[int, bentpipe.Recording]) -> Runs:
+    """Totals over all flows of each run."""
+    goodput, completion, resent = {}, {}, {}
+    for seed, recording in recordings.items():
+        flows = recording.flows
+        goodput[seed] = sum(flow["goodput_bps"] for flow in flows)
+        ends = [flow["completion_s"] for flow in flows if flow["completed"]]
+        if len(ends) == len(flows):
+            completion[seed] = max(ends)
+        sent = sum(flow["segments_sent"] for flow in flows)
+        resent[seed] = sum(flow["segments_retransmitted"] for flow in flows) / max(sent, 1)
+    return Runs(goodput, completion, resent, mean_cwnd(recordings.values()))

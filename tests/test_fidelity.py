@@ -1,0 +1,107 @@
+"""`bentpipe fidelity`: the same scenario on both beds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bentpipe import BentpipeError, KernelError, Scenario, run_on_kernel
+from bentpipe.fidelity.curves import Curve, distance
+from bentpipe.fidelity.variants import combinations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+SHORT = ("--set", "link.0.delay=50ms", "--set", "link.0.channel.per=0")
+
+
+@pytest.fixture
+def kernel(small: Path) -> Path:
+    """A scenario that this machine's kernel can run, if it can run any."""
+    tiny = ["link.0.delay=0s", "link.0.channel.per=0", "flow.0.controller=reno"]
+    try:
+        run_on_kernel(Scenario.load(small, [*tiny, "flow.0.traffic.download=1B"]))
+    except KernelError as error:
+        pytest.skip(str(error))
+    return small
+
+
+def test_both_beds_are_compared_for_each_variant_and_model(
+    bentpipe: Bentpipe, kernel: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = bentpipe(
+        "fidelity", kernel, *SHORT, "--vary", "flow.0.controller=reno,cubic", "--seeds", "2",
+        "--also", "flow.0.transport.recovery=linux", "--parallel", "2", "--out", out, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((out / "fidelity.json").read_text())
+    assert {path.name for path in out.iterdir()} == {
+        "fidelity.json", "fidelity.md", "fidelity.png", "fidelity.svg",
+    }  # fmt: skip
+    assert [cell["parameters"] for cell in found["cells"]] == [
+        {"flow.0.controller": "reno"},
+        {"flow.0.controller": "cubic"},
+    ]
+    assert list(found["models"]) == ["as written", "recovery linux"]
+    for cell in found["cells"]:
+        assert cell["kernel"]["completion_s"]["mean"] > 0.1
+        for model in cell["models"]:
+            simulator, real = model["simulator"]["goodput_bps"], cell["kernel"]["goodput_bps"]
+            difference = (simulator["mean"] / real["mean"] - 1) * 100
+            assert model["goodput_difference"]["mean"] == pytest.approx(difference, abs=2)
+            # Nothing is lost here: both are bound by the same link.
+            assert abs(difference) < 20
+            assert model["cwnd_distance"] < 60
+    assert (out / "fidelity.md").read_text().count("\n") == 2 + 4
+
+
+def test_what_the_kernel_refuses_is_told_with_its_variant(bentpipe: Bentpipe, kernel: Path) -> None:
+    done = bentpipe("fidelity", kernel, "--vary", "flow.0.controller=cubic,peach", "--seeds", "1")
+    assert done.returncode == 2
+    assert "flow.0.controller=peach: the kernel bed cannot run this scenario" in done.stderr
+    assert "expected one that this kernel has" in done.stderr
+
+
+def test_values_are_combined_the_last_path_fastest() -> None:
+    found = combinations(["a=1,2", 'b=["x", { name = "y", z = 0.5 }]'])
+    assert found == [
+        {"a": a, "b": b} for a in ("1", "2") for b in ('"x"', '{ name = "y", z = 0.5 }')
+    ]
+    assert combinations([]) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("varied", "told"),
+    [
+        ("flow.0.controller", "expected PATH=VALUE,VALUE..."),
+        ("a=1,1", "expected values that differ"),
+        ("a=[1,", "Invalid"),
+        ("a=[]", "expected values that differ"),
+    ],
+)
+def test_values_that_are_none_are_answered(varied: str, told: str) -> None:
+    with pytest.raises(BentpipeError, match=told):
+        combinations([varied])
+
+
+def test_a_path_that_no_scenario_has_is_bad_input(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("fidelity", small, "--vary", "flow.0.controler=reno")
+    assert done.returncode == 2
+    assert "controller" in done.stderr
+
+
+def test_the_distance_of_curves_is_their_mean_difference_in_percent_of_the_reference() -> None:
+    times = np.linspace(0.0, 10.0, 11)
+    flat = Curve(times, np.full(11, 100.0))
+    assert distance(flat, flat) == 0
+    assert distance(Curve(times, np.full(11, 150.0)), flat) == pytest.approx(50)
+    assert distance(Curve(times + 5, np.linspace(100.0, 200.0, 11)), flat) == pytest.approx(25)
+    assert distance(Curve(times + 20, flat.cwnd_bytes), flat) is None
+    assert distance(Curve(np.empty(0), np.empty(0)), flat) is None

@@ -48,16 +48,18 @@ struct Hosts<'a> {
 /// the calling thread for good: it moves from namespace to namespace.
 pub(crate) fn carry(
     scenario: &Scenario,
+    seed: u64,
     lab: &Lab<'_>,
     stop: &AtomicBool,
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
-    let listens_at_sender =
-        |flow: usize| !matches!(scenario.flows[flow].traffic, Traffic::Bulk { .. });
+    let listens_at_sender = |flow: usize| {
+        matches!(scenario.flows[flow].traffic, Traffic::Download { .. } | Traffic::Web(_))
+    };
     let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender)?;
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
-    Run::new(scenario, hosts, lab.clock).until_over(stop)
+    Run::new(scenario, seed, hosts, lab.clock).until_over(stop)
 }
 
 struct Run<'a> {
@@ -74,8 +76,8 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(scenario: &'a Scenario, mut hosts: Hosts<'a>, clock: Clock) -> Self {
-        let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
+    fn new(scenario: &'a Scenario, seed: u64, mut hosts: Hosts<'a>, clock: Clock) -> Self {
+        let applications = bed::applications(scenario, seed);
         for (flow, application) in applications.iter().enumerate() {
             hosts.timers.push(application.start, flow as u64);
             if let Some(stop) = application.stop {
@@ -285,6 +287,8 @@ impl<'a> Run<'a> {
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
             pages,
+            offered_bytes: application.offered_bytes(),
+            burst_completion_s: application.burst_completion_s(),
         }
     }
 }

@@ -226,6 +226,63 @@ fn web_pages_come_as_in_the_simulator() {
 }
 
 #[test]
+fn a_constant_rate_arrives_as_it_is_written() {
+    if is_skipped() {
+        return;
+    }
+    let traffic = json!({ "constant": { "rate": "2Mbit/s", "message": "1000B" } });
+    let flow = json!({ "stop": "3s", "transport": { "nagle": false }, "traffic": traffic });
+    let recording = recorded(&scenario(json!({}), flow));
+    let flow = &recording.flows[0];
+    // A message every 4 ms. The clock may pass the stop before the last, or the first may be late.
+    let offered = flow.offered_bytes.unwrap();
+    assert!((745_000..=750_000).contains(&offered), "{offered}");
+    assert!(flow.completed && flow.bytes == offered, "{flow:?}");
+    assert!((3.015..3.2).contains(&flow.completion_s.unwrap()), "{flow:?}");
+    // A write is a segment, but for those of the set-up.
+    assert!((720..=offered / 1000).contains(&flow.segments_sent), "{flow:?}");
+}
+
+#[test]
+fn a_burst_after_a_silence_starts_with_a_small_window_only_where_tcp_restarts() {
+    if is_skipped() {
+        return;
+    }
+    // 100 kB in each burst, and silences that are longer than the retransmission timeout.
+    let pattern = json!({ "rate": "20Mbit/s", "on": "40ms", "off": "1460ms",
+                          "distribution": "constant" });
+    let completion = |idle_restart: bool| {
+        let transport = json!({ "idle_restart": idle_restart, "rto": { "min": "200ms" } });
+        let flow =
+            json!({ "stop": "5s", "transport": transport, "traffic": { "on_off": pattern } });
+        let recording = recorded(&scenario(json!({ "delay": "100ms" }), flow));
+        let flow = &recording.flows[0];
+        assert_eq!((flow.bytes, flow.offered_bytes), (400_000, Some(400_000)));
+        assert!(flow.completed);
+        flow.burst_completion_s.unwrap()
+    };
+    let (restarted, kept) = (completion(true), completion(false));
+    // 100 ms on the way, 80 ms on the link; the first burst opens the window in both.
+    assert!((0.18..0.6).contains(&kept), "{kept}");
+    assert!(restarted > kept + 0.2, "{restarted} and {kept}");
+}
+
+#[test]
+fn what_the_kernel_does_not_take_waits_and_is_offered_all_the_same() {
+    if is_skipped() {
+        return;
+    }
+    let transport = json!({ "send_buffer": "64KiB" });
+    let traffic = json!({ "constant": { "rate": "40Mbit/s" } });
+    let flow = json!({ "stop": "2s", "transport": transport, "traffic": traffic });
+    let recording = recorded(&scenario(json!({}), flow));
+    let flow = &recording.flows[0];
+    let offered = flow.offered_bytes.unwrap();
+    assert!((9_800_000..=10_001_000).contains(&offered), "{offered}");
+    assert!(flow.completed && flow.bytes < 3_000_000, "{flow:?}");
+}
+
+#[test]
 fn two_runs_at_once_do_not_disturb_each_other() {
     if is_skipped() {
         return;

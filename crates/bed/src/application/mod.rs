@@ -132,7 +132,7 @@ impl Application {
         let cut_short = match &self.kind {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
             Kind::Browser(browser) => browser.is_cut_short(),
-            Kind::Source(source) => source.is_cut_short(),
+            Kind::Source(_) => false,
         };
         self.finished.is_some() && !cut_short
     }

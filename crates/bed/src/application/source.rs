@@ -223,18 +223,13 @@ impl Source {
         is_done
     }
 
-    /// Writes no more, and takes back what waits. Returns whether everything that was sent has
-    /// arrived.
+    /// Writes no more, and takes back what waits. It had no amount to transfer, so that it is not cut
+    /// short. Returns whether everything that was sent has arrived.
     pub(super) fn stop(&mut self, context: &mut Context<'_>) -> bool {
         let Some(pair) = self.pair else { return true };
         self.last = Some(context.connections.withdraw(pair.sender));
         context.connections.close(pair.sender);
         self.on_received(context)
-    }
-
-    /// Stopped before everything that it had written was sent.
-    pub(super) fn is_cut_short(&self) -> bool {
-        self.last.is_some_and(|sent| sent < self.offered)
     }
 }
 

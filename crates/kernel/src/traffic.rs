@@ -57,7 +57,7 @@ pub(crate) fn carry(
     let listens_at_sender = |flow: usize| {
         matches!(scenario.flows[flow].traffic, Traffic::Download { .. } | Traffic::Web(_))
     };
-    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender)?;
+    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender, lab.clock)?;
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
     Run::new(scenario, seed, hosts, lab.clock).until_over(stop)
 }
@@ -112,14 +112,15 @@ impl<'a> Run<'a> {
             if let Some(failed) = self.hosts.failed.take() {
                 return Err(failed);
             }
-            let next = [self.hosts.timers.next_time(), self.next_sample, self.next_look, end]
-                .into_iter()
-                .fold(Time::NEVER, Time::min);
+            let due = [self.hosts.timers.next_time(), self.hosts.sockets.next_read()];
+            let next = [self.next_sample, self.next_look, end].into_iter().chain(due);
+            let next = next.fold(Time::NEVER, Time::min);
             let sleep = next.since(self.clock.now()).min(LONGEST_SLEEP);
             let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.as_nanos() as i64 };
             happened.clear();
             self.hosts.sockets.wait(timeout, &mut happened)?;
             let now = self.clock.now();
+            self.hosts.sockets.finish_reading(now, &mut happened);
             for event in &happened {
                 self.handle(now, *event);
             }

@@ -124,6 +124,28 @@ fn the_receive_buffer_bounds_the_throughput() {
 }
 
 #[test]
+fn a_slow_reader_closes_the_window() {
+    if is_skipped() {
+        return;
+    }
+    let buffer = 64 * 1024;
+    let transport = json!({ "receive_buffer": "64KiB", "reader_rate": "2Mbit/s" });
+    let flow = json!({ "transport": transport, "traffic": { "download": "750kB" } });
+    let mut scenario = scenario(json!({}), flow);
+    scenario.record.interval = Some(units::Span::from_millis(20));
+    let recording = recorded(&scenario);
+    let (flow, series) = (&recording.flows[0], &recording.flow_series);
+    assert!(flow.completed && flow.segments_retransmitted == 0, "{flow:?}");
+    // 3 s of reading, and a round trip and a half before it.
+    assert!((3.05..3.2).contains(&flow.completion_s.unwrap()), "{flow:?}");
+    // Sent and not read: no more than the buffer, but for what the kernel takes of the memory of its
+    // packets.
+    let unread = series.sent_bytes.iter().zip(&series.delivered_bytes).map(|(s, d)| s - d);
+    let most = unread.max().unwrap();
+    assert!((buffer / 2..=buffer * 3 / 2).contains(&most), "{most}");
+}
+
+#[test]
 fn what_the_link_damages_is_sent_again() {
     if is_skipped() {
         return;

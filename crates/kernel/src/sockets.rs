@@ -14,6 +14,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
+use units::{Rate, Span, Time};
 
 use crate::clock::Clock;
 use crate::error::{Doing, KernelError};
@@ -22,7 +23,6 @@ use crate::plan::{FlowPlan, Plan};
 use crate::settings::Honoured;
 use crate::sys;
 use crate::tcp_info::TcpInfo;
-use units::{Rate, Span, Time};
 
 /// What is written at a time: enough for one segment offload, and in the cache.
 const PIECE: usize = 1 << 18;

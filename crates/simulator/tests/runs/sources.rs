@@ -115,16 +115,19 @@ fn a_burst_after_a_silence_starts_with_a_small_window_only_where_tcp_restarts() 
     assert!(restarted > kept + 1.0, "{restarted} and {kept}");
 }
 
+/// The run goes on for another flow.
 #[test]
 fn a_source_whose_connection_was_given_up_offers_nothing_more() {
     let broken = "rate = \"1Mbit/s\"\nchannel = { per = 1 }";
-    let recording = stopped(
-        broken,
-        "retransmission_threshold = 2",
-        "1000s",
-        "constant = { rate = \"8kbit/s\" }",
+    let source = "constant = { rate = \"8kbit/s\" }";
+    let text = geo(broken, "retransmission_threshold = 2", source).replace("3000s", "1000s");
+    let other = format!(
+        "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\ncontroller = \"reno\"\ntraffic = {{ {source} }}\n"
     );
+    let recording = run(&(text + &other));
     let (flow, offered) = flow(&recording);
     assert!(flow.aborted && flow.bytes == 0);
     assert!(offered < 100_000, "{offered}");
+    assert!(recording.flows[1].offered_bytes.unwrap() > 990_000);
 }

@@ -11,6 +11,6 @@ mod links;
 mod topology;
 
 pub use address::{address, node};
-pub use application::{Application, Connections, Pair};
+pub use application::{Application, Connections, Pair, applications};
 pub use links::{LinkRecorder, link_records};
 pub use topology::{channels, topology};

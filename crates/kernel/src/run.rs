@@ -43,8 +43,9 @@ pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recor
     let seen = capture.is_some().then_some(seen);
     let (carried, emulation) = thread::scope(|scope| {
         let writing = capture.map(|sink| scope.spawn(move || capture::write(sink, plan, &packets)));
-        let outcome =
-            with_network(scenario, seed, plan, seen, |lab| carry(scenario, lab, progress.as_mut()));
+        let outcome = with_network(scenario, seed, plan, seen, |lab| {
+            carry(scenario, seed, lab, progress.as_mut())
+        });
         writing.map_or(Ok(()), |thread| joined(thread.join()))?;
         outcome
     })?;
@@ -54,6 +55,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recor
 /// Lets the applications work in a thread of their own, and tells the caller how far they are.
 fn carry(
     scenario: &Scenario,
+    seed: u64,
     lab: &Lab<'_>,
     mut progress: Option<&mut &mut dyn FnMut(f64) -> bool>,
 ) -> Result<Carried, KernelError> {
@@ -62,7 +64,7 @@ fn carry(
     thread::scope(|scope| {
         let carrying = scope.spawn(move || {
             let _done = done; // closes its channel however the thread ends
-            traffic::carry(scenario, lab, stop)
+            traffic::carry(scenario, seed, lab, stop)
         });
         while over.recv_timeout(REPORT) == Err(RecvTimeoutError::Timeout) {
             let share = lab.clock.now().as_secs_f64() / scenario.duration.as_secs_f64();

@@ -2,7 +2,7 @@
 
 use congestion::{LossThreshold, Recovery};
 use scenario::model::{DelayedAck, Flow, Rto, Transport};
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use crate::controllers::Controllers;
 use crate::route::Metrics;
@@ -73,6 +73,8 @@ pub(crate) struct Honoured {
     pub(crate) send_buffer: Option<u32>,
     /// Send small segments at once.
     pub(crate) no_delay: bool,
+    /// How fast the application reads; `None` reads at once.
+    pub(crate) reader_rate: Option<Rate>,
     /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
     pub(crate) ack_delay: Option<Span>,
     /// Files below `/proc/sys/net/ipv4` and what to write into them.
@@ -179,8 +181,8 @@ pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<En
     }
     judge.buffers(*receive_buffer, *send_buffer);
     if let Some(rate) = reader_rate {
-        let possible = "none: applications of the kernel bed read at once";
-        judge.refused("transport.reader_rate", rate, possible);
+        let kernel = "the sockets are read at this rate, some 1500 bytes at a time";
+        judge.honoured("transport.reader_rate", rate, kernel);
     }
     judge.honoured("transport.window_scaling", window_scaling, "tcp_window_scaling");
     judge.honoured("transport.timestamps", timestamps, "tcp_timestamps");
@@ -250,6 +252,7 @@ pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<En
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
+        reader_rate: *reader_rate,
         ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
         sysctls,
         initial_window: *initial_window,

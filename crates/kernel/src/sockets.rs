@@ -7,13 +7,16 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bed::{Pair, address};
+use network::Schedule;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
+use units::{Rate, Span, Time};
 
+use crate::clock::Clock;
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::{FlowPlan, Plan};
@@ -23,6 +26,8 @@ use crate::tcp_info::TcpInfo;
 
 /// What is written at a time: enough for one segment offload, and in the cache.
 const PIECE: usize = 1 << 18;
+/// What a slow reader reads at a time, in bytes: about a segment, as in the simulator.
+const LARGEST_PIECE: u64 = 1500;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// Marks the events of listeners; the rest is the number of the flow.
@@ -51,6 +56,16 @@ pub(crate) struct Endpoint {
     /// The other end will send nothing more.
     ended: bool,
     failed: bool,
+    /// The application when it reads slowly.
+    reader: Option<Reader>,
+}
+
+/// An application that reads at a limited rate, a piece at a time.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    rate: Rate,
+    /// Bytes of the piece that is being read; zero while there is nothing to read.
+    piece: u64,
 }
 
 /// What happened to a socket.
@@ -74,6 +89,9 @@ pub(crate) struct Sockets<'a> {
     awaited: BTreeMap<SocketAddrV4, u32>,
     zeros: Vec<u8>,
     sink: Vec<u8>,
+    clock: Clock,
+    /// When slow readers have read their pieces.
+    reading: Schedule,
 }
 
 impl<'a> Sockets<'a> {
@@ -83,6 +101,7 @@ impl<'a> Sockets<'a> {
         plan: &'a Plan,
         namespaces: &'a [Namespace],
         by_sender: impl Fn(usize) -> bool,
+        clock: Clock,
     ) -> Result<Self, KernelError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "make an epoll".into())?;
         let mut sockets = Self {
@@ -94,6 +113,8 @@ impl<'a> Sockets<'a> {
             awaited: BTreeMap::new(),
             zeros: vec![0; PIECE],
             sink: vec![0; PIECE],
+            clock,
+            reading: Schedule::new(),
         };
         for (number, flow) in plan.flows.iter().enumerate() {
             let host = if by_sender(number) { flow.from } else { flow.to };
@@ -131,8 +152,9 @@ impl<'a> Sockets<'a> {
     ) -> Result<Pair, KernelError> {
         let first = self.endpoints.len() as u32;
         let pair = Pair { sender: first, receiver: first + 1 };
-        self.endpoints.extend([Endpoint::new(flow), Endpoint::new(flow)]);
         let plan = &self.plan.flows[flow as usize];
+        let rate = plan.sockets.reader_rate;
+        self.endpoints.extend([Endpoint::new(flow, rate), Endpoint::new(flow, rate)]);
         let (opener, other, here, there) = match opened_by_receiver {
             true => (pair.receiver, pair.sender, plan.to, plan.from),
             false => (pair.sender, pair.receiver, plan.from, plan.to),
@@ -202,13 +224,36 @@ impl<'a> Sockets<'a> {
                 continue;
             }
             let number = data as u32;
-            let outcome = self.handle(number, flags, happened);
-            if outcome.is_err() {
+            let outcome = self.handle(number, flags);
+            self.note(number, outcome, happened);
+        }
+        Ok(())
+    }
+
+    /// When a slow reader has read its next piece.
+    pub(crate) fn next_read(&self) -> Time {
+        self.reading.next_time()
+    }
+
+    /// Lets slow readers take the pieces that they have read by `now`, and tells what has happened.
+    pub(crate) fn finish_reading(&mut self, now: Time, happened: &mut Vec<Event>) {
+        while let Some((at, number)) = self.reading.peek().filter(|(at, _)| *at <= now) {
+            self.reading.pop();
+            let outcome = self.take_piece(at, number as u32);
+            self.note(number as u32, outcome, happened);
+        }
+    }
+
+    /// Notes that an endpoint has received something, or what became of it.
+    fn note(&mut self, number: u32, outcome: io::Result<bool>, happened: &mut Vec<Event>) {
+        match outcome {
+            Ok(false) => {}
+            Ok(true) => happened.push(Event::Received(number)),
+            Err(_) => {
                 self.give_up(number);
                 happened.push(Event::Failed(number));
             }
         }
-        Ok(())
     }
 
     fn accept(&mut self, flow: usize) -> io::Result<()> {
@@ -230,51 +275,84 @@ impl<'a> Sockets<'a> {
         }
     }
 
-    fn handle(
-        &mut self,
-        number: u32,
-        flags: EventFlags,
-        happened: &mut Vec<Event>,
-    ) -> io::Result<()> {
+    /// Does what a socket is ready for. Returns whether something was received.
+    fn handle(&mut self, number: u32, flags: EventFlags) -> io::Result<bool> {
         if flags.contains(EventFlags::ERR) {
-            let Some(socket) = self.socket_of(number) else { return Ok(()) };
+            let Some(socket) = self.socket_of(number) else { return Ok(false) };
             sockopt::socket_error(socket)??;
         }
-        if flags.contains(EventFlags::IN) && self.receive(number)? {
-            happened.push(Event::Received(number));
-        }
+        let received = flags.contains(EventFlags::IN) && self.receive(number)?;
         if flags.contains(EventFlags::OUT) {
             self.pump(number)?;
         }
-        Ok(())
+        Ok(received)
     }
 
     /// Takes what has arrived. Returns whether there was anything.
     fn receive(&mut self, number: u32) -> io::Result<bool> {
+        if self.endpoints[number as usize].reader.is_some() {
+            self.start_reading(self.clock.now(), number)?;
+            return Ok(false);
+        }
+        let mut something = false;
+        while self.read(number, PIECE)? {
+            something = true;
+        }
+        Ok(something)
+    }
+
+    /// The slow reader of an endpoint starts on what has arrived, unless it is reading already.
+    fn start_reading(&mut self, now: Time, number: u32) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number as usize];
+        let (Some(socket), Some(reader)) = (&endpoint.socket, &mut endpoint.reader) else {
+            return Ok(());
+        };
+        if reader.piece > 0 {
+            return Ok(());
+        }
+        reader.piece = ioctl_fionread(socket)?.min(LARGEST_PIECE);
+        if reader.piece > 0 {
+            let nanos = reader.piece * 8 * 1_000_000_000 / reader.rate.bits_per_second();
+            self.reading.push(now + Span::from_nanos(nanos), number.into());
+        } else {
+            // Perhaps the end.
+            self.read(number, PIECE)?;
+        }
+        self.listen_for(number)
+    }
+
+    /// The slow reader of an endpoint has read its piece at `now` and goes on to the next. Returns
+    /// whether it is there.
+    fn take_piece(&mut self, now: Time, number: u32) -> io::Result<bool> {
+        let reader = self.endpoints[number as usize].reader.as_mut();
+        let piece = reader.map_or(0, |reader| std::mem::take(&mut reader.piece));
+        let taken = self.read(number, piece as usize)?;
+        self.start_reading(now, number)?;
+        Ok(taken)
+    }
+
+    /// Takes at most so much of what has arrived. Returns whether there was anything.
+    fn read(&mut self, number: u32, most: usize) -> io::Result<bool> {
         let endpoint = &mut self.endpoints[number as usize];
         let Some(socket) = &endpoint.socket else { return Ok(false) };
-        let before = endpoint.received;
-        loop {
+        let length = loop {
             // The data of a TCP socket is thrown away and not copied when it may be truncated.
-            match recv(socket, &mut self.sink[..], RecvFlags::TRUNC) {
-                Ok((_, 0)) => {
-                    endpoint.ended = true;
-                    break;
-                }
-                Ok((_, length)) => endpoint.received += length as u64,
-                Err(Errno::AGAIN) => break,
+            match recv(socket, &mut self.sink[..most], RecvFlags::TRUNC) {
+                Ok((_, length)) => break length as u64,
+                Err(Errno::AGAIN) => return Ok(false),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-        }
-        let (received, ended) = (endpoint.received, endpoint.ended);
-        if before == 0 && received > 0 {
+        };
+        let is_first = endpoint.received == 0;
+        endpoint.received += length;
+        if length == 0 {
+            endpoint.ended = true;
+            self.listen_for(number)?;
+        } else if is_first {
             self.clamp(number)?;
         }
-        if ended {
-            self.listen_for(number)?;
-        }
-        Ok(received > before)
+        Ok(length > 0)
     }
 
     /// Bounds the window once more. The kernel sets the bound aside when the first segment shows it
@@ -318,7 +396,8 @@ impl<'a> Sockets<'a> {
         let endpoint = &self.endpoints[number as usize];
         let Some(socket) = &endpoint.socket else { return Ok(()) };
         let mut flags = EventFlags::empty();
-        flags.set(EventFlags::IN, !endpoint.ended);
+        let is_reading = endpoint.reader.is_some_and(|reader| reader.piece > 0);
+        flags.set(EventFlags::IN, !endpoint.ended && !is_reading);
         flags.set(EventFlags::OUT, endpoint.unwritten > 0 || (endpoint.closing && !endpoint.shut));
         epoll::modify(&self.epoll, socket, EventData::new_u64(number.into()), flags)?;
         Ok(())
@@ -351,7 +430,7 @@ impl<'a> Sockets<'a> {
 }
 
 impl Endpoint {
-    fn new(flow: u32) -> Self {
+    fn new(flow: u32, reader_rate: Option<Rate>) -> Self {
         Self {
             flow,
             received: 0,
@@ -366,6 +445,7 @@ impl Endpoint {
             shut: false,
             ended: false,
             failed: false,
+            reader: reader_rate.map(|rate| Reader { rate, piece: 0 }),
         }
     }
 }
@@ -378,8 +458,10 @@ fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
     sockopt::set_tcp_nodelay(socket, settings.no_delay)?;
     tcp(libc::TCP_MAXSEG, settings.mss)?;
     // Twice the window, which the kernel doubles again: packets take more memory than their data,
-    // and it is the bound of the window that shall hold and not the memory.
-    sockopt::set_socket_recv_buffer_size_force(socket, 2 * settings.window as usize)?;
+    // and it is the bound of the window that shall hold and not the memory. Before a slow reader it is
+    // the memory that closes the window: once it is doubled, it is about that of so much data.
+    let memory = if settings.reader_rate.is_some() { 1 } else { 2 } * settings.window as usize;
+    sockopt::set_socket_recv_buffer_size_force(socket, memory)?;
     tcp(libc::TCP_WINDOW_CLAMP, settings.window)?;
     if let Some(bytes) = settings.send_buffer {
         sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;

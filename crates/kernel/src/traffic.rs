@@ -48,16 +48,18 @@ struct Hosts<'a> {
 /// the calling thread for good: it moves from namespace to namespace.
 pub(crate) fn carry(
     scenario: &Scenario,
+    seed: u64,
     lab: &Lab<'_>,
     stop: &AtomicBool,
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
-    let listens_at_sender =
-        |flow: usize| !matches!(scenario.flows[flow].traffic, Traffic::Bulk { .. });
-    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender)?;
+    let listens_at_sender = |flow: usize| {
+        matches!(scenario.flows[flow].traffic, Traffic::Download { .. } | Traffic::Web(_))
+    };
+    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender, lab.clock)?;
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
-    Run::new(scenario, hosts, lab.clock).until_over(stop)
+    Run::new(scenario, seed, hosts, lab.clock).until_over(stop)
 }
 
 struct Run<'a> {
@@ -74,8 +76,8 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(scenario: &'a Scenario, mut hosts: Hosts<'a>, clock: Clock) -> Self {
-        let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
+    fn new(scenario: &'a Scenario, seed: u64, mut hosts: Hosts<'a>, clock: Clock) -> Self {
+        let applications = bed::applications(scenario, seed);
         for (flow, application) in applications.iter().enumerate() {
             hosts.timers.push(application.start, flow as u64);
             if let Some(stop) = application.stop {
@@ -110,14 +112,15 @@ impl<'a> Run<'a> {
             if let Some(failed) = self.hosts.failed.take() {
                 return Err(failed);
             }
-            let next = [self.hosts.timers.next_time(), self.next_sample, self.next_look, end]
-                .into_iter()
-                .fold(Time::NEVER, Time::min);
+            let due = [self.hosts.timers.next_time(), self.hosts.sockets.next_read()];
+            let next = [self.next_sample, self.next_look, end].into_iter().chain(due);
+            let next = next.fold(Time::NEVER, Time::min);
             let sleep = next.since(self.clock.now()).min(LONGEST_SLEEP);
             let timeout = Timespec { tv_sec: 0, tv_nsec: sleep.as_nanos() as i64 };
             happened.clear();
             self.hosts.sockets.wait(timeout, &mut happened)?;
             let now = self.clock.now();
+            self.hosts.sockets.finish_reading(now, &mut happened);
             for event in &happened {
                 self.handle(now, *event);
             }
@@ -285,6 +288,8 @@ impl<'a> Run<'a> {
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
             pages,
+            offered_bytes: application.offered_bytes(),
+            burst_completion_s: application.burst_completion_s(),
         }
     }
 }

@@ -124,6 +124,28 @@ fn the_receive_buffer_bounds_the_throughput() {
 }
 
 #[test]
+fn a_slow_reader_closes_the_window() {
+    if is_skipped() {
+        return;
+    }
+    let buffer = 64 * 1024;
+    let transport = json!({ "receive_buffer": "64KiB", "reader_rate": "2Mbit/s" });
+    let flow = json!({ "transport": transport, "traffic": { "download": "750kB" } });
+    let mut scenario = scenario(json!({}), flow);
+    scenario.record.interval = Some(units::Span::from_millis(20));
+    let recording = recorded(&scenario);
+    let (flow, series) = (&recording.flows[0], &recording.flow_series);
+    assert!(flow.completed && flow.segments_retransmitted == 0, "{flow:?}");
+    // 3 s of reading, and a round trip and a half before it.
+    assert!((3.05..3.2).contains(&flow.completion_s.unwrap()), "{flow:?}");
+    // Sent and not read: no more than the buffer, but for what the kernel takes of the memory of its
+    // packets.
+    let unread = series.sent_bytes.iter().zip(&series.delivered_bytes).map(|(s, d)| s - d);
+    let most = unread.max().unwrap();
+    assert!((buffer / 2..=buffer * 3 / 2).contains(&most), "{most}");
+}
+
+#[test]
 fn what_the_link_damages_is_sent_again() {
     if is_skipped() {
         return;
@@ -223,6 +245,63 @@ fn web_pages_come_as_in_the_simulator() {
     // Handshake, main object, embedded objects on the first page; the connections stay.
     assert!(flow.pages[0].response_s.unwrap() > 0.12);
     assert!(flow.pages[1].response_s.unwrap() < flow.pages[0].response_s.unwrap());
+}
+
+#[test]
+fn a_constant_rate_arrives_as_it_is_written() {
+    if is_skipped() {
+        return;
+    }
+    let traffic = json!({ "constant": { "rate": "2Mbit/s", "message": "1000B" } });
+    let flow = json!({ "stop": "3s", "transport": { "nagle": false }, "traffic": traffic });
+    let recording = recorded(&scenario(json!({}), flow));
+    let flow = &recording.flows[0];
+    // A message every 4 ms. The clock may pass the stop before the last, or the first may be late.
+    let offered = flow.offered_bytes.unwrap();
+    assert!((745_000..=750_000).contains(&offered), "{offered}");
+    assert!(flow.completed && flow.bytes == offered, "{flow:?}");
+    assert!((3.015..3.2).contains(&flow.completion_s.unwrap()), "{flow:?}");
+    // A write is a segment, but for those of the set-up.
+    assert!((720..=offered / 1000).contains(&flow.segments_sent), "{flow:?}");
+}
+
+#[test]
+fn a_burst_after_a_silence_starts_with_a_small_window_only_where_tcp_restarts() {
+    if is_skipped() {
+        return;
+    }
+    // 100 kB in each burst, and silences that are longer than the retransmission timeout.
+    let pattern = json!({ "rate": "20Mbit/s", "on": "40ms", "off": "1460ms",
+                          "distribution": "constant" });
+    let completion = |idle_restart: bool| {
+        let transport = json!({ "idle_restart": idle_restart, "rto": { "min": "200ms" } });
+        let flow =
+            json!({ "stop": "5s", "transport": transport, "traffic": { "on_off": pattern } });
+        let recording = recorded(&scenario(json!({ "delay": "100ms" }), flow));
+        let flow = &recording.flows[0];
+        assert_eq!((flow.bytes, flow.offered_bytes), (400_000, Some(400_000)));
+        assert!(flow.completed);
+        flow.burst_completion_s.unwrap()
+    };
+    let (restarted, kept) = (completion(true), completion(false));
+    // 100 ms on the way, 80 ms on the link; the first burst opens the window in both.
+    assert!((0.18..0.6).contains(&kept), "{kept}");
+    assert!(restarted > kept + 0.2, "{restarted} and {kept}");
+}
+
+#[test]
+fn what_the_kernel_does_not_take_waits_and_is_offered_all_the_same() {
+    if is_skipped() {
+        return;
+    }
+    let transport = json!({ "send_buffer": "64KiB" });
+    let traffic = json!({ "constant": { "rate": "40Mbit/s" } });
+    let flow = json!({ "stop": "2s", "transport": transport, "traffic": traffic });
+    let recording = recorded(&scenario(json!({}), flow));
+    let flow = &recording.flows[0];
+    let offered = flow.offered_bytes.unwrap();
+    assert!((9_800_000..=10_001_000).contains(&offered), "{offered}");
+    assert!(flow.completed && flow.bytes < 3_000_000, "{flow:?}");
 }
 
 #[test]

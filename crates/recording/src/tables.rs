@@ -100,6 +100,8 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         min_rtt_ms: F64 of |f| or_nan(f.min_rtt_ms),
         cwnd_bytes: U64 of |f| f.cwnd_bytes,
         page_response_s: F64 of |f| or_nan(f.page_response_s),
+        offered_bytes: U64OrUnset of |f| f.offered_bytes.unwrap_or(u64::MAX),
+        burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
     )
 }
 
@@ -164,6 +166,8 @@ pub(crate) mod tests {
             controller: "adalr".into(),
             completion_s: Some(2.5),
             goodput_bps: 1e6,
+            offered_bytes: Some(4000),
+            burst_completion_s: Some(0.75),
             pages: vec![
                 page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
                 page(2.0, None, vec![object(3000, None)]),

@@ -84,6 +84,14 @@ pub struct FlowRecord {
     pub cwnd_bytes: u64,
     /// Mean response time of the completed pages, in seconds.
     pub page_response_s: Option<f64>,
+    /// Bytes that an application with a rate of its own has written; more than `bytes` where TCP was
+    /// slower. `None` for one that writes as fast as TCP takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_bytes: Option<u64>,
+    /// Mean time from the start of a burst to its last byte at the receiving application, in seconds,
+    /// over the bursts that arrived whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_completion_s: Option<f64>,
     /// Web pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageRecord>,

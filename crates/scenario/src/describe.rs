@@ -117,6 +117,7 @@ pub(crate) fn bounds(schema: &Json) -> String {
         (Some(low), _, None, Some(high)) => format!(" from {low} to below {high}"),
         (Some(low), _, None, None) => format!(", at least {low}"),
         (None, Some(low), Some(high), _) => format!(" above {low} and at most {high}"),
+        (None, Some(low), None, _) => format!(" above {low}"),
         (None, None, Some(high), _) => format!(", at most {high}"),
         _ => String::new(),
     }

@@ -15,7 +15,7 @@ use crate::routes::{Hop, Routes, routes};
 
 use figures::Load;
 
-pub use figures::Figures;
+pub use figures::{Figures, Offered};
 pub use settings::Setting;
 
 /// A scenario explained. It serialises, and its `Display` is for a terminal.

@@ -24,7 +24,7 @@ mod tree;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
-    NodeExplanation, Setting, explain,
+    NodeExplanation, Offered, Setting, explain,
 };
 pub use load::{Loaded, Written};
 pub use model::Scenario;

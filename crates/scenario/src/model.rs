@@ -285,6 +285,54 @@ pub enum Traffic {
     },
     /// `to` fetches pages from `from` by HTTP/1.1.
     Web(Web),
+    /// `from` opens the connection and writes at a constant rate.
+    Constant {
+        /// Rate, counted without headers.
+        rate: Rate,
+        /// Bytes of each write.
+        message: Bytes,
+    },
+    /// `from` opens the connection and writes in bursts.
+    OnOff {
+        /// Rate during a burst, counted without headers.
+        rate: Rate,
+        /// Bytes of each write.
+        message: Bytes,
+        /// When it writes.
+        pattern: OnOff,
+    },
+}
+
+/// Bursts and silences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Mean length of a burst.
+    pub on: Span,
+    /// Mean length of a silence.
+    pub off: Span,
+    /// Distribution of both.
+    pub distribution: Distribution,
+}
+
+impl OnOff {
+    /// The share of the time that bursts take in the long run.
+    pub fn share(&self) -> f64 {
+        self.on.as_secs_f64() / (self.on.as_secs_f64() + self.off.as_secs_f64())
+    }
+}
+
+/// A distribution of lengths, given their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Exponential.
+    Exponential,
+    /// Pareto, of this shape.
+    Pareto {
+        /// Above 1: below it there is no mean.
+        shape: f64,
+    },
+    /// Always the mean.
+    Constant,
 }
 
 /// Web pages over HTTP/1.1 (RFC 9112).

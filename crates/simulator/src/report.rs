@@ -238,5 +238,7 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
         page_response_s: (!responses.is_empty())
             .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
         pages,
+        offered_bytes: application.offered_bytes(),
+        burst_completion_s: application.burst_completion_s(),
     }
 }

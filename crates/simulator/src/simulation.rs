@@ -63,7 +63,7 @@ pub struct Options<'a> {
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
     let network = Network::new(bed::topology(scenario, seed));
-    Simulation::new(scenario, network, options).run(seed)
+    Simulation::new(scenario, seed, network, options).run()
 }
 
 /// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
@@ -71,11 +71,12 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
     let topology = bed::topology(scenario, seed);
     let network = SlowNetwork::new(topology, bed::channels(scenario, seed));
-    Simulation::new(scenario, network, options).run(seed)
+    Simulation::new(scenario, seed, network, options).run()
 }
 
 struct Simulation<'a, F> {
     scenario: &'a Scenario,
+    seed: u64,
     now: Time,
     end: Time,
     fabric: F,
@@ -91,8 +92,8 @@ struct Simulation<'a, F> {
 }
 
 impl<'a, F: Fabric<Body>> Simulation<'a, F> {
-    fn new(scenario: &'a Scenario, fabric: F, options: Options<'a>) -> Self {
-        let applications: Vec<_> = scenario.flows.iter().map(Application::new).collect();
+    fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
+        let applications = bed::applications(scenario, seed);
         let mut hosts = Hosts::default();
         for (flow, application) in applications.iter().enumerate() {
             hosts.wake_application(application.start, flow as u32);
@@ -113,16 +114,17 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             options,
             events: 0,
             scenario,
+            seed,
         }
     }
 
-    fn run(mut self, seed: u64) -> Recording {
+    fn run(mut self) -> Recording {
         let partial = !self.run_events();
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
         let lanes = self.fabric.report(self.now);
         let mut recording =
             self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &lanes);
-        recording.seed = seed;
+        recording.seed = self.seed;
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();
         recording.partial = partial;

@@ -4,13 +4,16 @@
 //! many bytes as it asked to be told about; the packets in between do not reach it.
 
 mod download;
+mod source;
 mod web;
 
 use recording::PageRecord;
+use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 use units::Time;
 
 use download::Transfer;
+use source::Source;
 use web::Browser;
 
 /// The two ends of a connection by their numbers: the one that sends the data, and the one that
@@ -62,6 +65,7 @@ impl Context<'_> {
 enum Kind {
     Transfer(Transfer),
     Browser(Browser),
+    Source(Source),
 }
 
 /// A flow: its connections and the application that drives them.
@@ -82,9 +86,15 @@ pub struct Application {
     kind: Kind,
 }
 
+/// The applications of all flows; chance is that of `seed`, and each has a random stream of its own.
+pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
+    let numbered = scenario.flows.iter().enumerate();
+    numbered.map(|(number, flow)| Application::new(flow, number, seed)).collect()
+}
+
 impl Application {
-    /// The application of a flow, before its start.
-    pub fn new(flow: &Flow) -> Self {
+    /// The application of flow number `number`, before its start.
+    fn new(flow: &Flow, number: usize, seed: u64) -> Self {
         let (kind, endless) = match flow.traffic {
             Traffic::Download { size, request } => {
                 (Kind::Transfer(Transfer::download(size.get(), request.get())), false)
@@ -93,6 +103,12 @@ impl Application {
                 (Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))), size.is_none())
             }
             Traffic::Web(web) => (Kind::Browser(Browser::new(web)), web.pages.is_none()),
+            Traffic::Constant { rate, message } => {
+                (Kind::Source(Source::constant(rate, message)), true)
+            }
+            Traffic::OnOff { rate, message, pattern } => {
+                (Kind::Source(Source::on_off(rate, message, pattern, number, seed)), true)
+            }
         };
         Self {
             start: Time::ZERO + flow.start,
@@ -116,6 +132,7 @@ impl Application {
         let cut_short = match &self.kind {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
             Kind::Browser(browser) => browser.is_cut_short(),
+            Kind::Source(_) => false,
         };
         self.finished.is_some() && !cut_short
     }
@@ -124,7 +141,7 @@ impl Application {
     pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
-            Kind::Browser(_) => None,
+            Kind::Browser(_) | Kind::Source(_) => None,
         }
     }
 
@@ -141,12 +158,16 @@ impl Application {
             match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
                 Kind::Browser(browser) => browser.on_timer(&mut context),
+                // Nobody takes what it would write.
+                Kind::Source(_) if self.aborted => {}
+                Kind::Source(source) => source.on_timer(&mut context),
             }
         } else if self.finished.is_none() && !self.aborted && !self.stopped {
             self.stopped = true;
             let done = match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.stop(&mut context),
                 Kind::Browser(browser) => browser.stop(),
+                Kind::Source(source) => source.stop(&mut context),
             };
             self.finished = done.then_some(now);
         }
@@ -158,6 +179,7 @@ impl Application {
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
+            Kind::Source(source) => source.on_received(&mut context),
         };
         if done {
             self.finished = Some(now);
@@ -167,8 +189,25 @@ impl Application {
     /// Web pages, if it fetches any.
     pub fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {
-            Kind::Transfer(_) => Vec::new(),
+            Kind::Transfer(_) | Kind::Source(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),
+        }
+    }
+
+    /// Bytes that it has written, if it has a rate of its own.
+    pub fn offered_bytes(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Source(source) => Some(source.offered()),
+            Kind::Transfer(_) | Kind::Browser(_) => None,
+        }
+    }
+
+    /// Mean time from the start of a burst to its last byte at the receiver, if it writes in bursts
+    /// and one has arrived.
+    pub fn burst_completion_s(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Source(source) => source.burst_completion_s(),
+            Kind::Transfer(_) | Kind::Browser(_) => None,
         }
     }
 }

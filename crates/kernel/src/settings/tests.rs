@@ -48,7 +48,6 @@ fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
         (json!({ "mss": 40_000 }), "transport.mss", "88 to 32767"),
         (json!({ "receive_buffer": "512MiB" }), "transport.receive_buffer", "at most 256MiB"),
         (json!({ "send_buffer": "512MiB" }), "transport.send_buffer", "at most 256MiB"),
-        (json!({ "reader_rate": "1Mbit/s" }), "transport.reader_rate", "none: "),
         (json!({ "initial_ssthresh": "64KiB" }), "transport.initial_ssthresh", "\"unlimited\""),
         (json!({ "delayed_ack": { "segments": 4 } }), "transport.delayed_ack.segments", "1 or 2"),
         (json!({ "rto": { "max": "200s" } }), "transport.rto.max", "1s to 120s"),
@@ -85,6 +84,14 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         let entry = entry(transport, setting);
         assert_eq!(entry.verdict, Verdict::Reported, "{entry:?}");
     }
+}
+
+#[test]
+fn a_reader_may_be_slow() {
+    let entry = entry(json!({ "reader_rate": "1Mbit/s" }), "transport.reader_rate");
+    assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+    let rate = Rate::from_bits_per_second(1_000_000);
+    assert_eq!(honoured(json!({ "reader_rate": "1Mbit/s" })).reader_rate, Some(rate));
 }
 
 #[test]

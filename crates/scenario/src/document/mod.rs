@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, LowPriority, Queue};
-pub(crate) use traffic::{Bulk, KeepAlive, Traffic};
+pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, LossThreshold, RecoveryName, Transport, every_second};
 pub(crate) use words::Name;
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use super::words::{Off, Unlimited};
 
-/// One of `download`, `bulk` and `web`.
+/// One of `download`, `bulk`, `web`, `constant` and `on_off`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Traffic {
@@ -25,6 +25,14 @@ pub(crate) enum Traffic {
     Web {
         /// `to` fetches pages from `from` by HTTP/1.1.
         web: Web,
+    },
+    Constant {
+        /// `from` opens the connection and writes at a constant rate until the flow stops.
+        constant: Constant,
+    },
+    OnOff {
+        /// `from` opens the connection and writes in bursts until the flow stops.
+        on_off: OnOff,
     },
 }
 
@@ -90,4 +98,52 @@ impl Default for Web {
 pub(crate) enum KeepAlive {
     Off(Off),
     Timeout(Span),
+}
+
+/// A source of constant rate. Where TCP is slower, what was written waits in the application, without
+/// limit: the offered load does not depend on the network.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Constant {
+    /// Rate at which data is written, counted without headers.
+    pub rate: Rate,
+    /// Bytes of each write; the first is at the start of the flow. Default: one full segment.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub message: Option<Bytes>,
+}
+
+/// A source of bursts and silences over one connection, which stays open. Where TCP is slower, what was
+/// written waits in the application, without limit, and bursts may then run into each other.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OnOff {
+    /// Rate at which data is written during a burst, counted without headers.
+    pub rate: Rate,
+    /// Mean length of a burst. The first begins at the start of the flow.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub on: Span,
+    /// Mean length of a silence.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub off: Span,
+    /// Distribution of both lengths.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// Shape of the Pareto distribution: the smaller, the heavier its tail; at 2 and below its
+    /// variance is infinite. Default: 1.5, that of ns-2.
+    #[schemars(extend("exclusiveMinimum" = 1))]
+    pub shape: Option<f64>,
+    /// Bytes of each write; what is left of a burst at its end may be less. Default: one full segment.
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub message: Option<Bytes>,
+}
+
+/// A distribution of lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Distribution {
+    #[default]
+    Exponential,
+    Pareto,
+    Constant,
 }

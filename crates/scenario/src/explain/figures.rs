@@ -45,10 +45,36 @@ pub struct Figures {
     pub window_limit_bps: f64,
     /// Payload rate at which the ACKs fill the return way.
     pub ack_limit_bps: f64,
+    /// What the application writes on average and at most, in bit/s; `None` if it writes as fast as
+    /// TCP takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
     /// Probability that a full packet is damaged on its way, in clear sky.
     pub per: f64,
     /// Probability that an ACK is damaged on its way, in clear sky.
     pub ack_per: f64,
+}
+
+/// A load that does not depend on TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Offered {
+    /// Mean rate in bit/s.
+    pub mean_bps: f64,
+    /// Rate in bit/s while something is written.
+    pub peak_bps: f64,
+    /// Mean rate of all flows with such a load whose data passes the bottleneck.
+    pub bottleneck_bps: f64,
+}
+
+/// Mean rate and peak rate in bit/s that an application with a rate of its own writes.
+fn offered(traffic: &Traffic) -> Option<(f64, f64)> {
+    let (rate, share) = match traffic {
+        Traffic::Constant { rate, .. } => (rate, 1.0),
+        Traffic::OnOff { rate, pattern, .. } => (rate, pattern.share()),
+        Traffic::Download { .. } | Traffic::Bulk { .. } | Traffic::Web(_) => return None,
+    };
+    let peak = rate.bits_per_second() as f64;
+    Some((share * peak, peak))
 }
 
 impl Figures {
@@ -94,6 +120,11 @@ impl Figures {
             capacity_bps: payload / there.slowest.time,
             window_limit_bps: window / rtt,
             ack_limit_bps: payload * per_ack / back.slowest.time,
+            offered: offered(&flow.traffic).map(|(mean_bps, peak_bps)| Offered {
+                mean_bps,
+                peak_bps,
+                bottleneck_bps: there.slowest.offered,
+            }),
             per: there.per,
             ack_per: back.per,
         }
@@ -103,23 +134,38 @@ impl Figures {
     pub(super) fn goodput_bound(&self) -> f64 {
         self.capacity_bps.min(self.window_limit_bps).min(self.ack_limit_bps)
     }
+
+    /// The payload rate that the application asks for at most.
+    pub(super) fn wanted(&self) -> f64 {
+        self.offered.map_or(f64::INFINITY, |offered| offered.peak_bps)
+    }
 }
 
-/// How many flows send their data through each direction of each link.
-pub(super) struct Load(Vec<[usize; 2]>);
+/// What goes through each direction of each link.
+pub(super) struct Load(Vec<[Passing; 2]>);
+
+/// Flows that send their data through one place.
+#[derive(Clone, Copy, Default)]
+struct Passing {
+    flows: usize,
+    /// What those with a rate of their own write on average, in bit/s.
+    offered: f64,
+}
 
 impl Load {
     pub fn of(scenario: &Scenario, routes: &Routes) -> Self {
-        let mut load = vec![[0; 2]; scenario.links.len()];
+        let mut load = vec![[Passing::default(); 2]; scenario.links.len()];
         for flow in &scenario.flows {
             for hop in routes.path(flow.from, flow.to, &scenario.links) {
-                load[hop.link as usize][usize::from(hop.forward)] += 1;
+                let passing = &mut load[hop.link as usize][usize::from(hop.forward)];
+                passing.flows += 1;
+                passing.offered += offered(&flow.traffic).map_or(0.0, |(mean, _)| mean);
             }
         }
         Self(load)
     }
 
-    fn on(&self, hop: Hop) -> usize {
+    fn on(&self, hop: Hop) -> Passing {
         self.0[hop.link as usize][usize::from(hop.forward)]
     }
 }
@@ -147,6 +193,8 @@ struct Place {
     time: f64,
     /// Flows that send their data through it.
     flows: usize,
+    /// What those with a rate of their own write on average, in bit/s.
+    offered: f64,
     /// What waits before it, in bytes of such packets.
     queue: Option<f64>,
 }
@@ -180,7 +228,7 @@ impl Way {
             places.push(link(graph, *hop, packet));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
-        let nowhere = Place { name: String::new(), time: 0.0, flows: 0, queue: None };
+        let nowhere = Place { name: String::new(), time: 0.0, flows: 0, offered: 0.0, queue: None };
         let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
         Self { propagation, serialisation, per: 1.0 - arrives, slowest: slowest.unwrap_or(nowhere) }
     }
@@ -190,10 +238,12 @@ fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);
     let framed = packet + direction.framing.get() as f64;
+    let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
         time: framed * 8.0 / direction.rate.bits_per_second() as f64,
-        flows: graph.load.on(hop),
+        flows: passing.flows,
+        offered: passing.offered,
         queue: match direction.queue {
             QueueLimit::Packets(packets) => Some(f64::from(packets) * packet),
             QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
@@ -206,10 +256,12 @@ fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
 fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
     let node = &graph.scenario.nodes[hop.from(&graph.scenario.links)];
     let limit = node.forwarding.as_ref()?;
+    let passing = graph.load.on(hop);
     Some(Place {
         name: format!("forwarding at {}", node.name),
         time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
-        flows: graph.load.on(hop),
+        flows: passing.flows,
+        offered: passing.offered,
         queue: Some(limit.memory.get() as f64),
     })
 }

@@ -7,7 +7,9 @@ use units::Bytes;
 
 use crate::describe;
 use crate::load::Written;
-use crate::model::{Channel, Direction, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic};
+use crate::model::{
+    Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic,
+};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,7 +128,22 @@ fn absent(key: &str, flow: &Flow) -> String {
         "reader_rate" => "at once".into(),
         "stop" => "never".into(),
         "pages" => "until the run ends".into(),
+        "message" | "shape" => of_source(key, &flow.traffic).unwrap_or_else(|| "none".into()),
         _ => "none".into(),
+    }
+}
+
+/// What a source of constant rate or of bursts does where nothing was written.
+fn of_source(key: &str, traffic: &Traffic) -> Option<String> {
+    match (key, traffic) {
+        ("message", Traffic::Constant { message, .. } | Traffic::OnOff { message, .. }) => {
+            Some(message.to_string())
+        }
+        ("shape", Traffic::OnOff { pattern, .. }) => match pattern.distribution {
+            Distribution::Pareto { shape } => Some(shape.to_string()),
+            Distribution::Exponential | Distribution::Constant => None,
+        },
+        _ => None,
     }
 }
 
@@ -163,6 +180,11 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
         Traffic::Web(web) => format!(
             "{to} fetches pages of {} + {} x {} from {from}",
             web.main_object, web.embedded_objects, web.embedded_object
+        ),
+        Traffic::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),
+        Traffic::OnOff { rate, pattern, .. } => format!(
+            "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
+            pattern.on, pattern.off
         ),
     };
     format!("{what}, {}", flow.controller.entry().name)

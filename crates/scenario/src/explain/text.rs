@@ -230,7 +230,7 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         0 | 1 => String::new(),
         n => format!(", shared by {n} flows"),
     };
-    let rows = [
+    let mut rows = vec![
         (
             "round trip",
             format!(
@@ -274,7 +274,17 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
             format!("{} of a full packet, {} of an ACK", per(figures.per), per(figures.ack_per)),
         ),
     ];
-    rows.map(|(name, value)| vec![name.to_owned(), value]).into()
+    if let Some(offered) = figures.offered {
+        let mean = rate(offered.mean_bps);
+        rows.push((
+            "offered",
+            match offered.mean_bps < offered.peak_bps {
+                true => format!("{mean} on average, {} in bursts", rate(offered.peak_bps)),
+                false => mean,
+            },
+        ));
+    }
+    rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
 }
 
 /// A probability in three digits.

@@ -20,6 +20,7 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
             reader(flow, figures),
             queue(figures),
             acks(flow, figures),
+            overload(figures),
             delayed_ack(flow),
             rto_below_delayed_ack(flow),
             rto_below_rtt(flow, figures),
@@ -51,7 +52,7 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
 /// Flows that share the bottleneck fill it together; a few per cent are not worth a word.
 fn window(flow: &Flow, figures: &Figures) -> Option<String> {
     let limit = figures.window_limit_bps * figures.bottleneck_flows as f64;
-    if limit >= 0.95 * figures.capacity_bps {
+    if limit >= 0.95 * figures.capacity_bps || figures.window_limit_bps >= figures.wanted() {
         return None;
     }
     let cure = match flow.transport.window_scaling {
@@ -71,7 +72,8 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
 
 fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
     let reader = flow.transport.reader_rate?;
-    let slow = (reader.bits_per_second() as f64) < figures.goodput_bound();
+    let delivered = figures.goodput_bound().min(figures.wanted());
+    let slow = (reader.bits_per_second() as f64) < delivered;
     slow.then(|| format!("the application reads at {reader}, slower than the network delivers"))
 }
 
@@ -92,7 +94,8 @@ fn queue(figures: &Figures) -> Option<String> {
 }
 
 fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
-    let wanted = 0.999 * figures.capacity_bps.min(figures.window_limit_bps);
+    let possible = figures.capacity_bps.min(figures.window_limit_bps);
+    let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {
         format!(
             "an ACK for every {} of {} fills {} at {}: at most {}",
@@ -106,6 +109,24 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
             rate(figures.ack_limit_bps),
         )
     })
+}
+
+/// What is written and not sent waits in the application for good.
+fn overload(figures: &Figures) -> Option<String> {
+    let offered = figures.offered?;
+    let (who, mean, bound) = if offered.mean_bps > figures.goodput_bound() {
+        ("the application writes".to_owned(), offered.mean_bps, figures.goodput_bound())
+    } else if offered.bottleneck_bps > figures.capacity_bps {
+        let who = format!("all that pass {} write", figures.bottleneck);
+        (who, offered.bottleneck_bps, figures.capacity_bps)
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{who} {} on average, and at most {} can pass: what waits grows until the end",
+        rate(mean),
+        rate(bound)
+    ))
 }
 
 /// The receiver's window has to leave room for the jump (RFC 9959).

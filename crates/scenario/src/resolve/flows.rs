@@ -9,7 +9,7 @@ use super::Numbers;
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
-use crate::model::{DelayedAck, Flow, Rto, Traffic, Transport, Web};
+use crate::model::{DelayedAck, Distribution, Flow, OnOff, Rto, Traffic, Transport, Web};
 use crate::path::Path;
 use crate::suggest;
 
@@ -29,6 +29,7 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let transport = Arc::new(transport(&flow.transport, &controller));
+        let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
@@ -40,7 +41,7 @@ pub(super) fn flows(
                 controller: controller.clone(),
                 transport: transport.clone(),
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
-                traffic: traffic(&flow.traffic),
+                traffic,
             });
             entries.push(i);
         }
@@ -167,7 +168,13 @@ fn delayed_ack(written: document::DelayedAck) -> DelayedAck {
     }
 }
 
-fn traffic(written: &document::Traffic) -> Traffic {
+fn traffic(
+    written: &document::Traffic,
+    transport: &Transport,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Traffic {
+    let segment = Bytes(transport.full_payload());
     match written {
         document::Traffic::Download { download, request } => {
             Traffic::Download { size: *download, request: *request }
@@ -192,5 +199,41 @@ fn traffic(written: &document::Traffic) -> Traffic {
                 document::KeepAlive::Timeout(timeout) => Some(timeout),
             },
         }),
+        document::Traffic::Constant { constant } => {
+            Traffic::Constant { rate: constant.rate, message: constant.message.unwrap_or(segment) }
+        }
+        document::Traffic::OnOff { on_off } => Traffic::OnOff {
+            rate: on_off.rate,
+            message: on_off.message.unwrap_or(segment),
+            pattern: OnOff {
+                on: on_off.on,
+                off: on_off.off,
+                distribution: distribution(on_off, &path.key("on_off"), problems),
+            },
+        },
+    }
+}
+
+/// The shape that ns-2 has for its Pareto source.
+const USUAL_SHAPE: f64 = 1.5;
+
+fn distribution(
+    written: &document::OnOff,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Distribution {
+    if let Some(shape) = written.shape
+        && written.distribution != document::Distribution::Pareto
+    {
+        let expected = "`distribution = \"pareto\"` beside it";
+        let problem = Problem::new(path.key("shape"), expected, format!("{shape:?} alone"));
+        problems.push(problem.because("no other distribution has a shape"));
+    }
+    match written.distribution {
+        document::Distribution::Exponential => Distribution::Exponential,
+        document::Distribution::Pareto => {
+            Distribution::Pareto { shape: written.shape.unwrap_or(USUAL_SHAPE) }
+        }
+        document::Distribution::Constant => Distribution::Constant,
     }
 }

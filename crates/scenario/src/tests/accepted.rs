@@ -1,6 +1,6 @@
 //! What a scenario becomes.
 
-use crate::model::{Channel, LowPriority, QueueLimit, Traffic};
+use crate::model::{Channel, Distribution, LowPriority, OnOff, QueueLimit, Traffic};
 use crate::{Override, Scenario};
 use congestion::Recovery;
 use units::{Bytes, Rate, Span};
@@ -162,6 +162,26 @@ fn every_kind_of_traffic_is_read() {
     };
     assert_eq!((web.pages, web.connections, web.embedded_objects), (Some(3), 2, 15));
     assert_eq!(web.keep_alive, Some(Span::from_secs(5)));
+    // A full segment without the timestamps.
+    let (rate, message) = (Rate::from_bits_per_second(1_000_000), Bytes(1448));
+    assert_eq!(
+        traffic("{ constant = { rate = \"1Mbit/s\" } }"),
+        Traffic::Constant { rate, message }
+    );
+    let own = Traffic::Constant { rate, message: Bytes(1200) };
+    assert_eq!(traffic("{ constant = { rate = \"1Mbit/s\", message = \"1200B\" } }"), own);
+    for (written, distribution) in [
+        ("", Distribution::Exponential),
+        (", distribution = \"constant\"", Distribution::Constant),
+        (", distribution = \"pareto\"", Distribution::Pareto { shape: 1.5 }),
+        (", distribution = \"pareto\", shape = 1.2", Distribution::Pareto { shape: 1.2 }),
+    ] {
+        let pattern = OnOff { on: Span::from_secs(1), off: Span::from_secs(3), distribution };
+        let on_off =
+            format!("on_off = {{ rate = \"1Mbit/s\", on = \"1s\", off = \"3s\"{written} }}");
+        let read = traffic(&format!("{{ {on_off} }}"));
+        assert_eq!(read, Traffic::OnOff { rate, message, pattern });
+    }
 }
 
 #[test]

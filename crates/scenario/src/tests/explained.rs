@@ -23,7 +23,8 @@ fn warning(sets: &[&str]) -> String {
 
 #[test]
 fn the_examples_load_and_are_explained() {
-    for name in ["geo-download", "geo-web", "fairness-six-rtts", "lossy-geo", "fade"] {
+    for name in ["geo-download", "geo-web", "geo-bursts", "fairness-six-rtts", "lossy-geo", "fade"]
+    {
         let explanation = example(name, &[]);
         assert_eq!(explanation.scenario, name);
         insta::assert_snapshot!(name, explanation);
@@ -57,12 +58,34 @@ fn each_doubt_has_its_warning() {
         warning(&["flow.0.start=120s"]),
         warning(&["flow.0.stop=120s"]),
         warning(&["flow.0.traffic={ download = \"1GB\" }"]),
+        warning(&["flow.0.traffic={ constant = { rate = \"12Mbit/s\" } }"]),
+        warning(&[
+            "flow.0.traffic={ on_off = { rate = \"30Mbit/s\", on = \"1s\", off = \"2s\" } }",
+        ]),
+        warning(&["flow.0.traffic={ constant = { rate = \"4Mbit/s\" } }", "flow.0.count=3"]),
         warning(&["link.1.forward.channel={ per = 0.6 }"]),
         warning(&["link.0.forward.channel={ ber = 1e-9, correction_threshold = 1.2e-6 }"]),
         warning(&["link.0.forward.queue={ bytes = \"1000B\" }"]),
         warning(&["record.interval=121s"]),
     ];
     insta::assert_snapshot!(found.join("\n"));
+}
+
+#[test]
+fn a_rate_that_passes_has_no_warning_even_where_window_and_acks_allow_little() {
+    for traffic in [
+        "{ constant = { rate = \"200kbit/s\" } }",
+        "{ on_off = { rate = \"200kbit/s\", on = \"1s\", off = \"2s\" } }",
+    ] {
+        let traffic = format!("flow.0.traffic={traffic}");
+        let narrow = [
+            traffic.as_str(),
+            "flow.0.transport.receive_buffer=64KiB",
+            "flow.0.transport.reader_rate=300kbit/s",
+            "link.1.backward.rate=32kbit/s",
+        ];
+        assert_eq!(warnings(&narrow), [""; 0]);
+    }
 }
 
 #[test]

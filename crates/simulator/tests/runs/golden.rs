@@ -55,6 +55,19 @@ fn recordings_do_not_change_unnoticed() {
             "rain",
             std::fs::read_to_string(RAIN).unwrap().replace("\"fade.csv\"", &format!("{FADE:?}")),
         ),
+        (
+            "constant rate",
+            geo(lossy, "", r#"constant = { rate = "300kbit/s" }"#).replace("3000s", "60s"),
+        ),
+        (
+            "bursts, Pareto",
+            geo(
+                lossy,
+                "",
+                r#"on_off = { rate = "3Mbit/s", on = "1s", off = "2s", distribution = "pareto" }"#,
+            )
+            .replace("3000s", "60s"),
+        ),
         ("series", geo(lossy, window, r#"download = "1MB""#) + "[record]\ninterval = \"500ms\"\n"),
     ];
     let mut table = String::new();

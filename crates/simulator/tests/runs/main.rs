@@ -9,6 +9,7 @@ mod oracle;
 mod physics;
 mod priority;
 mod resume;
+mod sources;
 mod stops;
 mod theory;
 

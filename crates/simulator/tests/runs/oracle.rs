@@ -111,6 +111,14 @@ fn traffic() -> impl Strategy<Value = String> {
         (1u32..4, 1u32..4, any::<bool>()).prop_map(|(pages, connections, pipelining)| format!(
             "web = {{ pages = {pages}, interval = \"2s\", connections = {connections}, pipelining = {pipelining} }}"
         )),
+        (8u32..3000, 100u32..4000).prop_map(|(rate, message)| format!(
+            "constant = {{ rate = \"{rate}kbit/s\", message = \"{message}B\" }}"
+        )),
+        (8u32..3000, prop::sample::select(vec!["exponential", "pareto", "constant"])).prop_map(
+            |(rate, lengths)| format!(
+                "on_off = {{ rate = \"{rate}kbit/s\", on = \"300ms\", off = \"700ms\", distribution = \"{lengths}\" }}"
+            )
+        ),
     ]
 }
 

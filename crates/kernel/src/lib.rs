@@ -17,6 +17,7 @@ mod hosts;
 mod interface;
 mod lab;
 mod namespace;
+mod netlink;
 mod packet;
 mod plan;
 mod quality;

@@ -20,7 +20,12 @@ Captured = tuple["Path", dict[str, int]]
 @pytest.fixture
 def captured(small: Path, tmp_path: Path) -> Captured:
     """The capture of a lossy download, and the totals of its flow."""
-    scenario = bentpipe.Scenario.load(small, ["flow.0.transport.recovery=sack"])
+    return capture(small, tmp_path, "flow.0.transport.recovery=sack")
+
+
+def capture(scenario_file: Path, tmp_path: Path, *sets: str) -> Captured:
+    """The capture of a scenario's run, and the totals of its flow."""
+    scenario = bentpipe.Scenario.load(scenario_file, list(sets))
     folder = bentpipe.OutputFolder(tmp_path / "out")
     recording = bentpipe.run(scenario, capture=folder)
     folder.save(recording, scenario)
@@ -46,6 +51,23 @@ def test_wireshark_sees_each_segment_once(captured: Captured) -> None:
     assert len(data) == flow["segments_sent"]
     assert len(data) - len({packet[0] for packet in data}) == flow["segments_retransmitted"]
     assert {packet[2] for packet in data} == {"10.0.0.1"}
+    assert all(packet[4] == "" for packet in packets)
+
+
+def test_wireshark_reads_packets_of_ipv6(small: Path, tmp_path: Path) -> None:
+    path, flow = capture(small, tmp_path, "ip=ipv6")
+    fields = ["ipv6.src", "ipv6.plen", "tcp.len", "tcp.checksum.status", "_ws.malformed"]
+    arguments = [argument for field in fields for argument in ("-e", field)]
+    check = ("-o", "tcp.check_checksum:TRUE")
+    lines = output_of("tshark", "-r", path, *check, "-T", "fields", *arguments).splitlines()
+    packets = [line.split("\t") for line in lines]
+    data = [packet for packet in packets if int(packet[2]) > 0]
+    assert len(data) == flow["segments_sent"]
+    assert {packet[0] for packet in data} == {"fd00::1"}
+    # A full segment with its TCP header, but without the 40 bytes of IPv6.
+    assert max(int(packet[1]) for packet in data) == 1480
+    # Data is cut off and cannot be summed; the rest is whole.
+    assert {packet[3] for packet in packets if packet[2] == "0"} == {"1"}
     assert all(packet[4] == "" for packet in packets)
 
 

@@ -53,24 +53,38 @@ def test_the_quality_of_the_emulation_is_printed(bentpipe: Bentpipe, kernel: Pat
     assert "transport.rto.min" in done.stdout
 
 
-def test_series_and_packets_are_saved(bentpipe: Bentpipe, kernel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ip", "field", "addresses"),
+    [("ipv4", "ip.src", {"10.0.0.1", "10.0.0.2"}), ("ipv6", "ipv6.src", {"fd00::1", "fd00::2"})],
+)
+def test_series_and_packets_are_saved(
+    bentpipe: Bentpipe, kernel: Path, tmp_path: Path, ip: str, field: str, addresses: set[str]
+) -> None:
     out = tmp_path / "out"
-    changed = [*SHORT, "--set", "record.interval=50ms"]
+    changed = [*SHORT, "--set", "record.interval=50ms", "--set", f"ip={ip}"]
     done = bentpipe("run", kernel, "--bed", "kernel", *changed, "--out", out, "--pcap")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in out.iterdir()} >= {
         "recording.json", "flow_series.parquet", "link_series.parquet", "capture.pcapng",
     }  # fmt: skip
     if shutil.which("tshark"):
-        command = ("tshark", "-r", out / "capture.pcapng", "-T", "fields", "-e", "ip.src")
+        command = ("tshark", "-r", out / "capture.pcapng", "-T", "fields", "-e", field)
         read = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert {"10.0.0.1", "10.0.0.2"} == set(read.stdout.split())
+        assert addresses == set(read.stdout.split())
 
 
 def test_a_controller_that_the_kernel_lacks_is_bad_input(bentpipe: Bentpipe, kernel: Path) -> None:
     done = bentpipe("run", kernel, "--bed", "kernel", "--set", "flow.0.controller=adalr")
     assert done.returncode == 2
     assert "controller: expected one that this kernel has: " in done.stderr
+
+
+def test_a_segment_too_small_for_ipv6_is_bad_input(bentpipe: Bentpipe, kernel: Path) -> None:
+    small = ("--set", "ip=ipv6", "--set", "flow.0.transport.mss=1219")
+    done = bentpipe("run", kernel, "--bed", "kernel", *SHORT, *small)
+    assert done.returncode == 2
+    told = "mss: expected 1220 to 32767; no MTU of IPv6 is below 1280 (RFC 8200 section 5)"
+    assert told in done.stderr
 
 
 def test_a_program_runs_across_the_link(bentpipe: Bentpipe, kernel: Path) -> None:

@@ -10,7 +10,7 @@ mod application;
 mod links;
 mod topology;
 
-pub use address::{address, node};
+pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, Pair, applications};
 pub use links::{LinkRecorder, link_records};
 pub use topology::{channels, topology};

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use units::{Span, Time};
 
 use crate::clock::Clock;
-use crate::packet::Ipv4;
+use crate::packet::IpPacket;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
 
@@ -73,7 +73,7 @@ pub(crate) struct Emulated {
 /// The network and the ends of the hosts' interfaces.
 pub(crate) struct Emulator {
     clock: Clock,
-    network: Network<Ipv4>,
+    network: Network<IpPacket>,
     /// For each node the number of its port, if it is a host.
     by_node: Vec<Option<usize>>,
     /// For each node and destination, whether a route leads there.
@@ -163,7 +163,7 @@ impl Emulator {
         }
     }
 
-    fn deliver(&mut self, delivery: Delivery<Ipv4>) {
+    fn deliver(&mut self, delivery: Delivery<IpPacket>) {
         let Delivery { at: planned, packet: Packet { mut body, to, bytes, ecn, .. } } = delivery;
         if ecn == Ecn::Marked {
             body.mark();
@@ -234,15 +234,15 @@ impl Emulator {
     }
 
     /// The packet in `bytes` and its host, if it is one for a host of the scenario.
-    fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(Ipv4, NodeId)> {
-        let packet = Ipv4::read(bytes)?;
+    fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(IpPacket, NodeId)> {
+        let packet = IpPacket::read(bytes)?;
         let to = bed::node(packet.destination())?;
         let is_host = self.by_node.get(usize::from(to))?.is_some();
         let leads = self.reachable[usize::from(from.0)][usize::from(to)];
         (is_host && leads).then_some((packet, NodeId(to)))
     }
 
-    fn see(&self, at: Time, node: NodeId, packet: &Ipv4) {
+    fn see(&self, at: Time, node: NodeId, packet: &IpPacket) {
         let Some(capture) = &self.capture else { return };
         let bytes = packet.bytes();
         let start = bytes[..bytes.len().min(SNAPLEN)].to_vec();

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use bed::address;
 use network::NodeId;
-use rustix::net::netdevice::name_to_index;
-use rustix::net::{AddressFamily, SocketType, socket};
+use scenario::model::IpVersion;
 
 use crate::emulator::Port;
 use crate::error::{Doing, KernelError};
@@ -17,8 +16,14 @@ use crate::namespace::Namespace;
 use crate::plan::Host;
 use crate::route;
 
+/// A value of `addr_gen_mode` (linux/if_link.h).
+const NO_LINK_LOCAL_ADDRESS: &str = "1";
+
 /// Makes namespaces and interfaces; their ends are the emulator's.
-pub(crate) fn set_up(hosts: &[Host]) -> Result<(Vec<Namespace>, Vec<Port>), KernelError> {
+pub(crate) fn set_up(
+    hosts: &[Host],
+    ip: IpVersion,
+) -> Result<(Vec<Namespace>, Vec<Port>), KernelError> {
     let mut namespaces = Vec::with_capacity(hosts.len());
     let mut ports = Vec::with_capacity(hosts.len());
     for host in hosts {
@@ -29,7 +34,7 @@ pub(crate) fn set_up(hosts: &[Host]) -> Result<(Vec<Namespace>, Vec<Port>), Kern
             ),
             _ => KernelError::Failed { action: "make a network namespace".to_owned(), source },
         })?;
-        let tun = namespace.inside(|| set_up_inside(host))?;
+        let tun = namespace.inside(|| set_up_inside(host, ip))?;
         ports.push(Port { node: NodeId(host.node), tun, meter: None });
         namespaces.push(namespace);
     }
@@ -41,29 +46,44 @@ pub(crate) fn set_up(hosts: &[Host]) -> Result<(Vec<Namespace>, Vec<Port>), Kern
 /// # Errors
 /// What is missing.
 pub fn available() -> Result<(), KernelError> {
-    set_up(&[Host::default()]).map(drop)
+    set_up(&[Host::default()], IpVersion::V4).map(drop)
 }
 
-fn set_up_inside(host: &Host) -> Result<OwnedFd, KernelError> {
+fn set_up_inside(host: &Host, ip: IpVersion) -> Result<OwnedFd, KernelError> {
     for (name, wanted) in &host.sysctls {
         set(&format!("ipv4/{name}"), &wanted.value)?;
     }
-    // Nobody here speaks IPv6, and its neighbour discovery would cross the links.
-    if Path::new("/proc/sys/net/ipv6").exists() {
-        set("ipv6/conf/all/disable_ipv6", "1")?;
-        set("ipv6/conf/default/disable_ipv6", "1")?;
-    }
-    let own = address(host.node);
-    let tun = interface::create(own, host.mtu).map_err(missing_tun)?;
-    let control = socket(AddressFamily::INET, SocketType::DGRAM, None);
-    let index = control.and_then(|socket| name_to_index(socket, interface::NAME));
-    let index = index.doing(|| format!("find the interface {}", interface::NAME))?;
+    set_ipv6(ip)?;
+    let own = address(host.node, ip);
+    let (tun, index) = interface::create(own, host.mtu).map_err(missing_tun)?;
     for (peer, wanted) in &host.routes {
-        let peer = address(*peer);
+        let peer = address(*peer, ip);
         route::add(peer, own, index, wanted.value)
             .doing(|| format!("add the route from {own} to {peer}"))?;
     }
     Ok(tun)
+}
+
+/// Lets interfaces that are still to be made speak IPv6 or not. What they would say of themselves must
+/// not cross the links: no address but the one that they are given, and nobody listens for routers.
+fn set_ipv6(ip: IpVersion) -> Result<(), KernelError> {
+    let exists = Path::new("/proc/sys/net/ipv6/conf").exists();
+    match ip {
+        IpVersion::V4 if !exists => Ok(()),
+        IpVersion::V4 => {
+            set("ipv6/conf/all/disable_ipv6", "1")?;
+            set("ipv6/conf/default/disable_ipv6", "1")
+        }
+        IpVersion::V6 if !exists => {
+            Err(KernelError::Missing("a kernel that speaks IPv6".to_owned()))
+        }
+        IpVersion::V6 => {
+            set("ipv6/conf/all/disable_ipv6", "0")?;
+            set("ipv6/conf/default/disable_ipv6", "0")?;
+            set("ipv6/conf/default/addr_gen_mode", NO_LINK_LOCAL_ADDRESS)?;
+            set("ipv6/conf/default/accept_ra", "0")
+        }
+    }
 }
 
 /// Writes a value of the namespace of the calling thread.

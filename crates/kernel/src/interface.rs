@@ -2,12 +2,14 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 
+use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 
+use crate::netlink::{Request, family, octets};
 use crate::sys::InterfaceRequest;
 
 /// Its name in every namespace.
@@ -18,9 +20,14 @@ pub(crate) const DEVICE: &str = "/dev/net/tun";
 /// burst a whole window; what does not fit is lost before the link and told in the recording.
 const QUEUE_PACKETS: u32 = 20_000;
 
-/// Makes the interface in the namespace of the calling thread and hands out its other end. Without
-/// an offload header every read is one packet of at most `mtu` bytes, whatever the stack joins.
-pub(crate) fn create(address: Ipv4Addr, mtu: u32) -> io::Result<OwnedFd> {
+/// Of linux/if_addr.h; libc does not name them.
+const IFA_LOCAL: u16 = 2;
+const IFA_F_NODAD: u8 = 2;
+
+/// Makes the interface in the namespace of the calling thread and hands out its other end and its
+/// number. Without an offload header every read is one packet of at most `mtu` bytes, whatever the
+/// stack joins.
+pub(crate) fn create(address: IpAddr, mtu: u32) -> io::Result<(OwnedFd, u32)> {
     let tun =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
     let kind = libc::IFF_TUN | libc::IFF_NO_PI;
@@ -31,10 +38,23 @@ pub(crate) fn create(address: Ipv4Addr, mtu: u32) -> io::Result<OwnedFd> {
     InterfaceRequest::new("lo").flags(up).call(&control, libc::SIOCSIFFLAGS)?;
     InterfaceRequest::new(NAME).number(mtu).call(&control, libc::SIOCSIFMTU)?;
     InterfaceRequest::new(NAME).number(QUEUE_PACKETS).call(&control, libc::SIOCSIFTXQLEN)?;
-    // The network is that of the address's class, 10.0.0.0/8: every node is on it.
-    InterfaceRequest::new(NAME).address(address).call(&control, libc::SIOCSIFADDR)?;
-    InterfaceRequest::new(NAME).flags(up).call(&control, libc::SIOCSIFFLAGS)?;
-    Ok(tun.into())
+    // Neighbours need not be looked for, and so no host joins a group to be found (RFC 4291 section
+    // 2.7.1) and tells it across the links.
+    let alone = up | libc::IFF_NOARP;
+    InterfaceRequest::new(NAME).flags(alone).call(&control, libc::SIOCSIFFLAGS)?;
+    let index = name_to_index(&control, NAME)?;
+    give(address, index)?;
+    Ok((tun.into(), index))
+}
+
+/// Gives an interface its address, for use at once: nobody looks whether another host has it
+/// (duplicate address detection, RFC 4862 section 5.4, would take a second). Every node is on its
+/// network, 10.0.0.0/8 or fd00::/64.
+fn give(address: IpAddr, interface: u32) -> io::Result<()> {
+    let (network_bits, flags) = if address.is_ipv4() { (8, 0) } else { (64, IFA_F_NODAD) };
+    let [a, b, c, d] = interface.to_ne_bytes();
+    let body = [family(address), network_bits, flags, libc::RT_SCOPE_UNIVERSE, a, b, c, d];
+    Request::new(libc::RTM_NEWADDR, &body).attribute(IFA_LOCAL, &octets(address)).send()
 }
 
 /// Packets that the interface lost on its way to and from the emulator, in the namespace of the

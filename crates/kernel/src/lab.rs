@@ -78,7 +78,7 @@ pub(crate) fn with_network<T>(
     capture: Option<Sender<Seen>>,
     work: impl FnOnce(&Lab<'_>) -> Result<T, KernelError>,
 ) -> Result<(T, Emulation), KernelError> {
-    let (namespaces, mut ports) = hosts::set_up(&plan.hosts)?;
+    let (namespaces, mut ports) = hosts::set_up(&plan.hosts, plan.ip)?;
     meter_last_hops(scenario, &mut ports);
     let topology = bed::topology(scenario, seed);
     let clock = Clock::start();

@@ -18,6 +18,7 @@ mod hosts;
 mod interface;
 mod lab;
 mod namespace;
+mod netlink;
 mod packet;
 mod plan;
 mod quality;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use congestion::Value;
 use recording::SettingRecord;
-use scenario::model::{Flow, LowPriority};
+use scenario::model::{Flow, IpVersion, LowPriority};
 use scenario::{Hop, Routes, Scenario};
 use units::Span;
 
@@ -23,6 +23,8 @@ const MOST_FLOWS: usize = 25_000;
 /// What is to be set up on this machine.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    /// Version of IP that the hosts speak.
+    pub(crate) ip: IpVersion,
     /// The hosts: all nodes at which a flow ends.
     pub(crate) hosts: Vec<Host>,
     /// The flows, in the order of the scenario.
@@ -69,7 +71,8 @@ pub(crate) struct FlowPlan {
 /// # Errors
 /// Everything that a kernel cannot do.
 pub(crate) fn plan(scenario: &Scenario, controllers: &Controllers) -> Result<Plan, Vec<Refusal>> {
-    let mut plan = Plan { hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
+    let ip = scenario.ip;
+    let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
     let mut refusals = Vec::new();
     if scenario.flows.len() > MOST_FLOWS {
         refusals.push(Refusal {
@@ -92,7 +95,7 @@ pub(crate) fn plan(scenario: &Scenario, controllers: &Controllers) -> Result<Pla
         let sockets = match before.and_then(|before| plan.flows.get(before)) {
             Some(alike) => alike.sockets.clone(),
             None => {
-                let (sockets, mut verdicts) = settings::judge(flow, controllers);
+                let (sockets, mut verdicts) = settings::judge(scenario, flow, controllers);
                 verdicts.extend(low_priority(scenario, &hops));
                 record(flow, verdicts, &mut plan.settings, &mut refusals);
                 Arc::new(sockets)
@@ -141,7 +144,7 @@ impl Host {
         rtt: Span,
         refusals: &mut Vec<Refusal>,
     ) {
-        self.mtu = self.mtu.max(sockets.mss + settings::HEADERS);
+        self.mtu = self.mtu.max(sockets.mtu);
         let mut refuse = |setting: &str, asked: String, other: &str| {
             refusals.push(Refusal {
                 place: format!("flow {:?}, {setting}", flow.name),

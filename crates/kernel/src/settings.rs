@@ -1,16 +1,17 @@
 //! The settings of a flow, one by one.
 
 use congestion::{LossThreshold, Recovery};
-use scenario::model::{DelayedAck, Flow, Rto, Transport};
+use scenario::Scenario;
+use scenario::model::{DelayedAck, Flow, IpVersion, Rto, Transport};
 use units::{Bytes, Rate, Span};
 
 use crate::controllers::Controllers;
 use crate::route::Metrics;
 
-/// Headers of IPv4 and TCP, which the MTU counts and the MSS does not.
-pub(crate) const HEADERS: u32 = 40;
-/// The MTU that every host can take (RFC 791 section 3.1).
+/// The least MTU of IPv4 (RFC 791 section 3.2).
 pub(crate) const LEAST_MTU: u32 = 68;
+/// The least MTU of IPv6 (RFC 8200 section 5).
+const LEAST_IPV6_MTU: u32 = 1280;
 /// What `TCP_MAXSEG` takes (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice
@@ -67,6 +68,8 @@ pub(crate) struct Honoured {
     pub(crate) controller: String,
     /// Largest payload with options.
     pub(crate) mss: u32,
+    /// MTU of the interface: the longest packet.
+    pub(crate) mtu: u32,
     /// The largest window to advertise, in bytes.
     pub(crate) window: u32,
     /// Bytes for the send buffer; `None` lets it grow.
@@ -134,7 +137,11 @@ impl Judge {
 }
 
 /// What a kernel with these controllers makes of the settings of `flow`.
-pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<Entry>) {
+pub(crate) fn judge(
+    scenario: &Scenario,
+    flow: &Flow,
+    controllers: &Controllers,
+) -> (Honoured, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Transport {
         recovery,
@@ -173,12 +180,8 @@ pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<En
         format!("{loss_threshold:?}"),
         "what the controller in the kernel halves, most often cwnd",
     );
-    if MSS.contains(mss) {
-        judge.honoured("transport.mss", mss, "TCP_MAXSEG, and the MTU of the interface");
-    } else {
-        let possible = format!("{} to {}", MSS.start(), MSS.end());
-        judge.refused("transport.mss", mss, &possible);
-    }
+    let mtu = scenario.packet_bytes(flow) as u32;
+    judge.mss(*mss, mtu, scenario.ip);
     judge.buffers(*receive_buffer, *send_buffer);
     if let Some(rate) = reader_rate {
         let kernel = "the sockets are read at this rate, some 1500 bytes at a time";
@@ -249,6 +252,7 @@ pub(crate) fn judge(flow: &Flow, controllers: &Controllers) -> (Honoured, Vec<En
     let honoured = Honoured {
         controller,
         mss: *mss,
+        mtu,
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
@@ -268,6 +272,23 @@ fn ack_delay(asked: DelayedAck) -> Span {
 }
 
 impl Judge {
+    fn mss(&mut self, asked: u32, mtu: u32, ip: IpVersion) {
+        let setting = "transport.mss";
+        let least = match ip {
+            IpVersion::V4 => *MSS.start(),
+            IpVersion::V6 => LEAST_IPV6_MTU - (mtu - asked),
+        };
+        let reason = match ip {
+            IpVersion::V6 if asked < least => "; no MTU of IPv6 is below 1280 (RFC 8200 section 5)",
+            _ => "",
+        };
+        if (least..=*MSS.end()).contains(&asked) {
+            self.honoured(setting, asked, "TCP_MAXSEG, and the MTU of the interface");
+        } else {
+            self.refused(setting, asked, &format!("{least} to {}{reason}", MSS.end()));
+        }
+    }
+
     fn recovery(&mut self, recovery: Recovery) {
         let setting = "transport.recovery";
         let kernel = match recovery {

@@ -19,6 +19,7 @@ use rustix::mount::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::UnshareFlags;
 use scenario::Scenario;
+use scenario::model::IpVersion;
 
 use crate::controllers::Controllers;
 use crate::error::{Doing, KernelError, Refusal};
@@ -120,9 +121,14 @@ pub fn shell(
 /// What the file of names says: the machine's own names, and those of the hosts.
 fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
     let hosts = plan.hosts.iter().map(|host| {
-        format!("{} {}\n", address(host.node), scenario.nodes[usize::from(host.node)].name)
+        format!("{} {}\n", address(host.node, plan.ip), scenario.nodes[usize::from(host.node)].name)
     });
-    format!("127.0.0.1 localhost\n{}", hosts.collect::<String>())
+    // Where IPv6 is off, `::1` is no address of the host.
+    let own = match plan.ip {
+        IpVersion::V4 => "127.0.0.1 localhost\n",
+        IpVersion::V6 => "127.0.0.1 localhost\n::1 localhost\n",
+    };
+    format!("{own}{}", hosts.collect::<String>())
 }
 
 /// Whether a program gets signals of the terminal.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bed::{Pair, address};
@@ -14,6 +14,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
+use scenario::model::IpVersion;
 use units::{Rate, Span, Time};
 
 use crate::clock::Clock;
@@ -86,7 +87,7 @@ pub(crate) struct Sockets<'a> {
     /// For each flow, what accepts its connections.
     listeners: Vec<OwnedFd>,
     /// Endpoints that wait for a connection from an address.
-    awaited: BTreeMap<SocketAddrV4, u32>,
+    awaited: BTreeMap<SocketAddr, u32>,
     zeros: Vec<u8>,
     sink: Vec<u8>,
     clock: Clock,
@@ -128,7 +129,7 @@ impl<'a> Sockets<'a> {
     fn listener(&self, number: u64, host: usize, flow: &FlowPlan) -> io::Result<OwnedFd> {
         let socket = self.socket(host, &flow.sockets)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
-        bind(&socket, &SocketAddrV4::new(address(self.plan.hosts[host].node), flow.port))?;
+        bind(&socket, &self.address_of(host, flow))?;
         listen(&socket, BACKLOG)?;
         let data = EventData::new_u64(LISTENER | number);
         epoll::add(&self.epoll, &socket, data, EventFlags::IN)?;
@@ -139,9 +140,19 @@ impl<'a> Sockets<'a> {
     fn socket(&self, host: usize, settings: &Honoured) -> io::Result<OwnedFd> {
         self.namespaces[host].enter()?;
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        let family = match self.plan.ip {
+            IpVersion::V4 => AddressFamily::INET,
+            IpVersion::V6 => AddressFamily::INET6,
+        };
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         configure(&socket, settings)?;
         Ok(socket)
+    }
+
+    /// Where a host accepts connections of a flow.
+    fn address_of(&self, host: usize, flow: &FlowPlan) -> SocketAddr {
+        let Plan { ip, hosts, .. } = self.plan;
+        SocketAddr::new(address(hosts[host].node, *ip), flow.port)
     }
 
     /// Opens a connection of a flow.
@@ -159,13 +170,13 @@ impl<'a> Sockets<'a> {
             true => (pair.receiver, pair.sender, plan.to, plan.from),
             false => (pair.sender, pair.receiver, plan.from, plan.to),
         };
-        let to = SocketAddrV4::new(address(self.plan.hosts[there].node), plan.port);
+        let to = self.address_of(there, plan);
         let opened = self.socket(here, &plan.sockets).and_then(|socket| {
             match connect(&socket, &to) {
                 Ok(()) | Err(Errno::INPROGRESS) => {}
                 Err(error) => return Err(error.into()),
             }
-            let own = SocketAddrV4::try_from(getsockname(&socket)?)?;
+            let own = SocketAddr::try_from(getsockname(&socket)?)?;
             self.take(opener, socket)?;
             Ok(own)
         });
@@ -267,7 +278,7 @@ impl<'a> Sockets<'a> {
             };
             let Some(peer) = getpeername(&socket)? else { continue };
             // Whoever else knocks is not of the scenario.
-            let Some(number) = self.awaited.remove(&SocketAddrV4::try_from(peer)?) else {
+            let Some(number) = self.awaited.remove(&SocketAddr::try_from(peer)?) else {
                 continue;
             };
             configure(&socket, &self.plan.flows[flow].sockets)?;

@@ -42,16 +42,6 @@ impl InterfaceRequest {
         self
     }
 
-    /// Fills in an IPv4 address.
-    pub(crate) fn address(mut self, address: std::net::Ipv4Addr) -> Self {
-        let [a, b, c, d] = address.octets().map(|byte| byte as libc::c_char);
-        let mut data = [0; 14];
-        data[2..6].copy_from_slice(&[a, b, c, d]); // after the port of a `sockaddr_in`
-        self.0.ifr_ifru.ifru_addr =
-            libc::sockaddr { sa_family: libc::AF_INET as libc::sa_family_t, sa_data: data };
-        self
-    }
-
     /// Hands the request to the kernel; `operation` takes an `ifreq`.
     pub(crate) fn call(mut self, fd: impl AsFd, operation: libc::c_ulong) -> io::Result<()> {
         // SAFETY: every operation that this crate hands in (`SIOCSIF...`, `TUNSETIFF`) takes a

@@ -11,6 +11,7 @@ use std::{fs, io, thread};
 use kernel::{Options, Program, run, shell};
 use recording::Recording;
 use scenario::Scenario;
+use scenario::model::IpVersion;
 use serde_json::{Value, json};
 
 /// Whether this machine cannot run the kernel bed; says why not.
@@ -38,6 +39,11 @@ fn with_flows(link: Value, flows: Value) -> Scenario {
     });
     merge(&mut whole["link"][0], link);
     Scenario::from_json(&whole, &[]).unwrap()
+}
+
+/// The same scenario over both versions of IP.
+fn over_both(scenario: Scenario) -> [Scenario; 2] {
+    [IpVersion::V4, IpVersion::V6].map(|ip| Scenario { ip, ..scenario.clone() })
 }
 
 fn merge(into: &mut Value, from: Value) {
@@ -68,6 +74,25 @@ fn a_download_arrives_whole_and_no_faster_than_the_link() {
     let rate = kernel.rates.iter().find(|rate| rate.direction == "forward").unwrap();
     let achieved = rate.achieved_bps.unwrap();
     assert!((achieved / 10e6 - 1.0).abs() < 0.02, "{achieved}");
+}
+
+#[test]
+fn the_link_carries_the_headers_of_the_version_of_ip() {
+    if is_skipped() {
+        return;
+    }
+    // A queue that never overflows, so that each byte is sent once.
+    let scenario = scenario(json!({ "queue": { "packets": 2000 } }), json!({}));
+    for (scenario, ip_header) in over_both(scenario).iter().zip([20, 40]) {
+        let recording = recorded(scenario);
+        let (flow, link) = (&recording.flows[0], &recording.links[0]);
+        assert_eq!((flow.completed, flow.segments_retransmitted), (true, 0), "{flow:?}");
+        // TCP header and timestamps; 8 bytes more of options in the SYN-ACK.
+        let headers = link.delivered_packets * (ip_header + 20 + 12) + 8;
+        assert_eq!(link.delivered_bytes, flow.bytes + headers, "{link:?}");
+        let kernel = recording.kernel.as_ref().unwrap();
+        assert_eq!((kernel.lost_packets, kernel.stray_packets), (0, 0));
+    }
 }
 
 #[test]
@@ -150,14 +175,20 @@ fn what_the_link_damages_is_sent_again() {
     if is_skipped() {
         return;
     }
-    let recording = recorded(&scenario(json!({ "channel": { "per": 0.02 } }), json!({})));
-    let (flow, link) = (&recording.flows[0], &recording.links[0]);
-    assert!(flow.completed);
-    assert!(link.corrupted_packets > 0);
-    assert!(flow.segments_retransmitted >= 1, "{flow:?}");
-    assert!(flow.fast_recoveries + flow.timeouts >= 1, "{flow:?}");
-    let sent = link.delivered_packets + link.corrupted_packets + link.dropped_packets;
-    assert!(sent >= flow.segments_sent, "{sent} packets, {flow:?}");
+    for scenario in over_both(scenario(json!({ "channel": { "per": 0.02 } }), json!({}))) {
+        let recording = recorded(&scenario);
+        let (flow, link) = (&recording.flows[0], &recording.links[0]);
+        assert!(flow.completed && flow.bytes == 1_000_000, "{flow:?}");
+        assert!(link.corrupted_packets > 0);
+        assert!(flow.segments_retransmitted >= 1, "{flow:?}");
+        assert!(flow.fast_recoveries + flow.timeouts >= 1, "{flow:?}");
+        let sent = link.delivered_packets + link.corrupted_packets + link.dropped_packets;
+        assert!(sent >= flow.segments_sent, "{sent} packets, {flow:?}");
+        // All but SYN-ACK and FIN carry data.
+        let lost = link.corrupted_packets + link.dropped_packets;
+        assert!(flow.segments_retransmitted + 2 >= lost, "{lost} lost, {flow:?}");
+        assert_eq!(recording.kernel.as_ref().unwrap().stray_packets, 0);
+    }
 }
 
 #[test]
@@ -168,12 +199,14 @@ fn a_queue_marks_the_packets_of_those_who_heed_it() {
     let link = json!({ "queue": { "packets": 60 }, "mark": { "packets": 10, "weight": 1 } });
     let losses = |ecn: bool| {
         let flow = json!({ "transport": { "ecn": ecn }, "traffic": { "download": "2MB" } });
-        let recording = recorded(&scenario(link.clone(), flow));
-        (recording.links[0].dropped_packets, recording.flows[0].segments_retransmitted)
+        over_both(scenario(link.clone(), flow)).map(|scenario| {
+            let recording = recorded(&scenario);
+            (recording.links[0].dropped_packets, recording.flows[0].segments_retransmitted)
+        })
     };
-    assert_eq!(losses(true), (0, 0));
-    let (dropped, retransmitted) = losses(false);
-    assert!(dropped > 0 && retransmitted > 0, "{dropped} dropped, {retransmitted} sent again");
+    assert_eq!(losses(true), [(0, 0); 2]);
+    let unmarked = losses(false);
+    assert!(unmarked.iter().all(|(dropped, again)| *dropped > 0 && *again > 0), "{unmarked:?}");
 }
 
 #[test]
@@ -186,11 +219,12 @@ fn the_initial_window_is_that_of_the_scenario() {
                            "traffic": { "download": "200kB" } });
         let mut scenario = scenario(json!({ "rate": "100Mbit/s", "delay": "50ms" }), flow);
         scenario.record.interval = Some(units::Span::from_millis(10));
-        let recording = recorded(&scenario);
-        let series = &recording.flow_series;
-        let first = series.cwnd_bytes.iter().zip(&series.sent_bytes).find(|(_, sent)| **sent > 0);
-        let (cwnd, sent) = first.unwrap();
-        assert_eq!((*cwnd, *sent), (segments * 1448, segments * 1448));
+        for scenario in over_both(scenario) {
+            let series = recorded(&scenario).flow_series;
+            let mut windows = series.cwnd_bytes.iter().zip(&series.sent_bytes);
+            let (cwnd, sent) = windows.find(|(_, sent)| **sent > 0).unwrap();
+            assert_eq!((*cwnd, *sent), (segments * 1448, segments * 1448), "{:?}", scenario.ip);
+        }
     }
 }
 
@@ -201,13 +235,15 @@ fn without_delayed_acks_each_segment_is_acknowledged() {
     }
     let acks_per_segment = |delayed_ack: &str| {
         let flow = json!({ "transport": { "delayed_ack": delayed_ack } });
-        let recording = recorded(&scenario(json!({ "queue": { "packets": 1000 } }), flow));
-        let [data, acks] = [0, 1].map(|link| recording.links[link].delivered_packets as f64);
-        acks / data
+        over_both(scenario(json!({ "queue": { "packets": 1000 } }), flow)).map(|scenario| {
+            let recording = recorded(&scenario);
+            let [data, acks] = [0, 1].map(|link| recording.links[link].delivered_packets as f64);
+            acks / data
+        })
     };
     let (each, second) = (acks_per_segment("off"), acks_per_segment("200ms"));
-    assert!(each > 0.95, "{each}");
-    assert!(second < 0.7, "{second}");
+    assert!(each.iter().all(|share| *share > 0.95), "{each:?}");
+    assert!(second.iter().all(|share| *share < 0.7), "{second:?}");
 }
 
 #[test]
@@ -229,6 +265,21 @@ fn series_grow_and_end_with_the_totals() {
     let rtos = series.rto_ms.iter().zip(&series.srtt_ms).filter(|(_, srtt)| srtt.is_finite());
     assert!(rtos.clone().all(|(rto, srtt)| *rto >= 1000.0 && *rto < 970.0 + srtt), "{rtos:?}");
     assert!(recording.link_series.utilisation.iter().any(|share| *share > 0.9));
+}
+
+#[test]
+fn the_least_retransmission_timeout_of_the_route_holds_over_ipv6() {
+    if is_skipped() {
+        return;
+    }
+    let flow = json!({ "transport": { "rto": { "min": "3s" } } });
+    let [_, mut scenario] = over_both(scenario(json!({}), flow));
+    scenario.record.interval = Some(units::Span::from_millis(50));
+    let series = recorded(&scenario).flow_series;
+    let rtos = series.rto_ms.iter().zip(&series.srtt_ms).filter(|(_, srtt)| srtt.is_finite());
+    // 40 ms of the path are in the smoothed RTT already.
+    assert!(rtos.clone().count() > 10);
+    assert!(rtos.clone().all(|(rto, srtt)| *rto >= 3000.0 && *rto < 2970.0 + srtt), "{rtos:?}");
 }
 
 #[test]
@@ -325,16 +376,18 @@ fn a_capture_holds_the_packets_at_the_data_sender_once() {
     if is_skipped() {
         return;
     }
-    let scenario = scenario(json!({}), json!({ "traffic": { "download": "100kB" } }));
-    let mut packets = Vec::new();
-    let options = Options { progress: None, capture: Some(&mut packets) };
-    let recording = run(&scenario, 1, options).unwrap();
-    let blocks = packet_blocks(&packets);
-    let link = &recording.links;
-    let sent = link[0].delivered_packets + link[0].dropped_packets;
-    // What is on its way when the run ends has been seen at one end only.
-    assert!(blocks >= sent + link[1].delivered_packets, "{blocks} blocks, {link:?}");
-    assert!(blocks <= sent + link[1].delivered_packets + 4, "{blocks} blocks, {link:?}");
+    let flow = json!({ "traffic": { "download": "100kB" } });
+    for scenario in over_both(scenario(json!({}), flow)) {
+        let mut packets = Vec::new();
+        let options = Options { progress: None, capture: Some(&mut packets) };
+        let recording = run(&scenario, 1, options).unwrap();
+        let blocks = packet_blocks(&packets);
+        let link = &recording.links;
+        let sent = link[0].delivered_packets + link[0].dropped_packets;
+        // What is on its way when the run ends has been seen at one end only.
+        assert!(blocks >= sent + link[1].delivered_packets, "{blocks} blocks, {link:?}");
+        assert!(blocks <= sent + link[1].delivered_packets + 4, "{blocks} blocks, {link:?}");
+    }
 }
 
 /// Number of packets in a capture: blocks of type 6.
@@ -372,9 +425,11 @@ fn a_program_finds_the_hosts_by_name_and_its_exit_status_is_told() {
         return;
     }
     let scenario = scenario(json!({}), json!({}));
-    let found = program("getent hosts server | grep -q '^10.0.0.1 ' && exit 7");
-    assert_eq!(shell(&scenario, 1, &found, &[]).unwrap().status, 7);
-    assert!(!fs::read_to_string("/etc/hosts").unwrap().contains("10.0.0.1"));
+    for (scenario, address) in over_both(scenario.clone()).iter().zip(["10.0.0.1", "fd00::1"]) {
+        let found = program(&format!("getent hosts server | grep -q '^{address} ' && exit 7"));
+        assert_eq!(shell(scenario, 1, &found, &[]).unwrap().status, 7);
+        assert!(!fs::read_to_string("/etc/hosts").unwrap().contains(address));
+    }
     let elsewhere = Program { host: Some("serfer".to_owned()), ..program("true") };
     let refused = shell(&scenario, 1, &elsewhere, &[]).unwrap_err().to_string();
     assert!(refused.contains("an end of a flow: server, client"), "{refused}");
@@ -385,13 +440,14 @@ fn programs_on_two_hosts_talk_across_the_link() {
     if is_skipped() {
         return;
     }
-    let scenario = scenario(json!({}), json!({}));
     let folder = std::env::temp_dir().join(format!("bentpipe-kernel-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("page"), "over the satellite").unwrap();
     // Two programs in one: the one that the shell starts has to end too.
-    let serve =
-        format!("sleep 1000 & python3 -m http.server 8000 --directory {}", folder.display());
+    let serve = format!(
+        "sleep 1000 & python3 -m http.server 8000 --bind server --directory {}",
+        folder.display()
+    );
     let server = Program { host: Some("server".to_owned()), ..program(&serve) };
     let fetch = "import time, urllib.request as u\n\
         for attempt in range(100):\n\
@@ -402,13 +458,38 @@ fn programs_on_two_hosts_talk_across_the_link() {
         host: Some("client".to_owned()),
         command: ["python3", "-c", fetch].map(Into::into).to_vec(),
     };
-    let ran = shell(&scenario, 1, &client, &[server]).unwrap();
+    for scenario in over_both(scenario(json!({}), json!({}))) {
+        let ran = shell(&scenario, 1, &client, std::slice::from_ref(&server)).unwrap();
+        assert_eq!(ran.status, 0);
+        assert!(!commands().iter().any(|command| command.contains(&*folder.to_string_lossy())));
+        // SYN-ACK and answer; SYN, ACK and request. How many ACKs and FINs there are besides is a
+        // matter of who is faster.
+        assert!(ran.links[0].delivered_packets >= 2 && ran.links[1].delivered_packets >= 3);
+    }
     fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(ran.status, 0);
-    assert!(!commands().iter().any(|command| command.contains(&*folder.to_string_lossy())));
-    // SYN-ACK and answer; SYN, ACK and request. How many ACKs and FINs there are besides is a matter
-    // of who is faster.
-    assert!(ran.links[0].delivered_packets >= 2 && ran.links[1].delivered_packets >= 3);
+}
+
+#[test]
+fn hosts_between_which_no_flow_runs_reach_each_other() {
+    if is_skipped() {
+        return;
+    }
+    let flow = |to: &str| json!({ "from": "server", "to": to, "controller": "cubic", "traffic": { "bulk": "1B" } });
+    let link = json!({ "between": ["server", "client"], "rate": "10Mbit/s", "delay": "20ms" });
+    let other = json!({ "between": ["server", "other"], "rate": "10Mbit/s", "delay": "20ms" });
+    let whole = json!({ "link": [link, other], "flow": [flow("client"), flow("other")] });
+    let scenario = Scenario::from_json(&whole, &[]).unwrap();
+    // Nobody listens there, which only the host itself can say.
+    let knock = "import socket\n\
+        try: socket.create_connection(('other', 9), timeout=5)\n\
+        except ConnectionRefusedError: raise SystemExit(7)";
+    let client = Program {
+        host: Some("client".to_owned()),
+        command: ["python3", "-c", knock].map(Into::into).to_vec(),
+    };
+    for scenario in over_both(scenario) {
+        assert_eq!(shell(&scenario, 1, &client, &[]).unwrap().status, 7, "{:?}", scenario.ip);
+    }
 }
 
 /// The command lines of all processes.

@@ -33,7 +33,8 @@ pub fn run(
     let scenario = &scenario.inner;
     let seed = seed.unwrap_or(scenario.seed);
     let sink = capture.map(OutputFolder::capture).transpose()?;
-    let mut capture = sink.map(Capture::new).transpose().map_err(output_error)?;
+    let capture = sink.map(|sink| Capture::new(sink, scenario.ip)).transpose();
+    let mut capture = capture.map_err(output_error)?;
     let mut raised = None;
     let finished = py.detach(|| {
         let mut heard = |now: &Progress| {

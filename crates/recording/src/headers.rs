@@ -1,10 +1,13 @@
-//! IPv4 and TCP headers of a packet that is written to a capture.
+//! IP and TCP headers of a packet that is written to a capture.
 //!
 //! The simulator carries no payload, only its length, so the payload here is zeros. That is enough
 //! for every analyser (they look at sequence numbers and options) and leaves the checksum real:
 //! zeros add nothing to a ones' complement sum, so it is right without the payload being touched.
 //!
-//! IPv4: RFC 791 §3.1. TCP: RFC 9293 §3.1. Window scale and timestamps: RFC 7323. SACK: RFC 2018.
+//! IPv4: RFC 791 §3.1. IPv6: RFC 8200 §3. TCP: RFC 9293 §3.1. Window scale and timestamps: RFC 7323.
+//! SACK: RFC 2018.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Bits of [`TcpPacket::flags`], RFC 9293 §3.1.
 pub mod flags {
@@ -26,7 +29,8 @@ pub mod flags {
     pub const CWR: u8 = 128;
 }
 
-const IP_HEADER: usize = 20;
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
 /// The data offset has four bits and counts words: 60 bytes of header, 40 of options.
 const MAX_OPTIONS: usize = 40;
@@ -34,18 +38,53 @@ const MAX_OPTIONS: usize = 40;
 const DONT_FRAGMENT: u16 = 0x4000;
 const PROTOCOL_TCP: u8 = 6;
 
-/// A TCP segment in an IPv4 packet. Its payload is zeros.
+/// Where an IP packet comes from and where it goes; both have the same version of IP, which is that
+/// of the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// Source and destination of an IPv4 packet.
+    V4(Ipv4Addr, Ipv4Addr),
+    /// Source and destination of an IPv6 packet.
+    V6(Ipv6Addr, Ipv6Addr),
+}
+
+impl Default for Addresses {
+    fn default() -> Self {
+        Self::V4(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED)
+    }
+}
+
+impl Addresses {
+    fn header_length(self) -> usize {
+        match self {
+            Self::V4(..) => IPV4_HEADER,
+            Self::V6(..) => IPV6_HEADER,
+        }
+    }
+
+    /// What the addresses add to the sum over the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
+    fn sum(self) -> u64 {
+        match self {
+            Self::V4(source, destination) => {
+                sum_of_words(&source.octets()) + sum_of_words(&destination.octets())
+            }
+            Self::V6(source, destination) => {
+                sum_of_words(&source.octets()) + sum_of_words(&destination.octets())
+            }
+        }
+    }
+}
+
+/// A TCP segment in an IP packet. Its payload is zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpPacket<'a> {
-    /// Source address.
-    pub source: [u8; 4],
-    /// Destination address.
-    pub destination: [u8; 4],
+    /// Source and destination address.
+    pub addresses: Addresses,
     /// Source port.
     pub source_port: u16,
     /// Destination port.
     pub destination_port: u16,
-    /// IP identification.
+    /// Identification; IPv6 has none.
     pub identification: u16,
     /// Hops that are left.
     pub ttl: u8,
@@ -78,35 +117,49 @@ impl TcpPacket<'_> {
     /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
     /// as in pcapng). Returns the length of the whole packet.
     ///
-    /// The IP length of a packet above 65,535 bytes is zero, as Linux writes it for segments that
-    /// the network card will cut; Wireshark then goes by the length of the captured frame.
+    /// An IP length above 65,535 bytes is zero, as Linux writes it for segments that the network card
+    /// will cut; Wireshark then goes by the length of the captured frame.
     pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) -> u32 {
         let (options, options_len) = self.options();
         let tcp_header = TCP_HEADER + options_len;
-        let headers = IP_HEADER + tcp_header;
+        let ip_header = self.addresses.header_length();
+        let headers = ip_header + tcp_header;
         let total = (headers as u32).saturating_add(self.payload_len);
 
         out.clear();
-        self.write_ip(u16::try_from(total).unwrap_or(0), out);
+        match self.addresses {
+            Addresses::V4(source, destination) => self.write_ipv4(source, destination, total, out),
+            Addresses::V6(source, destination) => self.write_ipv6(source, destination, total, out),
+        }
         self.write_tcp(&options[..options_len], out);
-        let checksum = self.tcp_checksum(total - IP_HEADER as u32, &out[IP_HEADER..]);
-        out[IP_HEADER + 16..IP_HEADER + 18].copy_from_slice(&checksum.to_be_bytes());
+        let checksum = self.tcp_checksum(total - ip_header as u32, &out[ip_header..]);
+        out[ip_header + 16..ip_header + 18].copy_from_slice(&checksum.to_be_bytes());
 
         let snaplen = if snaplen == 0 { usize::MAX } else { snaplen };
         out.resize((total as usize).min(snaplen), 0);
         total
     }
 
-    fn write_ip(&self, total_length: u16, out: &mut Vec<u8>) {
+    fn write_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr, total: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0x45, self.dscp_ecn]); // version 4, five words
-        out.extend_from_slice(&total_length.to_be_bytes());
+        out.extend_from_slice(&length_field(total).to_be_bytes());
         out.extend_from_slice(&self.identification.to_be_bytes());
         out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
         out.extend_from_slice(&[self.ttl, PROTOCOL_TCP, 0, 0]);
-        out.extend_from_slice(&self.source);
-        out.extend_from_slice(&self.destination);
+        out.extend_from_slice(&source.octets());
+        out.extend_from_slice(&destination.octets());
         let checksum = fold(sum_of_words(out));
         out[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// The length does not count the header, and there is no checksum.
+    fn write_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr, total: u32, out: &mut Vec<u8>) {
+        let version_class_flow = 6 << 28 | u32::from(self.dscp_ecn) << 20;
+        out.extend_from_slice(&version_class_flow.to_be_bytes());
+        out.extend_from_slice(&length_field(total - IPV6_HEADER as u32).to_be_bytes());
+        out.extend_from_slice(&[PROTOCOL_TCP, self.ttl]);
+        out.extend_from_slice(&source.octets());
+        out.extend_from_slice(&destination.octets());
     }
 
     fn write_tcp(&self, options: &[u8], out: &mut Vec<u8>) {
@@ -121,12 +174,11 @@ impl TcpPacket<'_> {
         out.extend_from_slice(options);
     }
 
-    /// Sum over pseudo header and header (RFC 9293 §3.1). The zeros of the payload, and the zero
+    /// Sum over pseudo header and header (RFC 9293 §3.1, RFC 8200 §8.1). The zeros of the payload, and the zero
     /// that pads an odd one, add nothing.
     fn tcp_checksum(&self, tcp_length: u32, header: &[u8]) -> u16 {
         fold(
-            sum_of_words(&self.source)
-                + sum_of_words(&self.destination)
+            self.addresses.sum()
                 + u64::from(PROTOCOL_TCP)
                 + u64::from(tcp_length)
                 + sum_of_words(header),
@@ -182,6 +234,11 @@ impl Options {
     }
 }
 
+/// A length as its field of 16 bits has it.
+fn length_field(length: u32) -> u16 {
+    u16::try_from(length).unwrap_or(0)
+}
+
 /// Sum of the 16-bit words of an even number of bytes, carries not yet added (RFC 1071 §2).
 fn sum_of_words(bytes: &[u8]) -> u64 {
     debug_assert!(bytes.len().is_multiple_of(2));
@@ -203,8 +260,7 @@ mod tests {
 
     fn syn() -> TcpPacket<'static> {
         TcpPacket {
-            source: [10, 0, 0, 1],
-            destination: [10, 0, 0, 2],
+            addresses: Addresses::V4([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
             source_port: 40_000,
             destination_port: 80,
             ttl: 64,
@@ -230,11 +286,21 @@ mod tests {
         sum
     }
 
+    /// Of an IPv4 packet (RFC 9293 §3.1).
     fn pseudo_header_and_segment(packet: &[u8]) -> Vec<u8> {
         let mut bytes = packet[12..20].to_vec();
         bytes.extend_from_slice(&[0, 6]);
         bytes.extend_from_slice(&((packet.len() - 20) as u16).to_be_bytes());
         bytes.extend_from_slice(&packet[20..]);
+        bytes
+    }
+
+    /// Of an IPv6 packet (RFC 8200 §8.1).
+    fn pseudo_header_and_segment_of_ipv6(packet: &[u8]) -> Vec<u8> {
+        let mut bytes = packet[8..40].to_vec();
+        bytes.extend_from_slice(&((packet.len() - 40) as u32).to_be_bytes());
+        bytes.extend_from_slice(&[0, 0, 0, 6]);
+        bytes.extend_from_slice(&packet[40..]);
         bytes
     }
 
@@ -279,10 +345,41 @@ mod tests {
         assert_eq!(out[2..4], [0, 0]);
     }
 
+    #[test]
+    fn over_ipv6_the_header_is_longer_and_the_segment_the_same_but_for_its_checksum() {
+        let [source, destination] = [1, 2].map(|n| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n));
+        let ipv6 = TcpPacket {
+            addresses: Addresses::V6(source, destination),
+            dscp_ecn: 0xb9,
+            payload_len: 9,
+            ..syn()
+        };
+        let (mut long, mut short) = (Vec::new(), Vec::new());
+        assert_eq!(ipv6.write(0, &mut long), 40 + 40 + 9);
+        TcpPacket { addresses: Addresses::default(), ..ipv6 }.write(0, &mut short);
+        // Version, traffic class and flow label; payload length; next header, hop limit; addresses.
+        assert_eq!(long[..8], [0x6b, 0x90, 0, 0, 0, 49, 6, 64]);
+        assert_eq!(long[8..40], [source.octets(), destination.octets()].concat());
+        assert_eq!((&long[40..56], &long[58..]), (&short[20..36], &short[38..]));
+        assert_eq!(ones_complement_sum(&pseudo_header_and_segment_of_ipv6(&long)), 0xffff);
+    }
+
+    #[test]
+    fn the_longest_ipv6_packet_has_a_length_and_the_next_has_none() {
+        let unspecified = Addresses::V6(Ipv6Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED);
+        let mut out = Vec::new();
+        for (payload_len, length) in [(65_515, [0xff, 0xff]), (65_516, [0, 0])] {
+            let packet = TcpPacket { addresses: unspecified, payload_len, ..TcpPacket::default() };
+            assert_eq!(packet.write(64, &mut out), 60 + payload_len);
+            assert_eq!(out[4..6], length);
+        }
+    }
+
     proptest! {
         #[test]
         fn lengths_agree_and_both_checksums_verify(
             addresses in any::<([u8; 4], [u8; 4])>(),
+            ipv6 in any::<([u8; 16], [u8; 16])>(),
             ports in any::<(u16, u16)>(),
             ip in any::<(u16, u8, u8)>(),
             numbers in any::<(u32, u32, u8, u16)>(),
@@ -292,8 +389,7 @@ mod tests {
             snaplen in 0_usize..2000,
         ) {
             let packet = TcpPacket {
-                source: addresses.0,
-                destination: addresses.1,
+                addresses: Addresses::V4(addresses.0.into(), addresses.1.into()),
                 source_port: ports.0,
                 destination_port: ports.1,
                 identification: ip.0,
@@ -323,6 +419,15 @@ mod tests {
             prop_assert_eq!(packet.write(snaplen, &mut cut), total);
             let expected = if snaplen == 0 { whole.len() } else { snaplen.min(whole.len()) };
             prop_assert_eq!(&cut[..], &whole[..expected]);
+
+            let packet =
+                TcpPacket { addresses: Addresses::V6(ipv6.0.into(), ipv6.1.into()), ..packet };
+            prop_assert_eq!(packet.write(0, &mut whole), total + 20);
+            prop_assert_eq!(whole.len(), total as usize + 20);
+            let length = usize::from(u16::from_be_bytes([whole[4], whole[5]]));
+            prop_assert_eq!(length, whole.len() - 40);
+            let summed = pseudo_header_and_segment_of_ipv6(&whole);
+            prop_assert_eq!(ones_complement_sum(&summed), 0xffff);
         }
     }
 }

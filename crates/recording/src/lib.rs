@@ -20,7 +20,7 @@ mod tables;
 mod totals;
 
 pub use arrow::{flow_series_batch, link_series_batch};
-pub use headers::{TcpPacket, flags};
+pub use headers::{Addresses, TcpPacket, flags};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use output::{OutputError, OutputFolder};
 pub use parquet::ParquetError;

@@ -3,21 +3,21 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use recording::flags::{ACK, FIN, PSH, SYN};
-use recording::{CaptureWriter, TcpPacket};
+use recording::{Addresses, CaptureWriter, TcpPacket};
 
 const MS: u64 = 1_000_000;
-const SERVER: [u8; 4] = [10, 0, 0, 1];
-const CLIENT: [u8; 4] = [10, 0, 0, 2];
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A packet of the server, port 80.
 fn server() -> TcpPacket<'static> {
     TcpPacket {
-        source: SERVER,
-        destination: CLIENT,
+        addresses: Addresses::V4(SERVER, CLIENT),
         source_port: 80,
         destination_port: 40_000,
         ttl: 64,
@@ -30,8 +30,7 @@ fn server() -> TcpPacket<'static> {
 /// A packet of the client, port 40000.
 fn client() -> TcpPacket<'static> {
     TcpPacket {
-        source: CLIENT,
-        destination: SERVER,
+        addresses: Addresses::V4(CLIENT, SERVER),
         source_port: 40_000,
         destination_port: 80,
         ..server()
@@ -92,7 +91,27 @@ fn conversation(s: u32, sack: &[(u32, u32); 2]) -> Vec<(u64, TcpPacket<'_>)> {
     ]
 }
 
+/// The same packet over IPv6, between fd00::1 and fd00::2.
+fn over_ipv6(packet: TcpPacket<'_>) -> TcpPacket<'_> {
+    let ipv6 =
+        |address: Ipv4Addr| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, u16::from(address.octets()[3]));
+    let addresses = match packet.addresses {
+        Addresses::V4(source, destination) => Addresses::V6(ipv6(source), ipv6(destination)),
+        ipv6 @ Addresses::V6(..) => ipv6,
+    };
+    TcpPacket { addresses, ..packet }
+}
+
 fn write_capture(name: &str, s: u32, snaplen: u32) -> PathBuf {
+    write_capture_of(name, s, snaplen, |packet| packet)
+}
+
+fn write_capture_of(
+    name: &str,
+    s: u32,
+    snaplen: u32,
+    change: fn(TcpPacket<'_>) -> TcpPacket<'_>,
+) -> PathBuf {
     let edge = |at: u32| s.wrapping_add(1 + at);
     let sack = [(edge(2896), edge(4344)), (edge(2896), edge(5345))];
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -101,9 +120,9 @@ fn write_capture(name: &str, s: u32, snaplen: u32) -> PathBuf {
     let mut capture = CaptureWriter::new(file, &names, snaplen).unwrap();
     let mut buffer = Vec::new();
     for (number, (time_ns, packet)) in conversation(s, &sack).into_iter().enumerate() {
-        let packet = TcpPacket { identification: number as u16, ..packet };
+        let packet = TcpPacket { identification: number as u16, ..change(packet) };
         let length = packet.write(snaplen as usize, &mut buffer);
-        let interface = u32::from(packet.source == CLIENT);
+        let interface = u32::from(packet.source_port == client().source_port);
         capture.packet(interface, time_ns, &buffer, length).unwrap();
     }
     capture.finish().unwrap();
@@ -207,6 +226,33 @@ fn a_short_capture_keeps_the_headers_and_the_true_lengths() {
     let Some(rows) = tshark(&path, &fields) else { return };
     assert_eq!(rows[3], ["1500", "96", "1448", "1", ""]);
     assert_eq!(rows[0][..2], ["60", "60"]);
+}
+
+#[test]
+fn wireshark_follows_a_connection_over_ipv6_and_finds_every_checksum_good() {
+    let path = write_capture_of("ipv6.pcapng", WRAPS, 128, over_ipv6);
+    let fields = [
+        "ipv6.src",
+        "ipv6.plen",
+        "ipv6.tclass.ecn",
+        "ipv6.hlim",
+        "tcp.seq",
+        "tcp.len",
+        "tcp.checksum.status",
+        "tcp.analysis.retransmission",
+        "_ws.malformed",
+        "_ws.expert.message",
+    ];
+    let Some(rows) = tshark(&path, &fields) else { return };
+    assert_eq!(rows.len(), 15);
+    assert_eq!(rows[0][..6], ["fd00::2", "40", "0", "64", "0", "0"]);
+    assert_eq!(rows[4][..6], ["fd00::1", "1480", "2", "64", "1449", "1448"]);
+    let again: Vec<usize> = (0..rows.len()).filter(|row| !rows[*row][7].is_empty()).collect();
+    assert_eq!(again, [10], "the one retransmission");
+    // What the cut packets do not hold cannot be summed; those without data are whole.
+    let whole = rows.iter().filter(|row| row[5] == "0");
+    assert!(whole.clone().count() > 8 && whole.clone().all(|row| row[6] == "1"), "{rows:?}");
+    assert!(rows.iter().all(|row| row[8].is_empty() && !row[9].contains("ogus")), "{rows:?}");
 }
 
 #[test]

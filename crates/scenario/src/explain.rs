@@ -23,7 +23,7 @@ pub use settings::Setting;
 pub struct Explanation {
     /// Name of the scenario.
     pub scenario: String,
-    /// Duration, seed and what is recorded.
+    /// Duration, seed, version of IP and what is recorded.
     pub settings: Vec<Setting>,
     /// All nodes.
     pub nodes: Vec<NodeExplanation>,

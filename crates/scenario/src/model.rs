@@ -14,6 +14,8 @@ pub struct Scenario {
     pub duration: Span,
     /// Seed of all random streams.
     pub seed: u64,
+    /// Version of the Internet Protocol that all hosts speak.
+    pub ip: IpVersion,
     /// Nodes; their position is their number.
     pub nodes: Vec<Node>,
     /// Links between nodes.
@@ -22,6 +24,44 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What to record besides totals.
     pub record: Record,
+}
+
+impl Scenario {
+    /// Length of a full segment of a flow as an IP packet, in bytes.
+    pub fn packet_bytes(&self, flow: &Flow) -> u64 {
+        u64::from(flow.transport.mss) + self.headers()
+    }
+
+    /// Length of an ACK of a flow without data as an IP packet, in bytes.
+    pub fn ack_bytes(&self, flow: &Flow) -> u64 {
+        self.headers() + flow.transport.timestamps_bytes()
+    }
+
+    fn headers(&self) -> u64 {
+        u64::from(self.ip.header_bytes()) + TCP_HEADER
+    }
+}
+
+/// Header of TCP without options (RFC 9293 section 3.1).
+const TCP_HEADER: u64 = 20;
+
+/// A version of the Internet Protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpVersion {
+    /// RFC 791.
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
+impl IpVersion {
+    /// Length of its header without options or extensions (RFC 791 section 3.1, RFC 8200 section 3).
+    pub const fn header_bytes(self) -> u16 {
+        match self {
+            Self::V4 => 20,
+            Self::V6 => 40,
+        }
+    }
 }
 
 /// A host or router.
@@ -228,11 +268,6 @@ impl Transport {
     /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
     pub fn full_payload(&self) -> u64 {
         u64::from(self.mss) - self.timestamps_bytes()
-    }
-
-    /// Length of an ACK without data as an IP packet, in bytes.
-    pub fn ack_bytes(&self) -> u64 {
-        40 + self.timestamps_bytes()
     }
 
     fn timestamps_bytes(&self) -> u64 {

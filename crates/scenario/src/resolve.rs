@@ -5,14 +5,14 @@ mod flows;
 mod graph;
 mod rules;
 
-pub(crate) use rules::{HEADERS, UNSCALED_WINDOW};
+pub(crate) use rules::UNSCALED_WINDOW;
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
-use crate::document::Document;
+use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Record, Scenario};
+use crate::model::{IpVersion, Record, Scenario};
 use crate::tree::Tree;
 
 use channels::Channels;
@@ -43,6 +43,10 @@ pub(crate) fn resolve(
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
         duration: document.duration,
         seed: document.seed,
+        ip: match document.ip {
+            document::IpVersion::Ipv4 => IpVersion::V4,
+            document::IpVersion::Ipv6 => IpVersion::V6,
+        },
         nodes,
         links,
         flows,

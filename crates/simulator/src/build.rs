@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use congestion::Settings;
 use network::NodeId;
-use scenario::model;
+use scenario::{Scenario, model};
 use transport::{Config, DelayedAck, RtoConfig};
 
 use crate::hosts::Blueprint;
 
 /// How the connections of each flow are made. Flows that are alike share a blueprint, as the copies
 /// of one entry do: ten thousand flows have one configuration, not ten thousand.
-pub(crate) fn blueprints(flows: &[model::Flow]) -> Vec<Arc<Blueprint>> {
+pub(crate) fn blueprints(scenario: &Scenario) -> Vec<Arc<Blueprint>> {
+    let flows = &scenario.flows;
     let mut blueprints: Vec<Arc<Blueprint>> = Vec::with_capacity(flows.len());
     for (number, flow) in flows.iter().enumerate() {
         let alike = number.checked_sub(1).filter(|before| are_alike(&flows[*before], flow));
         let shared = alike.map(|before| blueprints[before].clone());
-        blueprints.push(shared.unwrap_or_else(|| Arc::new(blueprint(flow))));
+        blueprints.push(shared.unwrap_or_else(|| Arc::new(blueprint(flow, scenario.ip))));
     }
     blueprints
 }
@@ -25,7 +26,7 @@ fn are_alike(a: &model::Flow, b: &model::Flow) -> bool {
     (a.from, a.to) == (b.from, b.to) && a.transport == b.transport && a.controller == b.controller
 }
 
-fn blueprint(flow: &model::Flow) -> Blueprint {
+fn blueprint(flow: &model::Flow, ip: model::IpVersion) -> Blueprint {
     let transport = &flow.transport;
     let config = Config {
         recovery: transport.recovery,
@@ -71,6 +72,7 @@ fn blueprint(flow: &model::Flow) -> Blueprint {
         config: Arc::new(config),
         controller: flow.controller.clone(),
         reader_rate: transport.reader_rate,
+        ip,
         from: NodeId(flow.from as u16),
         to: NodeId(flow.to as u16),
     }

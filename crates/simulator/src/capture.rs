@@ -6,7 +6,8 @@
 
 use std::io::Write;
 
-use recording::{CaptureError, CaptureWriter, TcpPacket};
+use recording::{Addresses, CaptureError, CaptureWriter, TcpPacket};
+use scenario::model::IpVersion;
 use transport::Segment;
 
 use crate::simulation::Observed;
@@ -15,7 +16,7 @@ use crate::simulation::Observed;
 const INTERFACE: &str = "data-senders";
 /// Bytes kept of each packet: all headers and options, and no more zeros than need be.
 const SNAPLEN: u32 = 128;
-/// TTL that Linux gives packets.
+/// TTL or hop limit that Linux gives packets.
 const TTL: u8 = 64;
 /// ECT(0), the code point of packets that may be marked (RFC 3168 section 5). Packets are captured
 /// where data starts and ACKs end, so that none is marked yet or will be.
@@ -33,18 +34,19 @@ const DYNAMIC_PORTS: u32 = 16_384;
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     writer: CaptureWriter<W>,
+    ip: IpVersion,
     packet: Vec<u8>,
     failed: Option<CaptureError>,
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture.
+    /// Begins a capture of packets of this version of IP.
     ///
     /// # Errors
     /// When the sink does not take the bytes.
-    pub fn new(sink: W) -> Result<Self, CaptureError> {
+    pub fn new(sink: W, ip: IpVersion) -> Result<Self, CaptureError> {
         let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], SNAPLEN)?;
-        Ok(Self { writer, packet: Vec::new(), failed: None })
+        Ok(Self { writer, ip, packet: Vec::new(), failed: None })
     }
 
     /// Writes the packet if it is at the host that sends the data. After the first failure nothing
@@ -55,7 +57,8 @@ impl<W: Write> Capture<W> {
             return;
         }
         let sack = observed.segment.sack.map(|block| (block.start, block.end));
-        let length = packet(observed, &sack).write(SNAPLEN as usize, &mut self.packet);
+        let packet = packet(observed, self.ip, &sack);
+        let length = packet.write(SNAPLEN as usize, &mut self.packet);
         self.failed = self.writer.packet(0, observed.at.as_nanos(), &self.packet, length).err();
     }
 
@@ -73,7 +76,7 @@ impl<W: Write> Capture<W> {
 
 /// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
 /// unused room behind them.
-fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> {
+fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) -> TcpPacket<'a> {
     let segment = observed.segment;
     let other_port = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;
     let (source_port, destination_port) = match observed.by_data_sender {
@@ -81,8 +84,10 @@ fn packet<'a>(observed: &Observed<'_>, sack: &'a [(u32, u32)]) -> TcpPacket<'a> 
         false => (other_port, DATA_PORT),
     };
     TcpPacket {
-        source: bed::address(observed.from).octets(),
-        destination: bed::address(observed.to).octets(),
+        addresses: match ip {
+            IpVersion::V4 => Addresses::V4(bed::ipv4(observed.from), bed::ipv4(observed.to)),
+            IpVersion::V6 => Addresses::V6(bed::ipv6(observed.from), bed::ipv6(observed.to)),
+        },
         source_port,
         destination_port,
         ttl: TTL,

@@ -6,6 +6,7 @@ use bed::{Connections, Pair};
 use congestion::{Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
+use scenario::model::IpVersion;
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
 
@@ -30,6 +31,8 @@ pub(crate) struct Endpoint {
     armed: Time,
     node: NodeId,
     peer_node: NodeId,
+    /// Length of the IP header of its packets.
+    ip_header: u16,
     peer: u32,
     /// The flow that it belongs to.
     pub(crate) flow: u32,
@@ -41,7 +44,8 @@ impl Endpoint {
     #[inline]
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
-        Packet { body, to: self.peer_node, bytes: body.segment.ip_bytes(), priority, ecn }
+        let bytes = self.ip_header + body.segment.bytes();
+        Packet { body, to: self.peer_node, bytes, priority, ecn }
     }
 
     /// Shows the observer a segment that is about to be sent.
@@ -93,6 +97,7 @@ pub(crate) struct Blueprint {
     pub(crate) controller: Specification,
     pub(crate) settings: Settings,
     pub(crate) reader_rate: Option<Rate>,
+    pub(crate) ip: IpVersion,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
 }
@@ -143,6 +148,7 @@ impl Hosts {
                 armed: Time::NEVER,
                 node,
                 peer_node,
+                ip_header: blueprint.ip.header_bytes(),
                 peer: first + peer,
                 flow,
                 reader: blueprint.reader_rate.map(|rate| Box::new(Reader { rate, piece: 0 })),

@@ -106,7 +106,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             end: Time::ZERO + scenario.duration,
             fabric,
             hosts,
-            blueprints: build::blueprints(&scenario.flows),
+            blueprints: build::blueprints(scenario),
             unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
             has_endless: applications.iter().any(Application::is_endless),
             applications,

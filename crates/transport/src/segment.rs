@@ -7,7 +7,8 @@ pub const MAX_SACK_BLOCKS: usize = 4;
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 
-const IP_AND_TCP_HEADER: u32 = 40;
+/// The header without options (RFC 9293 section 3.1).
+const HEADER: u32 = 20;
 
 /// Control bits (RFC 9293 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,10 +172,10 @@ impl Segment {
         mss + scale + permitted
     }
 
-    /// Length of the IPv4 packet in bytes.
+    /// Length in bytes, header and options included: what an IP packet carries of it.
     #[inline]
-    pub fn ip_bytes(&self) -> u16 {
-        (IP_AND_TCP_HEADER + self.option_bytes() + u32::from(self.payload)) as u16
+    pub fn bytes(&self) -> u16 {
+        (HEADER + self.option_bytes() + u32::from(self.payload)) as u16
     }
 
     /// Most SACK blocks that fit beside the other options (RFC 2018 section 3).
@@ -193,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_segment_without_options_is_a_packet_of_1500_bytes() {
+    fn a_full_segment_without_options_fills_1480_bytes() {
         let segment =
             Segment { payload: 1460, window_scale: Segment::NO_SCALE, ..Segment::default() };
-        assert_eq!(segment.ip_bytes(), 1500);
+        assert_eq!(segment.bytes(), 1480);
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -10,22 +11,30 @@ use crate::{plan, sys};
 
 const PINGS: u16 = 5;
 
-/// Round trip of an ICMP echo to `to`, which the kernel there answers itself (RFC 792).
-fn ping(lab: &Lab<'_>, to: std::net::Ipv4Addr, sequence: u16) -> Result<f64, KernelError> {
+/// Round trip of an ICMP echo to `to`, which the kernel there answers itself (RFC 792, RFC 4443
+/// section 4).
+fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
     let doing = || format!("ping {to}");
-    let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).doing(doing)?;
+    // Types of the echo and of its answer, and the header that stands before the answer: a raw socket
+    // shows that of IPv4 only (raw(7)).
+    let (family, protocol, [asks, answers], header) = match to {
+        IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP, [8, 0], 20),
+        IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6, [128, 129], 0),
+    };
+    let icmp = socket(family, SocketType::RAW, Some(protocol)).doing(doing)?;
     set_socket_timeout(&icmp, Timeout::Recv, Some(Duration::from_secs(2))).doing(doing)?;
     let [high, low] = sequence.to_be_bytes();
+    // That of ICMPv6, over addresses as well, is the kernel's (RFC 3542 section 3.1).
     let [checksum_high, checksum_low] = (!(0x0800 + sequence)).to_be_bytes();
-    let echo = [8, 0, checksum_high, checksum_low, 0, 0, high, low];
+    let echo = [asks, 0, checksum_high, checksum_low, 0, 0, high, low];
     let start = lab.clock.now();
-    let to = std::net::SocketAddrV4::new(to, 0);
+    let to = SocketAddr::new(to, 0);
     sendto(&icmp, &echo, SendFlags::empty(), &to).doing(doing)?;
     let mut answer = [0; 64];
     loop {
         recv(&icmp, &mut answer[..], RecvFlags::empty()).doing(doing)?;
-        // Behind the IP header: an answer to this echo.
-        if answer[20] == 0 && answer[26..28] == [high, low] {
+        let answer = &answer[header..];
+        if answer[0] == answers && answer[6..8] == [high, low] {
             return Ok(lab.clock.now().since(start).as_millis_f64());
         }
     }
@@ -34,7 +43,7 @@ fn ping(lab: &Lab<'_>, to: std::net::Ipv4Addr, sequence: u16) -> Result<f64, Ker
 /// Round trips from the first host to the second, the shortest first.
 fn pings(scenario: &Scenario) -> (Vec<f64>, Emulation) {
     let plan = plan::plan(scenario, &kernel_with(&["cubic"], &[])).unwrap();
-    let to = bed::address(plan.hosts[1].node);
+    let to = bed::address(plan.hosts[1].node, scenario.ip);
     let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, |lab| {
         lab.namespaces[0].inside(|| {
             let _ = sys::schedule_first(1); // how late this thread wakes is not what is measured
@@ -51,18 +60,22 @@ fn a_ping_over_a_geostationary_satellite_takes_its_delay_to_a_millisecond() {
     if crate::tests::is_skipped() {
         return;
     }
-    let scenario = crate::tests::scenario(json!({
-        "link": [{ "between": ["server", "client"], "rate": "10Mbit/s", "delay": "250ms" }],
-        "flow": [{ "from": "server", "to": "client", "controller": "cubic",
-                   "traffic": { "bulk": "1B" } }],
-    }));
-    let (rtts, emulation) = pings(&scenario);
-    // 28 bytes there and back at 10 Mbit/s.
-    let expected = 500.0 + 2.0 * 28.0 * 8.0 / 10e3;
-    assert!(rtts[0] >= expected, "{rtts:?}");
-    assert!(rtts[rtts.len() / 2] < expected + 1.0, "{rtts:?}");
-    assert_eq!(emulation.emulated.lateness.count(), 2 * u64::from(PINGS));
-    assert_eq!(emulation.emulated.strays, 0);
+    for (ip, bytes) in [("ipv4", 28.0), ("ipv6", 48.0)] {
+        let scenario = crate::tests::scenario(json!({
+            "ip": ip,
+            "link": [{ "between": ["server", "client"], "rate": "10Mbit/s", "delay": "250ms" }],
+            "flow": [{ "from": "server", "to": "client", "controller": "cubic",
+                       "traffic": { "bulk": "1B" } }],
+        }));
+        let (rtts, emulation) = pings(&scenario);
+        // There and back at 10 Mbit/s.
+        let expected = 500.0 + 2.0 * bytes * 8.0 / 10e3;
+        assert!(rtts[0] >= expected, "{ip}: {rtts:?}");
+        assert!(rtts[rtts.len() / 2] < expected + 1.0, "{ip}: {rtts:?}");
+        // The pings and nothing else: no host looks for neighbours, routers or its own address.
+        assert_eq!(emulation.emulated.lateness.count(), 2 * u64::from(PINGS), "{ip}");
+        assert_eq!(emulation.emulated.strays, 0, "{ip}");
+    }
 }
 
 #[test]

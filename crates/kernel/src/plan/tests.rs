@@ -34,6 +34,19 @@ fn the_largest_segment_of_a_host_decides_its_mtu() {
 }
 
 #[test]
+fn the_header_of_ipv6_makes_the_mtu_larger() {
+    let mut scenario = crate::tests::scenario(json!({
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" }],
+        "flow": [flow("a", "b", json!({ "mss": 1440 }))],
+    }));
+    for (ip, mtu) in [(IpVersion::V4, 1480), (IpVersion::V6, 1500)] {
+        scenario.ip = ip;
+        let plan = plan(&scenario, &kernel_with(&["cubic"], &[])).unwrap();
+        assert_eq!((plan.ip, plan.hosts[0].mtu), (ip, mtu));
+    }
+}
+
+#[test]
 fn flows_that_want_one_host_to_be_two_ways_are_refused() {
     let plain = flow("a", "c", json!({}));
     let other = flow("b", "c", json!({ "timestamps": false }));

@@ -3,17 +3,22 @@ use serde_json::{Value, json};
 use super::*;
 use crate::controllers::tests::kernel_with;
 
-fn flow(controller: Value, transport: Value) -> Flow {
-    let scenario = crate::tests::scenario(json!({
+/// A scenario of one flow.
+fn scenario(controller: Value, transport: Value) -> Scenario {
+    crate::tests::scenario(json!({
         "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "250ms" }],
         "flow": [{ "from": "a", "to": "b", "controller": controller, "transport": transport,
                    "traffic": { "bulk": "1B" } }],
-    }));
-    scenario.flows[0].clone()
+    }))
+}
+
+/// What a kernel that has `controllers` makes of the only flow.
+fn judged(scenario: &Scenario, controllers: &[&str]) -> (Honoured, Vec<Entry>) {
+    judge(scenario, &scenario.flows[0], &kernel_with(controllers, &[]))
 }
 
 fn entries(transport: Value) -> Vec<Entry> {
-    judge(&flow(json!("cubic"), transport), &kernel_with(&["reno", "cubic"], &[])).1
+    judged(&scenario(json!("cubic"), transport), &["reno", "cubic"]).1
 }
 
 fn entry(transport: Value, setting: &str) -> Entry {
@@ -25,7 +30,7 @@ fn entry(transport: Value, setting: &str) -> Entry {
 
 /// What the sockets and hosts of a flow are set to.
 fn honoured(transport: Value) -> Honoured {
-    judge(&flow(json!("cubic"), transport), &kernel_with(&["cubic"], &[])).0
+    judged(&scenario(json!("cubic"), transport), &["cubic"]).0
 }
 
 #[test]
@@ -61,6 +66,24 @@ fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
         assert_eq!(entry.verdict, Verdict::Refused, "{entry:?}");
         assert!(entry.kernel.starts_with(possible), "{entry:?}");
     }
+}
+
+#[test]
+fn segments_so_small_that_no_mtu_of_ipv6_is_are_refused() {
+    let mss = |mss: u32, ip: IpVersion| {
+        let mut scenario = scenario(json!("cubic"), json!({ "mss": mss }));
+        scenario.ip = ip;
+        let (honoured, mut entries) = judged(&scenario, &["cubic"]);
+        entries.retain(|entry| entry.setting == "transport.mss");
+        (honoured.mtu, entries[0].verdict, entries[0].kernel.clone())
+    };
+    assert!(matches!(mss(1220, IpVersion::V6), (1280, Verdict::Honoured, _)));
+    assert!(matches!(mss(1219, IpVersion::V4), (1259, Verdict::Honoured, _)));
+    let (_, verdict, possible) = mss(1219, IpVersion::V6);
+    assert_eq!(verdict, Verdict::Refused);
+    let expected = "1220 to 32767; no MTU of IPv6 is below 1280 (RFC 8200 section 5)";
+    assert_eq!(possible, expected);
+    assert_eq!(mss(40_000, IpVersion::V6).2, "1220 to 32767");
 }
 
 #[test]
@@ -102,14 +125,14 @@ fn losses_halve_the_window_as_in_the_kernel() {
 
 #[test]
 fn a_flow_that_stops_is_told_what_is_still_sent() {
-    let mut flow = flow(json!("cubic"), json!({}));
-    let stops = |flow: &Flow| {
-        let (_, entries) = judge(flow, &kernel_with(&["cubic"], &[]));
+    let mut scenario = scenario(json!("cubic"), json!({}));
+    let stops = |scenario: &Scenario| {
+        let (_, entries) = judged(scenario, &["cubic"]);
         entries.into_iter().find(|entry| entry.setting == "stop")
     };
-    assert_eq!(stops(&flow), None);
-    flow.stop = Some(Span::from_secs(2));
-    assert_eq!(stops(&flow).unwrap().verdict, Verdict::Reported);
+    assert_eq!(stops(&scenario), None);
+    scenario.flows[0].stop = Some(Span::from_secs(2));
+    assert_eq!(stops(&scenario).unwrap().verdict, Verdict::Reported);
 }
 
 #[test]

@@ -34,6 +34,10 @@ pub(crate) struct Document {
     /// Seed of all random streams. The same scenario and seed give the same recording.
     #[serde(default = "default_seed")]
     pub seed: u64,
+    /// Version of the Internet Protocol. The header of IPv4 takes 20 bytes of each packet (RFC 791),
+    /// that of IPv6 40 (RFC 8200): an MTU of 1500 is then an `mss` of 1440.
+    #[serde(default)]
+    pub ip: IpVersion,
     /// Nodes with something to say about them; all others come from the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
@@ -55,6 +59,16 @@ fn default_duration() -> Span {
 
 fn default_seed() -> u64 {
     1
+}
+
+/// A version of the Internet Protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum IpVersion {
+    #[default]
+    Ipv4,
+    Ipv6,
 }
 
 /// A node that needs more than its name.

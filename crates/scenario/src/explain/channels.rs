@@ -7,7 +7,6 @@ use super::settings::Setting;
 use super::text::{per, short};
 use crate::load::Written;
 use crate::model::{Channel, Scenario};
-use crate::resolve::HEADERS;
 
 /// The values of the channel of one direction of link number `link`, and what follows from them.
 pub(super) fn details(
@@ -48,7 +47,7 @@ fn of_awgn(
     setting: impl Fn(&str, String) -> Setting,
 ) -> Vec<Setting> {
     let budget = awgn.budget();
-    let longest = scenario.flows.iter().map(|flow| u64::from(flow.transport.mss) + HEADERS).max();
+    let longest = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max();
     let bytes = longest.unwrap_or(0) as u32;
     // What a full packet meets at this Eb/N0.
     let meets = |eb_n0: f64| {

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::model::{Flow, QueueLimit, Scenario, Traffic};
-use crate::resolve::HEADERS;
 use crate::routes::{Hop, Routes};
 
 /// What can be said about a flow before it runs. Times are without any queue.
@@ -81,8 +80,8 @@ impl Figures {
     /// The figures of `flow`.
     pub(super) fn of(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Self {
         let transport = &flow.transport;
-        let packet = u64::from(transport.mss) + HEADERS;
-        let ack = transport.ack_bytes() as f64;
+        let packet = scenario.packet_bytes(flow);
+        let ack = scenario.ack_bytes(flow) as f64;
         let per_ack = f64::from(transport.delayed_ack.segments);
         let graph = Graph { scenario, load };
         let hops = [(flow.from, flow.to), (flow.to, flow.from)]

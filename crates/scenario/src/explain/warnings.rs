@@ -8,7 +8,7 @@ use super::channels::Outages;
 use super::figures::Figures;
 use super::text::{bytes, rate};
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
-use crate::resolve::{HEADERS, UNSCALED_WINDOW};
+use crate::resolve::UNSCALED_WINDOW;
 
 /// All warnings, flow by flow, then link by link.
 pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Vec<String> {
@@ -245,7 +245,7 @@ fn threshold(channel: &Channel) -> Option<String> {
 
 fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
     let QueueLimit::Bytes(queue) = queue else { return None };
-    let packet = scenario.flows.iter().map(|flow| u64::from(flow.transport.mss) + HEADERS).max()?;
+    let packet = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max()?;
     (queue < packet).then(|| {
         format!("a queue of {} never holds a full packet of {packet} bytes", bytes(queue as f64))
     })

@@ -9,8 +9,9 @@ use crate::model::{Flow, Scenario, Transport};
 use crate::path::Path;
 use crate::routes::{Routes, routes};
 
-/// Header of IPv4 and TCP without options.
-pub(crate) const HEADERS: u64 = 40;
+/// The longest packet: the length field has 16 bits (RFC 791 section 3.1). That of IPv6 does not count
+/// its header (RFC 8200 section 3), which here makes no packet longer.
+const LONGEST_PACKET: u64 = 65_535;
 
 /// The largest window without the window scale option (RFC 7323 section 2).
 pub(crate) const UNSCALED_WINDOW: u64 = 65_535;
@@ -32,6 +33,7 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
         if last.replace(entry) != Some(entry) {
             check_ends(scenario, &routes, flow, &path, problems);
             check_stop(flow, &path, problems);
+            check_segments(scenario, flow, &path.key("transport"), problems);
             check_transport(&flow.transport, &path.key("transport"), problems);
         }
     }
@@ -66,6 +68,16 @@ fn check_stop(flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
     }
 }
 
+fn check_segments(scenario: &Scenario, flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
+    let packet = scenario.packet_bytes(flow);
+    if packet > LONGEST_PACKET {
+        let mss = u64::from(flow.transport.mss);
+        let expected = format!("at most {} with this `ip`", LONGEST_PACKET - (packet - mss));
+        let problem = Problem::new(path.key("mss"), expected, mss.to_string());
+        problems.push(problem.because(format!("packets have at most {LONGEST_PACKET} bytes")));
+    }
+}
+
 fn check_transport(transport: &Transport, path: &Path, problems: &mut Vec<Problem>) {
     let buffer = transport.receive_buffer;
     if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
@@ -97,7 +109,7 @@ fn check_transport(transport: &Transport, path: &Path, problems: &mut Vec<Proble
 fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
     let mut largest = vec![0; scenario.nodes.len()];
     for flow in &scenario.flows {
-        let packet = u64::from(flow.transport.mss) + HEADERS;
+        let packet = scenario.packet_bytes(flow);
         for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
             for hop in routes.path(from, to, &scenario.links).iter().skip(1) {
                 let node = &mut largest[hop.from(&scenario.links)];

@@ -1,6 +1,6 @@
 //! What a scenario becomes.
 
-use crate::model::{Channel, Distribution, LowPriority, OnOff, QueueLimit, Traffic};
+use crate::model::{Channel, Distribution, IpVersion, LowPriority, OnOff, QueueLimit, Traffic};
 use crate::{Override, Scenario};
 use congestion::Recovery;
 use units::{Bytes, Rate, Span};
@@ -77,6 +77,14 @@ fn an_override_replaces_a_value_of_the_file() {
     assert_eq!(scenario.flows[0].transport.mss, 1400);
     assert_eq!(scenario.flows[0].controller.entry().name, "reno");
     assert_eq!((scenario.seed, scenario.record.events), (7, true));
+}
+
+#[test]
+fn hosts_speak_ipv4_unless_the_file_says_otherwise() {
+    assert_eq!(geo(&[]).ip, IpVersion::V4);
+    let scenario = geo(&["ip=ipv6"]);
+    assert_eq!(scenario.ip, IpVersion::V6);
+    assert_eq!(scenario.packet_bytes(&scenario.flows[0]), 1460 + 20 + 40);
 }
 
 #[test]

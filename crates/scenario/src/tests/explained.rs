@@ -107,6 +107,18 @@ fn the_figures_of_a_geostationary_download_are_right() {
 }
 
 #[test]
+fn the_figures_over_ipv6_have_its_longer_header() {
+    let explanation = example("geo-download", &["ip=ipv6"]);
+    let figures = &explanation.flows[0].figures;
+    assert_eq!((figures.packet_bytes, figures.window_segments), (1520, 45));
+    // 1520 B at 10 and 2 Mbit/s, 72 B at 256 kbit/s and 10 Mbit/s.
+    let expected = 520.0 + 1.216 + 6.08 + 2.25 + 0.0576;
+    assert!((figures.base_rtt_ms - expected).abs() < 1e-9, "{}", figures.base_rtt_ms);
+    let ip = explanation.settings.iter().find(|setting| setting.name == "ip").unwrap();
+    assert_eq!((ip.value.as_str(), ip.default), ("ipv6", false));
+}
+
+#[test]
 fn framing_takes_time_and_is_not_damaged() {
     let bare = &example("geo-download", &[]).flows[0].figures;
     let framed = &example("geo-download", &["link.1.framing=100B"]).flows[0].figures;

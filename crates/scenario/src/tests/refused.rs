@@ -233,6 +233,8 @@ fn values_that_cannot_be() {
         ("memory of zero", "3000B", "0B", "node[0].forwarding.memory"),
         ("router without memory", ", memory = \"3000B\"", "", "node[0].forwarding.memory"),
         ("date", "\"100s\"", "2026-01-01", "duration"),
+        ("version of IP", "duration =", "ip = \"ipv5\"\nduration =", "ip"),
+        ("number for IP", "duration =", "ip = 6\nduration =", "ip"),
         ("name for a file", "duration =", "name = \"a/b\"\nduration =", "name"),
     ]);
     insta::assert_snapshot!(found);
@@ -309,6 +311,23 @@ fn transports_that_cannot_work() {
     all.push(("buffer below a segment", "64KiB", "1000B", buffer));
     let found = faults(&all);
     insta::assert_snapshot!(found);
+}
+
+#[test]
+fn segments_that_fit_a_packet_of_ipv4_and_none_of_ipv6_are_refused() {
+    // A router has to hold one packet.
+    let memory = ("3000B", "66000B");
+    let with = |mss: &'static str| [memory, ("delayed_ack = \"200ms\"", mss)];
+    let ipv6 = ("duration =", "ip = \"ipv6\"\nduration =");
+    let largest = with("mss = 65475").into_iter().chain([ipv6]);
+    let text = largest.fold(SOUND.to_owned(), |text, (old, new)| text.replace(old, new));
+    let scenario = Scenario::parse(&text, "geo.toml", &[]).unwrap();
+    assert_eq!(scenario.packet_bytes(&scenario.flows[0]), 65_535);
+    let [memory, mss] = with("mss = 65476");
+    let found = errors(&[memory, mss, ipv6]);
+    assert_eq!(found.0[0].path, "flow[0].transport.mss");
+    let words = "expected at most 65475 with this `ip`, found 65476";
+    assert!(found.to_string().contains(words), "{found}");
 }
 
 #[test]

@@ -12,13 +12,16 @@ queue = "unlimited""#,
         r#"mss = 1000, initial_window = 1000, timestamps = false"#,
         r#"download = "200000B""#,
     );
-    let measured = run(&text).flows[0].completion_s.unwrap();
-    // SYN and SYN-ACK with 8 and 4 bytes of options each, the ACK; then 200 packets of 1040 bytes.
-    let syn = (40.0 + 12.0) * 8.0 / 1e6;
-    let ack = 40.0 * 8.0 / 1e6;
-    let data = 200.0 * 1040.0 * 8.0 / 1e6;
-    let expected = 2.0 * (0.25 + syn) + 0.25 + ack + 0.25 + data;
-    assert!((measured - expected).abs() < 1e-4, "{measured} s instead of {expected} s");
+    for (ip, headers) in [("ipv4", 40.0), ("ipv6", 60.0)] {
+        let recording = run(&format!("ip = \"{ip}\"\n{text}"));
+        let measured = recording.flows[0].completion_s.unwrap();
+        // SYN and SYN-ACK with 8 and 4 bytes of options each, the ACK; then 200 packets.
+        let syn = (headers + 12.0) * 8.0 / 1e6;
+        let ack = headers * 8.0 / 1e6;
+        let data = 200.0 * (headers + 1000.0) * 8.0 / 1e6;
+        let expected = 2.0 * (0.25 + syn) + 0.25 + ack + 0.25 + data;
+        assert!((measured - expected).abs() < 1e-4, "{ip}: {measured} s instead of {expected} s");
+    }
 }
 
 /// The window over the round-trip time, as long as the link is faster.
@@ -63,6 +66,19 @@ queue = { packets = 100 }"#,
     // 1460 of 1500 bytes are payload.
     let goodput = recording.flows[0].goodput_bps;
     assert!(goodput <= 2e6 * 1460.0 / 1500.0, "{goodput}");
+}
+
+/// A transfer is the same over both but for the bytes of the header.
+#[test]
+fn over_ipv6_the_same_packets_are_twenty_bytes_longer() {
+    let text = geo("rate = \"100Mbit/s\"", "receive_buffer = \"65535B\"", "bulk = \"1MB\"");
+    let [ipv4, ipv6] = ["ipv4", "ipv6"].map(|ip| run(&format!("ip = \"{ip}\"\n{text}")));
+    assert_eq!(ipv4.flows[0].segments_sent, ipv6.flows[0].segments_sent);
+    for (short, long) in ipv4.links.iter().zip(&ipv6.links) {
+        assert_eq!(short.delivered_packets, long.delivered_packets);
+        let headers = 20 * short.delivered_packets;
+        assert_eq!(short.delivered_bytes + headers, long.delivered_bytes);
+    }
 }
 
 /// What a host sends is delivered, dropped or damaged, or still on its way when the run ends.

@@ -1,7 +1,7 @@
 //! The settings of a flow, one by one.
 
-use congestion::{LossThreshold, Recovery};
-use scenario::model::{DelayedAck, Flow, Rto, Transport};
+use congestion::{LossThreshold, Pacing, Recovery};
+use scenario::model::{DelayedAck, Estimator, Flow, Rto, Transport};
 use units::{Bytes, Span};
 
 use crate::route::Metrics;
@@ -74,11 +74,22 @@ pub(crate) struct Honoured {
     pub(crate) no_delay: bool,
     /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
     pub(crate) ack_delay: Option<Span>,
+    /// Segments leave no faster than a rate, whatever the controller.
+    pub(crate) paced: bool,
     /// Files below `/proc/sys/net/ipv4` and what to write into them.
     pub(crate) sysctls: Vec<(&'static str, String)>,
     initial_window: u32,
     quick_ack: bool,
-    rto_min: Span,
+    least_rto: LeastRto,
+}
+
+/// The lower bound of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeastRto {
+    /// Of the timer itself.
+    Whole(Span),
+    /// Of what it adds to the smoothed RTT.
+    Added(Span),
 }
 
 impl Honoured {
@@ -87,11 +98,14 @@ impl Honoured {
     /// Linux does not bound the timer but what it adds to the smoothed RTT. As that is at least the
     /// propagation delay, the rest of the bound is the smallest addition that keeps it.
     pub(crate) fn metrics(&self, rtt: Span) -> Metrics {
-        let added = self.rto_min.saturating_sub(rtt).max(TICK);
+        let added = match self.least_rto {
+            LeastRto::Whole(least) => least.saturating_sub(rtt),
+            LeastRto::Added(least) => least,
+        };
         Metrics {
             initial_window: self.initial_window,
             quick_ack: self.quick_ack,
-            rto_min_ms: added.round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
+            rto_min_ms: added.max(TICK).round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
         }
     }
 }
@@ -151,6 +165,7 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         rto,
         persist_timeout,
         retransmission_threshold,
+        pacing,
         limited_transmit,
         nagle,
         idle_restart,
@@ -212,6 +227,7 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
     judge.rto(rto);
     judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
     judge.honoured("transport.retransmission_threshold", retransmission_threshold, "tcp_retries2");
+    judge.pacing(*pacing);
     judge.fits(
         *limited_transmit,
         "transport.limited_transmit",
@@ -249,11 +265,15 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
+        paced: *pacing == Pacing::Linux,
         ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
         sysctls,
         initial_window: *initial_window,
         quick_ack: delayed_ack.segments == 1,
-        rto_min: rto.min,
+        least_rto: match rto.estimator {
+            Estimator::Rfc6298 => LeastRto::Whole(rto.min),
+            Estimator::Linux => LeastRto::Added(rto.min),
+        },
     };
     (honoured, judge.0)
 }
@@ -347,16 +367,50 @@ impl Judge {
         }
     }
 
+    fn pacing(&mut self, asked: Pacing) {
+        let setting = "transport.pacing";
+        match asked {
+            Pacing::Linux => {
+                let by = "SO_MAX_PACING_RATE, with no rate that a link could reach";
+                self.honoured(setting, "linux", by);
+            }
+            Pacing::Controller => {
+                let by = "bbr asks for it; where net.core.default_qdisc is fq all are paced";
+                self.honoured(setting, "controller", by);
+            }
+        }
+    }
+
     fn rto(&mut self, asked: &Rto) {
-        let Rto { initial, min, max, granularity, gain, deviation_gain, deviation_coefficient } =
-            asked;
+        let Rto {
+            estimator,
+            initial,
+            min,
+            max,
+            granularity,
+            gain,
+            deviation_gain,
+            deviation_coefficient,
+        } = asked;
+        self.fits(
+            *estimator == Estimator::Linux,
+            "transport.rto.estimator",
+            format!("{estimator:?}").to_lowercase(),
+            "the largest mean deviation of a round trip",
+        );
         let one = Span::from_secs(1);
         self.fits(*initial == one, "transport.rto.initial", initial, "1s");
-        self.reported(
-            "transport.rto.min",
-            min,
-            "the least that is added to srtt is this without the propagation delay (rto_min)",
-        );
+        match estimator {
+            Estimator::Rfc6298 => self.reported(
+                "transport.rto.min",
+                min,
+                "the least that is added to srtt is this without the propagation delay (rto_min)",
+            ),
+            Estimator::Linux => {
+                let kernel = format!("rto_min of the route, at least {TICK}");
+                self.fits(*min >= TICK, "transport.rto.min", min, &kernel);
+            }
+        }
         if (RTO_MAX.0..=RTO_MAX.1).contains(max) {
             self.honoured("transport.rto.max", max, "tcp_rto_max_ms");
         } else {

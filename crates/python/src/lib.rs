@@ -31,8 +31,7 @@ mod _native {
     use super::{
         build_profile, controllers::controllers, deploy::kernel_controllers, deploy::kernel_load,
         deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status, deploy::kernel_unload,
-        kernel::run_on_kernel, kernel::shell,
-        output::OutputFolder, recording::Recording, run::run, run::run_many, scenario::Scenario,
-        scenario::reference, scenario::schema, version,
+        kernel::run_on_kernel, kernel::shell, output::OutputFolder, recording::Recording, run::run,
+        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, version,
     };
 }

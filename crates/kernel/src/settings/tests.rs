@@ -40,7 +40,7 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_refused() {
     assert_eq!(names.len(), entries.len(), "{entries:?}");
     // All but the reader's rate and Careful Resume, which have no default to honour; RTO and
     // controller are several.
-    assert_eq!(names.len(), 21 + 6 + 1, "{names:?}");
+    assert_eq!(names.len(), 22 + 7 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Refused), "{entries:?}");
 }
 
@@ -82,7 +82,9 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         (json!({ "loss_threshold": "pipe" }), "transport.loss_threshold"),
         (json!({ "rto": { "initial": "3s" } }), "transport.rto.initial"),
         (json!({ "rto": { "gain": 0.25 } }), "transport.rto.gain"),
+        (json!({}), "transport.rto.estimator"),
         (json!({}), "transport.rto.min"),
+        (json!({ "rto": { "estimator": "linux", "min": "3ms" } }), "transport.rto.min"),
         (json!({}), "transport.persist_timeout"),
     ] {
         let entry = entry(transport, setting);
@@ -94,6 +96,17 @@ fn what_a_kernel_does_its_own_way_is_reported() {
 fn losses_halve_the_window_as_in_the_kernel() {
     let entry = entry(json!({ "loss_threshold": "cwnd" }), "transport.loss_threshold");
     assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+}
+
+#[test]
+fn what_is_asked_for_as_in_linux_is_honoured() {
+    for setting in ["transport.rto.estimator", "transport.rto.min", "transport.pacing"] {
+        let transport = json!({ "rto": { "estimator": "linux" }, "pacing": "linux" });
+        let entry = entry(transport, setting);
+        assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+    }
+    assert!(honoured(json!({ "pacing": "linux" })).paced);
+    assert!(!honoured(json!({})).paced);
 }
 
 #[test]
@@ -137,6 +150,8 @@ fn the_least_retransmission_timeout_is_kept_beside_the_delay_of_the_path() {
     assert_eq!(honoured.metrics(Span::from_millis(500)).rto_min_ms, 500);
     assert_eq!(honoured.metrics(Span::ZERO).rto_min_ms, 1000);
     assert_eq!(honoured.metrics(Span::from_secs(2)).rto_min_ms, 4);
+    let linux = self::honoured(json!({ "rto": { "estimator": "linux" } }));
+    assert_eq!(linux.metrics(Span::from_millis(500)).rto_min_ms, 200);
 }
 
 #[test]

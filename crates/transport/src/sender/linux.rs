@@ -171,7 +171,8 @@ impl Sender {
             && !linux.news.advanced
         {
             let sample = now.since(sent);
-            self.rtt.sample(&config.rto, sample, self.flight().div_ceil(self.mss));
+            let per_round = self.flight().div_ceil(self.mss);
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
             self.controller.on_rtt(now, sample);
         }
     }

@@ -267,4 +267,54 @@ mod tests {
         rtt.restart_after_lost_syn();
         assert_eq!(rtt.rto(), Span::from_secs(3));
     }
+
+    const LINUX: RtoConfig = RtoConfig { estimator: Estimator::Linux, ..CONFIG };
+
+    /// A sample of round trip number `round`.
+    fn of(rtt: &mut RttEstimator, round: u64, millis: u64) {
+        let progress = Progress { per_round: 10, acknowledged: round, sent: round };
+        rtt.sample(&LINUX, ms(millis), progress);
+    }
+
+    /// After many round trips of the same length.
+    fn settled(millis: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(&LINUX);
+        (0..100).for_each(|round| of(&mut rtt, round, millis));
+        rtt
+    }
+
+    #[test]
+    fn linux_adds_the_lower_bound_to_the_rtt_where_others_bound_the_sum() {
+        assert_eq!(settled(500).rto(), ms(700));
+        assert_eq!(settled(10).rto(), ms(210));
+        let mut rtt = RttEstimator::new(&LINUX);
+        of(&mut rtt, 0, 10);
+        assert_eq!(rtt.rto(), ms(210));
+    }
+
+    #[test]
+    fn in_linux_the_variance_falls_once_in_a_round_trip_however_many_samples_it_has() {
+        let mut rtt = RttEstimator::new(&LINUX);
+        (0..100).for_each(|_| of(&mut rtt, 0, 500));
+        assert_eq!(rtt.rto(), ms(1500));
+        // The first round trip has seen 250 ms; the next have seen less than the bound, 200 ms / K,
+        // and go a quarter of the way to it.
+        for (round, rto) in [(1, 500 + 1000), (2, 500 + 800), (3, 500 + 650)] {
+            (0..100).for_each(|_| of(&mut rtt, round, 500));
+            assert_eq!(rtt.rto(), ms(rto), "round trip {round}");
+        }
+    }
+
+    #[test]
+    fn in_linux_each_sample_above_the_mean_counts_in_full_and_one_below_for_an_eighth() {
+        let after = |before, then| {
+            let mut rtt = settled(before);
+            of(&mut rtt, 99, then);
+            rtt.rto()
+        };
+        // A quarter of 800 ms, four times, beside the new mean.
+        assert_eq!(after(500, 1300), ms(600 + 800));
+        assert_eq!(after(4500, 1300), ms(4100 + 400));
+        assert_eq!(after(1300, 500), ms(1200 + 200), "100 ms, below the bound");
+    }
 }

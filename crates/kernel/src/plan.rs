@@ -12,7 +12,7 @@ use units::Span;
 
 use crate::error::Refusal;
 use crate::route::Metrics;
-use crate::settings::{self, Honoured, Verdict};
+use crate::settings::{self, Honoured, Kernel, Verdict};
 
 /// Port of the first flow's listener; of those that iperf uses.
 const FIRST_PORT: u16 = 5001;
@@ -63,11 +63,11 @@ pub(crate) struct FlowPlan {
     pub(crate) sockets: Arc<Honoured>,
 }
 
-/// Plans the run of a scenario on a kernel that has the controllers `available`.
+/// Plans the run of a scenario on `kernel`.
 ///
 /// # Errors
 /// Everything that a kernel cannot do.
-pub(crate) fn plan(scenario: &Scenario, available: &[String]) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Refusal>> {
     let mut plan = Plan { hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
     let mut refusals = Vec::new();
     if scenario.flows.len() > MOST_FLOWS {
@@ -91,7 +91,7 @@ pub(crate) fn plan(scenario: &Scenario, available: &[String]) -> Result<Plan, Ve
         let sockets = match before.and_then(|before| plan.flows.get(before)) {
             Some(alike) => alike.sockets.clone(),
             None => {
-                let (sockets, mut verdicts) = settings::judge(flow, available);
+                let (sockets, mut verdicts) = settings::judge(flow, kernel);
                 verdicts.extend(low_priority(scenario, &hops));
                 record(flow, verdicts, &mut plan.settings, &mut refusals);
                 Arc::new(sockets)

@@ -15,6 +15,7 @@ use crate::capture;
 use crate::error::{Doing, KernelError};
 use crate::lab::{Emulation, Lab, joined, with_network};
 use crate::plan::{self, Plan};
+use crate::settings::Kernel;
 use crate::traffic::{self, Carried};
 
 /// How often the caller is told how far the run is.
@@ -37,7 +38,7 @@ pub struct Options<'a> {
 /// When the machine lacks what it takes, or the kernel cannot do what the scenario asks for.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
     let Options { mut progress, capture } = options;
-    let plan = &plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let plan = &plan::plan(scenario, &kernel()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
     let (carried, emulation) = thread::scope(|scope| {
@@ -74,11 +75,17 @@ fn carry(
     })
 }
 
-/// The controllers that are loaded. Others are not asked for: the kernel would load a module then.
-pub(crate) fn controllers() -> Result<Vec<String>, KernelError> {
+/// What this kernel brings. Controllers that are not loaded are not asked for: the kernel would load a
+/// module then.
+pub(crate) fn kernel() -> Result<Kernel, KernelError> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = fs::read_to_string(path).doing(|| format!("read {path}"))?;
-    Ok(names.split_whitespace().map(str::to_owned).collect())
+    // Kernels without queueing disciplines have no name for it.
+    let queueing = fs::read_to_string("/proc/sys/net/core/default_qdisc").unwrap_or_default();
+    Ok(Kernel {
+        controllers: names.split_whitespace().map(str::to_owned).collect(),
+        queueing: queueing.trim().to_owned(),
+    })
 }
 
 fn record(

@@ -110,6 +110,15 @@ impl Honoured {
     }
 }
 
+/// What the kernel of this machine brings.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// Names of the controllers that are loaded.
+    pub(crate) controllers: Vec<String>,
+    /// The queueing discipline of new interfaces.
+    pub(crate) queueing: String,
+}
+
 /// Collects verdicts.
 struct Judge(Vec<Entry>);
 
@@ -144,8 +153,8 @@ impl Judge {
     }
 }
 
-/// What a kernel with the controllers `available` makes of the settings of `flow`.
-pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>) {
+/// What `kernel` makes of the settings of `flow`.
+pub(crate) fn judge(flow: &Flow, kernel: &Kernel) -> (Honoured, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Transport {
         recovery,
@@ -174,7 +183,7 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         careful_resume,
     } = &*flow.transport;
     let mut judge = Judge(Vec::new());
-    let controller = judge.controller(flow, available);
+    let controller = judge.controller(flow, &kernel.controllers);
     if let Some(stop) = flow.stop {
         judge.reported("stop", stop, "what the socket has taken by then is still sent");
     }
@@ -213,11 +222,7 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
         duplicate_threshold,
         "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
     );
-    judge.reported(
-        "transport.byte_counting",
-        byte_counting,
-        "every acknowledged segment counts in slow start",
-    );
+    judge.reported("transport.byte_counting", byte_counting, "all that is acknowledged counts");
     judge.fits(
         *window_validation,
         "transport.window_validation",
@@ -227,7 +232,7 @@ pub(crate) fn judge(flow: &Flow, available: &[String]) -> (Honoured, Vec<Entry>)
     judge.rto(rto);
     judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
     judge.honoured("transport.retransmission_threshold", retransmission_threshold, "tcp_retries2");
-    judge.pacing(*pacing);
+    judge.pacing(*pacing, &kernel.queueing);
     judge.fits(
         *limited_transmit,
         "transport.limited_transmit",
@@ -367,17 +372,21 @@ impl Judge {
         }
     }
 
-    fn pacing(&mut self, asked: Pacing) {
+    fn pacing(&mut self, asked: Pacing, queueing: &str) {
         let setting = "transport.pacing";
         match asked {
             Pacing::Linux => {
                 let by = "SO_MAX_PACING_RATE, with no rate that a link could reach";
                 self.honoured(setting, "linux", by);
             }
-            Pacing::Controller => {
-                let by = "bbr asks for it; where net.core.default_qdisc is fq all are paced";
-                self.honoured(setting, "controller", by);
+            Pacing::Controller if queueing == "fq" => {
+                self.reported(
+                    setting,
+                    "controller",
+                    "all are paced, as net.core.default_qdisc is fq",
+                );
             }
+            Pacing::Controller => self.honoured(setting, "controller", "only bbr asks for it"),
         }
     }
 

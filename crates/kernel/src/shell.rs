@@ -23,7 +23,7 @@ use scenario::Scenario;
 use crate::error::{Doing, KernelError, Refusal};
 use crate::lab::{Lab, joined, with_network};
 use crate::plan;
-use crate::run::controllers;
+use crate::run::kernel;
 use crate::sys;
 
 /// Exit status of a program that a signal ended, as shells tell it: this and its number.
@@ -63,7 +63,7 @@ pub fn shell(
     program: &Program,
     servers: &[Program],
 ) -> Result<Ran, KernelError> {
-    let plan = plan::plan(scenario, &controllers()?).map_err(KernelError::Refused)?;
+    let plan = plan::plan(scenario, &kernel()?).map_err(KernelError::Refused)?;
     let host = |program: &Program| -> Result<usize, KernelError> {
         let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
         let name_of = |host: &plan::Host| &scenario.nodes[usize::from(host.node)].name;

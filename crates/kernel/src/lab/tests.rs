@@ -5,7 +5,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv
 use serde_json::json;
 
 use super::*;
-use crate::{plan, sys};
+use crate::{plan, run, sys};
 
 const PINGS: u16 = 5;
 
@@ -32,7 +32,7 @@ fn ping(lab: &Lab<'_>, to: std::net::Ipv4Addr, sequence: u16) -> Result<f64, Ker
 
 /// Round trips from the first host to the second, the shortest first.
 fn pings(scenario: &Scenario) -> (Vec<f64>, Emulation) {
-    let plan = plan::plan(scenario, &["cubic".to_owned()]).unwrap();
+    let plan = plan::plan(scenario, &run::kernel().unwrap()).unwrap();
     let to = bed::address(plan.hosts[1].node);
     let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, |lab| {
         lab.namespaces[0].inside(|| {

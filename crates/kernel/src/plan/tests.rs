@@ -2,13 +2,18 @@ use serde_json::{Value, json};
 
 use super::*;
 
+fn kernel() -> Kernel {
+    let controllers = vec!["reno".to_owned(), "cubic".to_owned()];
+    Kernel { controllers, queueing: "pfifo_fast".to_owned() }
+}
+
 fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
     let scenario = crate::tests::scenario(json!({
         "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
                  { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms" }],
         "flow": flows,
     }));
-    plan(&scenario, &["reno".to_owned(), "cubic".to_owned()])
+    plan(&scenario, &kernel())
 }
 
 fn flow(from: &str, to: &str, transport: Value) -> Value {
@@ -60,7 +65,7 @@ fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
                        "queue": queue }],
             "flow": [flow("a", "b", json!({})), flow("a", "c", json!({}))],
         }));
-        let mut settings = plan(&scenario, &["cubic".to_owned()]).unwrap().settings;
+        let mut settings = plan(&scenario, &kernel()).unwrap().settings;
         settings.retain(|setting| setting.setting == "queue.low_priority");
         settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
     };

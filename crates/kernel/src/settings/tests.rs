@@ -11,8 +11,9 @@ fn flow(controller: Value, transport: Value) -> Flow {
     scenario.flows[0].clone()
 }
 
-fn kernel_of(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+fn kernel_of(names: &[&str]) -> Kernel {
+    let controllers = names.iter().map(|name| (*name).to_owned()).collect();
+    Kernel { controllers, queueing: "pfifo_fast".to_owned() }
 }
 
 fn entries(transport: Value) -> Vec<Entry> {
@@ -107,6 +108,18 @@ fn what_is_asked_for_as_in_linux_is_honoured() {
     }
     assert!(honoured(json!({ "pacing": "linux" })).paced);
     assert!(!honoured(json!({})).paced);
+}
+
+#[test]
+fn a_kernel_that_paces_all_says_so_where_only_controllers_shall_ask_for_it() {
+    let verdict = |pacing: &str, queueing: &str| {
+        let kernel = Kernel { queueing: queueing.to_owned(), ..kernel_of(&["cubic"]) };
+        let (_, entries) = judge(&flow(json!("cubic"), json!({ "pacing": pacing })), &kernel);
+        entries.into_iter().find(|entry| entry.setting == "transport.pacing").unwrap().verdict
+    };
+    assert_eq!(verdict("controller", "fq"), Verdict::Reported);
+    assert_eq!(verdict("controller", "fq_codel"), Verdict::Honoured);
+    assert_eq!(verdict("linux", "fq"), Verdict::Honoured);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Pacing as in Linux: `tcp_update_pacing_rate` and `tcp_update_skb_after_send`.
 
+#![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
+
 use congestion::{Pacing, Recovery};
 use transport::Config;
 

@@ -146,6 +146,7 @@ impl Sender {
     pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
         let (una, max, phase) = (self.una, self.max, self.phase);
         let Some(linux) = self.linux() else { return };
+        linux.rack.on_ack();
         if ack.needless.start < ack.needless.end {
             linux.rack.on_duplicate_report(una, max);
             linux.undo.on_duplicate_report(ack.needless);

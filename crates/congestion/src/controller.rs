@@ -50,6 +50,15 @@ pub enum LossThreshold {
     Cwnd,
 }
 
+/// Whose segments leave no faster than a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Those of controllers that [need](crate::Needs::pacing) it.
+    Controller,
+    /// All, by the rules of Linux.
+    Linux,
+}
+
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.
 pub trait Controller {
     /// cwnd and ssthresh.

@@ -47,7 +47,7 @@ mod westwood_plus;
 mod window;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
-pub use controller::{Controller, LossThreshold, Recovery};
+pub use controller::{Controller, LossThreshold, Pacing, Recovery};
 pub use events::{
     Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RateSample,
     RecoveryStyle, SendState, Sent, Sizing,

@@ -10,10 +10,9 @@ use scenario::model::{Flow, IpVersion, LowPriority};
 use scenario::{Hop, Routes, Scenario};
 use units::Span;
 
-use crate::controllers::Controllers;
 use crate::error::Refusal;
 use crate::route::Metrics;
-use crate::settings::{self, Honoured, Verdict};
+use crate::settings::{self, Honoured, Kernel, Verdict};
 
 /// Port of the first flow's listener; of those that iperf uses.
 const FIRST_PORT: u16 = 5001;
@@ -66,11 +65,11 @@ pub(crate) struct FlowPlan {
     pub(crate) sockets: Arc<Honoured>,
 }
 
-/// Plans the run of a scenario on a kernel that has these controllers.
+/// Plans the run of a scenario on `kernel`.
 ///
 /// # Errors
 /// Everything that a kernel cannot do.
-pub(crate) fn plan(scenario: &Scenario, controllers: &Controllers) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Refusal>> {
     let ip = scenario.ip;
     let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
     let mut refusals = Vec::new();
@@ -95,7 +94,7 @@ pub(crate) fn plan(scenario: &Scenario, controllers: &Controllers) -> Result<Pla
         let sockets = match before.and_then(|before| plan.flows.get(before)) {
             Some(alike) => alike.sockets.clone(),
             None => {
-                let (sockets, mut verdicts) = settings::judge(scenario, flow, controllers);
+                let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
                 verdicts.extend(low_priority(scenario, &hops));
                 record(flow, verdicts, &mut plan.settings, &mut refusals);
                 Arc::new(sockets)

@@ -11,10 +11,10 @@ use recording::{KernelRecord, Recording, SettingRecord, jain_index};
 use scenario::Scenario;
 
 use crate::capture;
-use crate::controllers::Controllers;
 use crate::error::KernelError;
 use crate::lab::{Emulation, Lab, joined, with_network};
 use crate::plan::{self, Plan};
+use crate::settings::Kernel;
 use crate::traffic::{self, Carried};
 
 /// How often the caller is told how far the run is.
@@ -37,8 +37,7 @@ pub struct Options<'a> {
 /// When the machine lacks what it takes, or the kernel cannot do what the scenario asks for.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
     let Options { mut progress, capture } = options;
-    let plan =
-        &plan::plan(scenario, &Controllers::of_this_kernel()?).map_err(KernelError::Refused)?;
+    let plan = &plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
     let (carried, emulation) = thread::scope(|scope| {

@@ -1,11 +1,14 @@
 //! The settings of a flow, one by one.
 
-use congestion::{LossThreshold, Recovery};
+use std::fs;
+
+use congestion::{LossThreshold, Pacing, Recovery};
 use scenario::Scenario;
-use scenario::model::{DelayedAck, Flow, IpVersion, Rto, Transport};
+use scenario::model::{DelayedAck, Estimator, Flow, IpVersion, Rto, Transport};
 use units::{Bytes, Rate, Span};
 
 use crate::controllers::Controllers;
+use crate::error::KernelError;
 use crate::route::Metrics;
 
 /// The least MTU of IPv4 (RFC 791 section 3.2).
@@ -80,11 +83,22 @@ pub(crate) struct Honoured {
     pub(crate) reader_rate: Option<Rate>,
     /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
     pub(crate) ack_delay: Option<Span>,
+    /// Segments leave no faster than a rate, whatever the controller.
+    pub(crate) paced: bool,
     /// Files below `/proc/sys/net/ipv4` and what to write into them.
     pub(crate) sysctls: Vec<(&'static str, String)>,
     initial_window: u32,
     quick_ack: bool,
-    rto_min: Span,
+    least_rto: LeastRto,
+}
+
+/// The lower bound of the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeastRto {
+    /// Of the timer itself.
+    Whole(Span),
+    /// Of what it adds to the smoothed RTT.
+    Added(Span),
 }
 
 impl Honoured {
@@ -93,12 +107,36 @@ impl Honoured {
     /// Linux does not bound the timer but what it adds to the smoothed RTT. As that is at least the
     /// propagation delay, the rest of the bound is the smallest addition that keeps it.
     pub(crate) fn metrics(&self, rtt: Span) -> Metrics {
-        let added = self.rto_min.saturating_sub(rtt).max(TICK);
+        let added = match self.least_rto {
+            LeastRto::Whole(least) => least.saturating_sub(rtt),
+            LeastRto::Added(least) => least,
+        };
         Metrics {
             initial_window: self.initial_window,
             quick_ack: self.quick_ack,
-            rto_min_ms: added.round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
+            rto_min_ms: added.max(TICK).round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
         }
+    }
+}
+
+/// What the kernel of this machine brings.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// The congestion controllers that sockets can choose.
+    pub(crate) controllers: Controllers,
+    /// The queueing discipline of new interfaces.
+    pub(crate) queueing: String,
+}
+
+impl Kernel {
+    /// The kernel that runs.
+    pub(crate) fn running() -> Result<Self, KernelError> {
+        // Kernels without queueing disciplines have no name for it.
+        let queueing = fs::read_to_string("/proc/sys/net/core/default_qdisc").unwrap_or_default();
+        Ok(Self {
+            controllers: Controllers::of_this_kernel()?,
+            queueing: queueing.trim().to_owned(),
+        })
     }
 }
 
@@ -136,12 +174,8 @@ impl Judge {
     }
 }
 
-/// What a kernel with these controllers makes of the settings of `flow`.
-pub(crate) fn judge(
-    scenario: &Scenario,
-    flow: &Flow,
-    controllers: &Controllers,
-) -> (Honoured, Vec<Entry>) {
+/// What `kernel` makes of the settings of `flow`.
+pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honoured, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Transport {
         recovery,
@@ -161,6 +195,7 @@ pub(crate) fn judge(
         rto,
         persist_timeout,
         retransmission_threshold,
+        pacing,
         limited_transmit,
         nagle,
         idle_restart,
@@ -168,7 +203,7 @@ pub(crate) fn judge(
         dsack,
         careful_resume,
     } = &*flow.transport;
-    let (controller, entries) = controllers.choose(&flow.controller);
+    let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
     if let Some(stop) = flow.stop {
         judge.reported("stop", stop, "what the socket has taken by then is still sent");
@@ -204,11 +239,7 @@ pub(crate) fn judge(
         duplicate_threshold,
         "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
     );
-    judge.reported(
-        "transport.byte_counting",
-        byte_counting,
-        "every acknowledged segment counts in slow start",
-    );
+    judge.reported("transport.byte_counting", byte_counting, "all that is acknowledged counts");
     judge.fits(
         *window_validation,
         "transport.window_validation",
@@ -218,6 +249,7 @@ pub(crate) fn judge(
     judge.rto(rto);
     judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
     judge.honoured("transport.retransmission_threshold", retransmission_threshold, "tcp_retries2");
+    judge.pacing(*pacing, &kernel.queueing);
     judge.fits(
         *limited_transmit,
         "transport.limited_transmit",
@@ -257,11 +289,15 @@ pub(crate) fn judge(
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
         reader_rate: *reader_rate,
+        paced: *pacing == Pacing::Linux,
         ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
         sysctls,
         initial_window: *initial_window,
         quick_ack: delayed_ack.segments == 1,
-        rto_min: rto.min,
+        least_rto: match rto.estimator {
+            Estimator::Rfc6298 => LeastRto::Whole(rto.min),
+            Estimator::Linux => LeastRto::Added(rto.min),
+        },
     };
     (honoured, judge.0)
 }
@@ -345,16 +381,54 @@ impl Judge {
         }
     }
 
+    fn pacing(&mut self, asked: Pacing, queueing: &str) {
+        let setting = "transport.pacing";
+        match asked {
+            Pacing::Linux => {
+                let by = "SO_MAX_PACING_RATE, with no rate that a link could reach";
+                self.honoured(setting, "linux", by);
+            }
+            Pacing::Controller if queueing == "fq" => {
+                self.reported(
+                    setting,
+                    "controller",
+                    "all are paced, as net.core.default_qdisc is fq",
+                );
+            }
+            Pacing::Controller => self.honoured(setting, "controller", "only bbr asks for it"),
+        }
+    }
+
     fn rto(&mut self, asked: &Rto) {
-        let Rto { initial, min, max, granularity, gain, deviation_gain, deviation_coefficient } =
-            asked;
+        let Rto {
+            estimator,
+            initial,
+            min,
+            max,
+            granularity,
+            gain,
+            deviation_gain,
+            deviation_coefficient,
+        } = asked;
+        self.fits(
+            *estimator == Estimator::Linux,
+            "transport.rto.estimator",
+            format!("{estimator:?}").to_lowercase(),
+            "the largest mean deviation of a round trip",
+        );
         let one = Span::from_secs(1);
         self.fits(*initial == one, "transport.rto.initial", initial, "1s");
-        self.reported(
-            "transport.rto.min",
-            min,
-            "the least that is added to srtt is this without the propagation delay (rto_min)",
-        );
+        match estimator {
+            Estimator::Rfc6298 => self.reported(
+                "transport.rto.min",
+                min,
+                "the least that is added to srtt is this without the propagation delay (rto_min)",
+            ),
+            Estimator::Linux => {
+                let kernel = format!("rto_min of the route, at least {TICK}");
+                self.fits(*min >= TICK, "transport.rto.min", min, &kernel);
+            }
+        }
         if (RTO_MAX.0..=RTO_MAX.1).contains(max) {
             self.honoured("transport.rto.max", max, "tcp_rto_max_ms");
         } else {
@@ -374,4 +448,4 @@ impl Judge {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -21,10 +21,10 @@ use rustix::thread::UnshareFlags;
 use scenario::Scenario;
 use scenario::model::IpVersion;
 
-use crate::controllers::Controllers;
 use crate::error::{Doing, KernelError, Refusal};
 use crate::lab::{Lab, joined, with_network};
 use crate::plan;
+use crate::settings::Kernel;
 use crate::sys;
 
 /// Exit status of a program that a signal ended, as shells tell it: this and its number.
@@ -64,8 +64,7 @@ pub fn shell(
     program: &Program,
     servers: &[Program],
 ) -> Result<Ran, KernelError> {
-    let plan =
-        plan::plan(scenario, &Controllers::of_this_kernel()?).map_err(KernelError::Refused)?;
+    let plan = plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let host = |program: &Program| -> Result<usize, KernelError> {
         let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
         let name_of = |host: &plan::Host| &scenario.nodes[usize::from(host.node)].name;

@@ -31,6 +31,9 @@ const PIECE: usize = 1 << 18;
 const LARGEST_PIECE: u64 = 1500;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
+/// Bytes per second. Any bound makes the kernel pace a socket by itself, at the rate that it computes
+/// from cwnd; the largest number would be no bound.
+const UNREACHED_RATE: u32 = u32::MAX - 1;
 /// Marks the events of listeners; the rest is the number of the flow.
 const LISTENER: u64 = 1 << 32;
 
@@ -474,6 +477,9 @@ fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
     let memory = if settings.reader_rate.is_some() { 1 } else { 2 } * settings.window as usize;
     sockopt::set_socket_recv_buffer_size_force(socket, memory)?;
     tcp(libc::TCP_WINDOW_CLAMP, settings.window)?;
+    if settings.paced {
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, UNREACHED_RATE)?;
+    }
     if let Some(bytes) = settings.send_buffer {
         sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
     }

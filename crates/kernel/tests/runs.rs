@@ -229,6 +229,23 @@ fn the_initial_window_is_that_of_the_scenario() {
 }
 
 #[test]
+fn a_window_that_is_paced_fits_a_queue_that_its_bursts_do_not() {
+    if is_skipped() {
+        return;
+    }
+    let dropped = |pacing: &str| {
+        let link = json!({ "delay": "100ms", "queue": { "packets": 12 } });
+        let flow = json!({ "controller": "newreno", "transport": { "pacing": pacing },
+                           "traffic": { "download": "150kB" } });
+        let recording = recorded(&scenario(link, flow));
+        (recording.flows[0].completed, recording.links[0].dropped_packets)
+    };
+    assert_eq!(dropped("linux"), (true, 0));
+    let (completed, lost) = dropped("controller");
+    assert!(completed && lost > 0, "{lost} dropped");
+}
+
+#[test]
 fn without_delayed_acks_each_segment_is_acknowledged() {
     if is_skipped() {
         return;

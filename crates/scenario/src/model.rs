@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, SavedPath, Specification};
+use congestion::{LossThreshold, Pacing, Recovery, SavedPath, Specification};
 use units::{Bytes, Rate, Span};
 
 /// A whole experiment.
@@ -249,6 +249,8 @@ pub struct Transport {
     /// Retransmissions of one segment after which the connection is aborted (RFC 9293 section
     /// 3.8.3, R2).
     pub retransmission_threshold: u32,
+    /// Whose segments leave no faster than a rate.
+    pub pacing: Pacing,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
@@ -284,12 +286,23 @@ pub struct DelayedAck {
     pub timeout: Span,
 }
 
+/// What becomes of the RTT variance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// RFC 6298 with the gains of RFC 7323 appendix G.
+    Rfc6298,
+    /// The largest mean deviation of a round trip.
+    Linux,
+}
+
 /// Retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rto {
+    /// What becomes of the RTT variance.
+    pub estimator: Estimator,
     /// Before the first sample.
     pub initial: Span,
-    /// Lower bound.
+    /// Lower bound; with [`Estimator::Linux`] of what is added to the smoothed RTT.
     pub min: Span,
     /// Upper bound.
     pub max: Span,

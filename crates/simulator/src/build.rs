@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::Settings;
 use network::NodeId;
 use scenario::{Scenario, model};
-use transport::{Config, DelayedAck, RtoConfig};
+use transport::{Config, DelayedAck, Estimator, RtoConfig};
 
 use crate::hosts::Blueprint;
 
@@ -44,6 +44,10 @@ fn blueprint(flow: &model::Flow, ip: model::IpVersion) -> Blueprint {
         duplicate_threshold: transport.duplicate_threshold,
         window_validation: transport.window_validation,
         rto: RtoConfig {
+            estimator: match transport.rto.estimator {
+                model::Estimator::Rfc6298 => Estimator::Rfc6298,
+                model::Estimator::Linux => Estimator::Linux,
+            },
             initial: transport.rto.initial,
             min: transport.rto.min,
             max: transport.rto.max,
@@ -54,6 +58,7 @@ fn blueprint(flow: &model::Flow, ip: model::IpVersion) -> Blueprint {
         },
         persist_timeout: transport.persist_timeout,
         retransmission_threshold: transport.retransmission_threshold,
+        pacing: transport.pacing,
         limited_transmit: transport.limited_transmit,
         nagle: transport.nagle,
         idle_restart: transport.idle_restart,

@@ -1,6 +1,6 @@
 //! What a connection is configured with.
 
-use congestion::{LossThreshold, Recovery, SavedPath};
+use congestion::{LossThreshold, Pacing, Recovery, SavedPath};
 use units::Span;
 
 use crate::rtt::RtoConfig;
@@ -50,6 +50,8 @@ pub struct Config {
     pub persist_timeout: Span,
     /// Retransmissions of one segment after which the connection is aborted.
     pub retransmission_threshold: u32,
+    /// Whose segments leave no faster than a rate.
+    pub pacing: Pacing,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Nagle's algorithm.

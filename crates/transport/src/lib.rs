@@ -22,6 +22,6 @@ mod timestamps;
 pub use config::{Config, DelayedAck};
 pub use connection::{Connection, State};
 pub use ranges::{Range, RangeSet};
-pub use rtt::{RtoConfig, RttEstimator};
+pub use rtt::{Estimator, RtoConfig, RttEstimator};
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{Counters, Phase};

@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::config::DelayedAck;
-    use crate::rtt::RtoConfig;
+    use crate::rtt::{Estimator, RtoConfig};
 
     const MSS: u64 = 1000;
 
@@ -274,6 +274,7 @@ mod tests {
             duplicate_threshold: 3,
             window_validation: true,
             rto: RtoConfig {
+                estimator: Estimator::Rfc6298,
                 initial: Span::from_secs(1),
                 min: Span::from_secs(1),
                 max: Span::from_secs(60),
@@ -284,6 +285,7 @@ mod tests {
             },
             persist_timeout: Span::from_secs(1),
             retransmission_threshold: 15,
+            pacing: congestion::Pacing::Controller,
             limited_transmit: true,
             nagle: false,
             idle_restart: true,

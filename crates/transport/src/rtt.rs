@@ -1,13 +1,24 @@
-//! Round-trip time and retransmission timeout (RFC 6298).
+//! Round-trip time and retransmission timeout (RFC 6298), and what Linux makes of its variance.
 
 use units::Span;
+
+/// What becomes of RTTVAR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// RFC 6298 with the gains of RFC 7323 appendix G.
+    Rfc6298,
+    /// The largest mean deviation of a round trip, as in Linux.
+    Linux,
+}
 
 /// Constants of the estimator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoConfig {
+    /// What becomes of RTTVAR.
+    pub estimator: Estimator,
     /// RTO before the first sample (RFC 6298 rule 2.1).
     pub initial: Span,
-    /// Lower bound (rule 2.4).
+    /// Lower bound (rule 2.4), in Linux of what is added to SRTT.
     pub min: Span,
     /// Upper bound (rule 2.5).
     pub max: Span,
@@ -22,6 +33,17 @@ pub struct RtoConfig {
     pub deviation_coefficient: f64,
 }
 
+/// Where the stream stands when a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Samples that are expected in a round trip.
+    pub per_round: u64,
+    /// Everything below is acknowledged.
+    pub acknowledged: u64,
+    /// Everything below is sent.
+    pub sent: u64,
+}
+
 /// SRTT, RTTVAR and RTO.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
@@ -30,22 +52,51 @@ pub struct RttEstimator {
     rto: Span,
     min: Span,
     sampled: bool,
+    linux: Deviation,
+}
+
+/// What Linux keeps beside RTTVAR.
+#[derive(Clone, Debug, Default)]
+struct Deviation {
+    /// The mean deviation of all samples.
+    mean: f64,
+    /// The largest that it was in this round trip, or the least that it may count as.
+    largest: f64,
+    /// What was sent when the round trip began: it ends with the acknowledgement of more.
+    round_end: u64,
 }
 
 impl RttEstimator {
     /// No sample yet.
     pub fn new(config: &RtoConfig) -> Self {
-        Self { srtt: 0.0, rttvar: 0.0, rto: config.initial, min: Span::MAX, sampled: false }
+        Self {
+            srtt: 0.0,
+            rttvar: 0.0,
+            rto: config.initial,
+            min: Span::MAX,
+            sampled: false,
+            linux: Deviation::default(),
+        }
     }
 
-    /// A sample of a segment that was sent once (rules 2.2 and 2.3), one of `per_round` that are
-    /// expected in a round trip. Ends any back-off.
-    ///
+    /// A sample of a segment that was sent once (rules 2.2 and 2.3). Ends any back-off.
+    pub fn sample(&mut self, config: &RtoConfig, sample: Span, progress: Progress) {
+        let r = sample.as_nanos() as f64;
+        match config.estimator {
+            Estimator::Rfc6298 => self.smooth(config, r, progress.per_round),
+            Estimator::Linux => self.smooth_like_linux(config, r, progress),
+        }
+        self.min = self.min.min(sample);
+        let granularity = config.granularity.as_nanos() as f64;
+        let margin = granularity.max(config.deviation_coefficient * self.rttvar);
+        let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
+        self.rto = rto.clamp(config.min, config.max);
+    }
+
     /// The gains are made for one sample a round trip. With one for each ACK they would forget a
     /// round trip's variance within the next, and the RTO would fall to the RTT itself; so they
     /// are divided by the number of samples (RFC 7323 appendix G).
-    pub fn sample(&mut self, config: &RtoConfig, sample: Span, per_round: u64) {
-        let r = sample.as_nanos() as f64;
+    fn smooth(&mut self, config: &RtoConfig, r: f64, per_round: u64) {
         if self.sampled {
             let share = 1.0 / per_round.max(1) as f64;
             let error = (self.srtt - r).abs();
@@ -56,11 +107,36 @@ impl RttEstimator {
             self.rttvar = r / 2.0;
             self.sampled = true;
         }
-        self.min = self.min.min(sample);
-        let granularity = config.granularity.as_nanos() as f64;
-        let margin = granularity.max(config.deviation_coefficient * self.rttvar);
-        let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
-        self.rto = rto.clamp(config.min, config.max);
+    }
+
+    /// The gains of RFC 6298 for every sample, however many a round trip has. What keeps the RTO
+    /// above the RTT is that RTTVAR is the largest mean deviation of a round trip, follows a smaller
+    /// one only once in each, and never adds less than the lower bound. A sample below SRTT raises
+    /// the mean deviation by the product of both gains: a queue that empties is no reason for
+    /// patience. After `tcp_rtt_estimator` of Linux.
+    #[cold]
+    fn smooth_like_linux(&mut self, config: &RtoConfig, r: f64, progress: Progress) {
+        let least = config.min.as_nanos() as f64 / config.deviation_coefficient;
+        let linux = &mut self.linux;
+        if !std::mem::replace(&mut self.sampled, true) {
+            self.srtt = r;
+            self.rttvar = least.max(r / 2.0);
+            let round_end = progress.sent;
+            *linux = Deviation { mean: r / 2.0, largest: self.rttvar, round_end };
+            return;
+        }
+        let error = r - self.srtt;
+        self.srtt += config.gain * error;
+        let change = config.deviation_gain * (error.abs() - linux.mean);
+        let hesitates = error < 0.0 && change > 0.0;
+        linux.mean += if hesitates { config.gain * change } else { change };
+        linux.largest = linux.largest.max(linux.mean);
+        self.rttvar = self.rttvar.max(linux.largest);
+        if progress.acknowledged > linux.round_end {
+            self.rttvar -= config.deviation_gain * (self.rttvar - linux.largest);
+            linux.round_end = progress.sent;
+            linux.largest = least;
+        }
     }
 
     /// The timer expired: the RTO doubles, up to its bound (rule 5.5).
@@ -97,6 +173,7 @@ mod tests {
     use super::*;
 
     pub(crate) const CONFIG: RtoConfig = RtoConfig {
+        estimator: Estimator::Rfc6298,
         initial: Span::from_secs(1),
         min: Span::from_millis(200),
         max: Span::from_secs(60),
@@ -110,19 +187,24 @@ mod tests {
         Span::from_millis(millis)
     }
 
+    /// One of so many samples of a round trip.
+    fn one_of(per_round: u64) -> Progress {
+        Progress { per_round, acknowledged: 0, sent: 0 }
+    }
+
     #[test]
     fn the_first_sample_sets_the_rto_to_three_times_itself() {
         let mut rtt = RttEstimator::new(&CONFIG);
         assert_eq!(rtt.rto(), ms(1000));
-        rtt.sample(&CONFIG, ms(500), 1);
+        rtt.sample(&CONFIG, ms(500), one_of(1));
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(500)), ms(1500)));
     }
 
     #[test]
     fn the_variance_is_updated_with_the_old_mean() {
         let mut rtt = RttEstimator::new(&CONFIG);
-        rtt.sample(&CONFIG, ms(400), 1);
-        rtt.sample(&CONFIG, ms(480), 1);
+        rtt.sample(&CONFIG, ms(400), one_of(1));
+        rtt.sample(&CONFIG, ms(480), one_of(1));
         // RTTVAR = 3/4 * 200 + 1/4 * |400 - 480| = 170; SRTT = 7/8 * 400 + 1/8 * 480 = 410.
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(410)), ms(410 + 4 * 170)));
     }
@@ -132,7 +214,7 @@ mod tests {
         let rto_after = |samples: u64, per_round: u64| {
             let mut rtt = RttEstimator::new(&CONFIG);
             for millis in [400, 480, 440, 520, 460] {
-                (0..samples).for_each(|_| rtt.sample(&CONFIG, ms(millis), per_round));
+                (0..samples).for_each(|_| rtt.sample(&CONFIG, ms(millis), one_of(per_round)));
             }
             rtt.rto().as_secs_f64()
         };
@@ -145,7 +227,7 @@ mod tests {
     fn the_rto_stays_within_its_bounds() {
         let mut rtt = RttEstimator::new(&CONFIG);
         for _ in 0..100 {
-            rtt.sample(&CONFIG, ms(10), 1);
+            rtt.sample(&CONFIG, ms(10), one_of(1));
         }
         assert_eq!(rtt.rto(), ms(200));
         for _ in 0..20 {
@@ -157,11 +239,11 @@ mod tests {
     #[test]
     fn a_back_off_lasts_until_the_next_sample() {
         let mut rtt = RttEstimator::new(&CONFIG);
-        rtt.sample(&CONFIG, ms(500), 1);
+        rtt.sample(&CONFIG, ms(500), one_of(1));
         rtt.back_off(&CONFIG);
         rtt.back_off(&CONFIG);
         assert_eq!(rtt.rto(), ms(6000));
-        rtt.sample(&CONFIG, ms(500), 1);
+        rtt.sample(&CONFIG, ms(500), one_of(1));
         assert!(rtt.rto() < ms(1500));
     }
 
@@ -169,10 +251,10 @@ mod tests {
     fn a_coarse_clock_makes_the_rto_a_multiple_of_its_tick() {
         let coarse = RtoConfig { granularity: ms(500), min: ms(1000), ..CONFIG };
         let mut rtt = RttEstimator::new(&coarse);
-        rtt.sample(&coarse, ms(530), 1);
+        rtt.sample(&coarse, ms(530), one_of(1));
         assert_eq!(rtt.rto(), ms(2000));
         for _ in 0..100 {
-            rtt.sample(&coarse, ms(530), 1);
+            rtt.sample(&coarse, ms(530), one_of(1));
         }
         // SRTT + G = 1030 ms, rounded up to the next tick.
         assert_eq!(rtt.rto(), ms(1500));
@@ -184,5 +266,55 @@ mod tests {
         rtt.back_off(&CONFIG);
         rtt.restart_after_lost_syn();
         assert_eq!(rtt.rto(), Span::from_secs(3));
+    }
+
+    const LINUX: RtoConfig = RtoConfig { estimator: Estimator::Linux, ..CONFIG };
+
+    /// A sample of round trip number `round`.
+    fn of(rtt: &mut RttEstimator, round: u64, millis: u64) {
+        let progress = Progress { per_round: 10, acknowledged: round, sent: round };
+        rtt.sample(&LINUX, ms(millis), progress);
+    }
+
+    /// After many round trips of the same length.
+    fn settled(millis: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(&LINUX);
+        (0..100).for_each(|round| of(&mut rtt, round, millis));
+        rtt
+    }
+
+    #[test]
+    fn linux_adds_the_lower_bound_to_the_rtt_where_others_bound_the_sum() {
+        assert_eq!(settled(500).rto(), ms(700));
+        assert_eq!(settled(10).rto(), ms(210));
+        let mut rtt = RttEstimator::new(&LINUX);
+        of(&mut rtt, 0, 10);
+        assert_eq!(rtt.rto(), ms(210));
+    }
+
+    #[test]
+    fn in_linux_the_variance_falls_once_in_a_round_trip_however_many_samples_it_has() {
+        let mut rtt = RttEstimator::new(&LINUX);
+        (0..100).for_each(|_| of(&mut rtt, 0, 500));
+        assert_eq!(rtt.rto(), ms(1500));
+        // The first round trip has seen 250 ms; the next have seen less than the bound, 200 ms / K,
+        // and go a quarter of the way to it.
+        for (round, rto) in [(1, 500 + 1000), (2, 500 + 800), (3, 500 + 650)] {
+            (0..100).for_each(|_| of(&mut rtt, round, 500));
+            assert_eq!(rtt.rto(), ms(rto), "round trip {round}");
+        }
+    }
+
+    #[test]
+    fn in_linux_each_sample_above_the_mean_counts_in_full_and_one_below_for_an_eighth() {
+        let after = |before, then| {
+            let mut rtt = settled(before);
+            of(&mut rtt, 99, then);
+            rtt.rto()
+        };
+        // A quarter of 800 ms, four times, beside the new mean.
+        assert_eq!(after(500, 1300), ms(600 + 800));
+        assert_eq!(after(4500, 1300), ms(4100 + 400));
+        assert_eq!(after(1300, 500), ms(1200 + 200), "100 ms, below the bound");
     }
 }

@@ -6,7 +6,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv
 use serde_json::json;
 
 use super::*;
-use crate::controllers::tests::kernel_with;
+use crate::settings::tests::kernel_of;
 use crate::{plan, sys};
 
 const PINGS: u16 = 5;
@@ -42,7 +42,7 @@ fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
 
 /// Round trips from the first host to the second, the shortest first.
 fn pings(scenario: &Scenario) -> (Vec<f64>, Emulation) {
-    let plan = plan::plan(scenario, &kernel_with(&["cubic"], &[])).unwrap();
+    let plan = plan::plan(scenario, &kernel_of(&["cubic"])).unwrap();
     let to = bed::address(plan.hosts[1].node, scenario.ip);
     let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, |lab| {
         lab.namespaces[0].inside(|| {

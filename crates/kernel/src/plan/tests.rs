@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::controllers::tests::kernel_with;
+use crate::settings::tests::kernel_of;
 
 fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
     let scenario = crate::tests::scenario(json!({
@@ -9,7 +9,7 @@ fn planned(flows: Value) -> Result<Plan, Vec<Refusal>> {
                  { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms" }],
         "flow": flows,
     }));
-    plan(&scenario, &kernel_with(&["reno", "cubic"], &[]))
+    plan(&scenario, &kernel_of(&["reno", "cubic"]))
 }
 
 fn flow(from: &str, to: &str, transport: Value) -> Value {
@@ -41,7 +41,7 @@ fn the_header_of_ipv6_makes_the_mtu_larger() {
     }));
     for (ip, mtu) in [(IpVersion::V4, 1480), (IpVersion::V6, 1500)] {
         scenario.ip = ip;
-        let plan = plan(&scenario, &kernel_with(&["cubic"], &[])).unwrap();
+        let plan = plan(&scenario, &kernel_of(&["cubic"])).unwrap();
         assert_eq!((plan.ip, plan.hosts[0].mtu), (ip, mtu));
     }
 }
@@ -74,7 +74,7 @@ fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
                        "queue": queue }],
             "flow": [flow("a", "b", json!({})), flow("a", "c", json!({}))],
         }));
-        let mut settings = plan(&scenario, &kernel_with(&["cubic"], &[])).unwrap().settings;
+        let mut settings = plan(&scenario, &kernel_of(&["cubic"])).unwrap().settings;
         settings.retain(|setting| setting.setting == "queue.low_priority");
         settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
     };

@@ -12,9 +12,14 @@ fn scenario(controller: Value, transport: Value) -> Scenario {
     }))
 }
 
+/// A kernel that brings these controllers.
+pub(crate) fn kernel_of(names: &[&str]) -> Kernel {
+    Kernel { controllers: kernel_with(names, &[]), queueing: "pfifo_fast".to_owned() }
+}
+
 /// What a kernel that has `controllers` makes of the only flow.
 fn judged(scenario: &Scenario, controllers: &[&str]) -> (Honoured, Vec<Entry>) {
-    judge(scenario, &scenario.flows[0], &kernel_with(controllers, &[]))
+    judge(scenario, &scenario.flows[0], &kernel_of(controllers))
 }
 
 fn entries(transport: Value) -> Vec<Entry> {
@@ -42,7 +47,7 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_refused() {
     assert_eq!(names.len(), entries.len(), "{entries:?}");
     // All but the reader's rate and Careful Resume, which have no default to honour; RTO and
     // controller are several.
-    assert_eq!(names.len(), 21 + 6 + 1, "{names:?}");
+    assert_eq!(names.len(), 22 + 7 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Refused), "{entries:?}");
 }
 
@@ -101,7 +106,9 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         (json!({ "loss_threshold": "pipe" }), "transport.loss_threshold"),
         (json!({ "rto": { "initial": "3s" } }), "transport.rto.initial"),
         (json!({ "rto": { "gain": 0.25 } }), "transport.rto.gain"),
+        (json!({}), "transport.rto.estimator"),
         (json!({}), "transport.rto.min"),
+        (json!({ "rto": { "estimator": "linux", "min": "3ms" } }), "transport.rto.min"),
         (json!({}), "transport.persist_timeout"),
     ] {
         let entry = entry(transport, setting);
@@ -121,6 +128,30 @@ fn a_reader_may_be_slow() {
 fn losses_halve_the_window_as_in_the_kernel() {
     let entry = entry(json!({ "loss_threshold": "cwnd" }), "transport.loss_threshold");
     assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+}
+
+#[test]
+fn what_is_asked_for_as_in_linux_is_honoured() {
+    for setting in ["transport.rto.estimator", "transport.rto.min", "transport.pacing"] {
+        let transport = json!({ "rto": { "estimator": "linux" }, "pacing": "linux" });
+        let entry = entry(transport, setting);
+        assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+    }
+    assert!(honoured(json!({ "pacing": "linux" })).paced);
+    assert!(!honoured(json!({})).paced);
+}
+
+#[test]
+fn a_kernel_that_paces_all_says_so_where_only_controllers_shall_ask_for_it() {
+    let verdict = |pacing: &str, queueing: &str| {
+        let kernel = Kernel { queueing: queueing.to_owned(), ..kernel_of(&["cubic"]) };
+        let scenario = scenario(json!("cubic"), json!({ "pacing": pacing }));
+        let (_, entries) = judge(&scenario, &scenario.flows[0], &kernel);
+        entries.into_iter().find(|entry| entry.setting == "transport.pacing").unwrap().verdict
+    };
+    assert_eq!(verdict("controller", "fq"), Verdict::Reported);
+    assert_eq!(verdict("controller", "fq_codel"), Verdict::Honoured);
+    assert_eq!(verdict("linux", "fq"), Verdict::Honoured);
 }
 
 #[test]
@@ -164,4 +195,6 @@ fn the_least_retransmission_timeout_is_kept_beside_the_delay_of_the_path() {
     assert_eq!(honoured.metrics(Span::from_millis(500)).rto_min_ms, 500);
     assert_eq!(honoured.metrics(Span::ZERO).rto_min_ms, 1000);
     assert_eq!(honoured.metrics(Span::from_secs(2)).rto_min_ms, 4);
+    let linux = self::honoured(json!({ "rto": { "estimator": "linux" } }));
+    assert_eq!(linux.metrics(Span::from_millis(500)).rto_min_ms, 200);
 }

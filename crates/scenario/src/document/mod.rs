@@ -17,7 +17,9 @@ use units::{Bytes, Rate, Span};
 
 pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, LowPriority, Queue};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
-pub(crate) use transport::{DelayedAck, LossThreshold, RecoveryName, Transport, every_second};
+pub(crate) use transport::{
+    DelayedAck, Estimator, LossThreshold, Pacing, RecoveryName, Transport, every_second,
+};
 pub(crate) use words::Name;
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.

@@ -64,6 +64,10 @@ pub(crate) struct Transport {
     /// section 3.8.3). The default is Linux's tcp_retries2.
     #[schemars(range(min = 1, max = 255))]
     pub retransmission_threshold: u32,
+    /// Whose segments leave no faster than a rate: `"controller"`, those of controllers that need it,
+    /// or `"linux"`, all: that is a Linux host with the `fq` queueing discipline. Without `fq` Linux
+    /// paces no others than BBR.
+    pub pacing: Pacing,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default: it only delays the last segment
@@ -106,6 +110,7 @@ impl Default for Transport {
             rto: Rto::default(),
             persist_timeout: Span::from_secs(1),
             retransmission_threshold: 15,
+            pacing: Pacing::Controller,
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
@@ -164,12 +169,16 @@ fn usual_delay() -> Span {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Rto {
+    /// What the RTT variance is: that of RFC 6298, its gains divided by the samples of a round trip
+    /// (RFC 7323 appendix G), or in `"linux"` the largest mean deviation of a round trip.
+    pub estimator: Estimator,
     /// Before the first sample (rule 2.1).
     #[schemars(extend("x-minimum" = "1ms"))]
     pub initial: Span,
-    /// Lower bound (rule 2.4).
+    /// Lower bound (rule 2.4); with the estimator `"linux"` of what is added to the smoothed RTT.
+    /// Default: 1s, or the 200ms of Linux with its estimator.
     #[schemars(extend("x-minimum" = "1ms"))]
-    pub min: Span,
+    pub min: Option<Span>,
     /// Upper bound (rule 2.5).
     #[schemars(extend("x-minimum" = "1ms"))]
     pub max: Span,
@@ -190,8 +199,9 @@ pub(crate) struct Rto {
 impl Default for Rto {
     fn default() -> Self {
         Self {
+            estimator: Estimator::Rfc6298,
             initial: Span::from_secs(1),
-            min: Span::from_secs(1),
+            min: None,
             max: Span::from_secs(60),
             granularity: Span::from_millis(1),
             gain: 0.125,
@@ -229,6 +239,24 @@ pub(crate) enum LossThreshold {
     FlightSize,
     Pipe,
     Cwnd,
+}
+
+/// Whose segments are paced.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum Pacing {
+    Controller,
+    Linux,
+}
+
+/// How the RTT variance is estimated.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum Estimator {
+    Rfc6298,
+    Linux,
 }
 
 /// The name of a recovery.

@@ -123,6 +123,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 /// What holds where nothing was written and the language has no word for it.
 fn absent(key: &str, flow: &Flow) -> String {
     match key {
+        "min" => flow.transport.rto.min.to_string(),
         "recovery" => flow.transport.recovery.name().into(),
         "initial_sequence" => flow.initial_sequence.to_string(),
         "reader_rate" => "at once".into(),

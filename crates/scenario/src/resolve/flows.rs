@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Recovery, SavedPath, Specification, Value};
+use congestion::{LossThreshold, Pacing, Recovery, SavedPath, Specification, Value};
 use units::{Bytes, Span};
 
 use super::Numbers;
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
-use crate::model::{DelayedAck, Distribution, Flow, OnOff, Rto, Traffic, Transport, Web};
+use crate::model::{
+    DelayedAck, Distribution, Estimator, Flow, OnOff, Rto, Traffic, Transport, Web,
+};
 use crate::path::Path;
 use crate::suggest;
 
@@ -122,8 +124,12 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         byte_counting: written.byte_counting,
         window_validation: written.window_validation,
         rto: Rto {
+            estimator: match rto.estimator {
+                document::Estimator::Rfc6298 => Estimator::Rfc6298,
+                document::Estimator::Linux => Estimator::Linux,
+            },
             initial: rto.initial,
-            min: rto.min,
+            min: rto.min.unwrap_or(least_rto(rto.estimator)),
             max: rto.max,
             granularity: rto.granularity,
             gain: rto.gain,
@@ -132,6 +138,10 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         },
         persist_timeout: written.persist_timeout,
         retransmission_threshold: written.retransmission_threshold,
+        pacing: match written.pacing {
+            document::Pacing::Controller => Pacing::Controller,
+            document::Pacing::Linux => Pacing::Linux,
+        },
         limited_transmit: written.limited_transmit,
         nagle: written.nagle,
         idle_restart: written.idle_restart,
@@ -142,6 +152,14 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
             rtt: saved.saved_rtt,
             max_jump: saved.max_jump.size().map_or(u64::MAX, Bytes::get),
         }),
+    }
+}
+
+/// Of RFC 6298 rule 2.4, and `TCP_RTO_MIN` of Linux.
+fn least_rto(estimator: document::Estimator) -> Span {
+    match estimator {
+        document::Estimator::Rfc6298 => Span::from_secs(1),
+        document::Estimator::Linux => Span::from_millis(200),
     }
 }
 

@@ -204,6 +204,18 @@ fn the_recovery_is_the_one_that_the_controller_was_written_for() {
 }
 
 #[test]
+fn the_least_rto_is_that_of_the_estimator_unless_it_is_written() {
+    let rto = |rto: &str| {
+        let text = GEO.replace("delayed_ack", &format!("rto = {{ {rto} }}, delayed_ack"));
+        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.rto
+    };
+    assert_eq!(rto("").min, Span::from_secs(1));
+    assert_eq!(rto("estimator = \"linux\"").min, Span::from_millis(200));
+    assert_eq!(rto("estimator = \"linux\", min = \"1s\"").min, Span::from_secs(1));
+    assert_eq!(rto("min = \"10ms\"").min, Span::from_millis(10));
+}
+
+#[test]
 fn a_scenario_without_a_name_is_called_like_its_file() {
     let text = GEO.replace("name = \"geo-download\"", "");
     assert_eq!(Scenario::parse(&text, "papers/lossy geo.toml", &[]).unwrap().name, "lossygeo");

@@ -288,6 +288,9 @@ fn transports_that_cannot_work() {
     let cases = [
         ("window without scaling", setting("window_scaling = false"), "receive_buffer"),
         ("initial RTO of zero", setting("rto.initial = \"0s\""), "rto.initial"),
+        ("lowest RTO of zero", setting("rto.min = \"0s\""), "rto.min"),
+        ("unknown estimator", setting("rto.estimator = \"linus\""), "rto.estimator"),
+        ("unknown pacing", setting("pacing = \"linus\""), "pacing"),
         ("RTO bounds", setting("rto = { min = \"2s\", max = \"1s\" }"), "rto.min"),
         ("gain above one", setting("rto.gain = 1.5"), "rto.gain"),
         ("gain of zero", setting("rto.deviation_gain = 0"), "rto.deviation_gain"),

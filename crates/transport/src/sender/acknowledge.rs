@@ -207,7 +207,7 @@ impl Sender {
             // An ACK for every second segment of the flight (RFC 7323 appendix G).
             let acks = (self.flight() + acked).div_ceil(2 * self.mss);
             let per_round = if ack.round_trip.is_some() { acks } else { 1 };
-            self.rtt.sample(&config.rto, sample, per_round);
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
             self.controller.on_rtt(now, sample);
         }
     }

@@ -1,8 +1,8 @@
 //! What only some connections need: feedback on each ACK, records of segments, pacing, the state of
 //! an earlier connection, and the recovery of Linux.
 
-use congestion::{CarefulResume, Controller, Feedback, Needs, Recovery, Sent, Window};
-use units::{Span, Time};
+use congestion::{CarefulResume, Controller, Feedback, Needs, Pacing, Recovery, Sent, Window};
+use units::Time;
 
 use crate::config::Config;
 use crate::ranges::Range;
@@ -10,6 +10,7 @@ use crate::ranges::Range;
 use super::acknowledge::Acknowledgement;
 use super::delivery::Delivery;
 use super::linux::Linux;
+use super::pacing::Pacer;
 use super::probes::Probes;
 use super::{HeldBy, Phase, Sender};
 
@@ -18,10 +19,7 @@ use super::{HeldBy, Phase, Sender};
 pub(super) struct Instruments {
     needs: Needs,
     delivery: Delivery,
-    /// The earliest time at which the next segment may leave.
-    next_departure: Time,
-    /// A segment waits for that time; [`Time::NEVER`] while none does.
-    waiting_until: Time,
+    pacer: Pacer,
     /// For controllers that send probes.
     pub(super) probes: Option<Probes>,
     /// The controller saw a loss in the ACK that is being processed.
@@ -36,13 +34,13 @@ impl Instruments {
     pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
         let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs));
         let resume = config.careful_resume.map(CarefulResume::new);
-        let needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
+        let mut needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
+        needs.pacing |= config.pacing == Pacing::Linux;
         let instruments = Self {
             needs,
             resume,
             delivery: Delivery::default(),
-            next_departure: Time::ZERO,
-            waiting_until: Time::NEVER,
+            pacer: Pacer::new(config.pacing),
             probes: needs.probes.then(Probes::new),
             saw_loss: false,
             linux,
@@ -59,7 +57,7 @@ impl Instruments {
     pub(super) fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
         let linux = self.linux.as_ref().map_or(Time::NEVER, Linux::deadline);
-        self.waiting_until.min(probe).min(linux)
+        self.pacer.waiting_until.min(probe).min(linux)
     }
 
     /// What pacing holds back may leave, and the controller is to be asked for a probe.
@@ -67,7 +65,7 @@ impl Instruments {
         if self.deadline() > now {
             return;
         }
-        self.waiting_until = Time::NEVER;
+        self.pacer.waiting_until = Time::NEVER;
         if let Some(probes) = &mut self.probes {
             probes.due = Time::NEVER;
         }
@@ -89,13 +87,12 @@ impl Sender {
 
     /// The rate follows from cwnd, so it is cwnd that limits a sender held by pacing.
     fn waits_for_departure(&mut self, now: Time) -> bool {
-        let Some(instruments) = &mut self.instruments else { return false };
-        if instruments.next_departure <= now {
-            return false;
+        let held =
+            self.instruments.as_mut().is_some_and(|instruments| instruments.pacer.holds(now));
+        if held {
+            self.held_by = HeldBy::CongestionWindow;
         }
-        instruments.waiting_until = instruments.next_departure;
-        self.held_by = HeldBy::CongestionWindow;
-        true
+        held
     }
 
     /// A segment leaves, new or again. To be called before anything counts it as sent.
@@ -124,11 +121,14 @@ impl Sender {
             let sent = self.max.max(range.end);
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
-        if instruments.needs.pacing
-            && let Some(rate) = instruments.resumed_rate().or(self.controller.pacing_rate())
-        {
-            let gap = Span::from_secs_f64(bytes as f64 / rate);
-            instruments.next_departure = instruments.next_departure.max(now) + gap;
+        if instruments.needs.pacing {
+            let flight = self.max - self.una;
+            let usual =
+                || instruments.pacer.rate(self.controller.window(), flight, self.rtt.srtt());
+            let of_controller = instruments.resumed_rate().or(self.controller.pacing_rate());
+            if let Some(rate) = of_controller.or_else(usual) {
+                instruments.pacer.on_sent(now, bytes, rate, self.counters.segments);
+            }
         }
         if !again && let Some(resume) = &mut instruments.resume {
             resume.on_sent(range.end - self.una, range.end, self.controller.window_mut());

@@ -146,6 +146,7 @@ impl Sender {
     pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
         let (una, max, phase) = (self.una, self.max, self.phase);
         let Some(linux) = self.linux() else { return };
+        linux.rack.on_ack();
         if ack.needless.start < ack.needless.end {
             linux.rack.on_duplicate_report(una, max);
             linux.undo.on_duplicate_report(ack.needless);
@@ -171,7 +172,8 @@ impl Sender {
             && !linux.news.advanced
         {
             let sample = now.since(sent);
-            self.rtt.sample(&config.rto, sample, self.flight().div_ceil(self.mss));
+            let per_round = self.flight().div_ceil(self.mss);
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
             self.controller.on_rtt(now, sample);
         }
     }

@@ -6,12 +6,13 @@
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
 //! - `instruments`: what only some connections need, with `delivery`, the records of segments,
-//!   and `probes`, segments of low priority
+//!   `pacing`, and `probes`, segments of low priority
 
 mod acknowledge;
 mod delivery;
 mod instruments;
 mod linux;
+mod pacing;
 mod probes;
 mod prr;
 mod rack;
@@ -25,7 +26,7 @@ use congestion::{AnyController, Controller, Recovery};
 use units::Time;
 
 use crate::config::Config;
-use crate::rtt::RttEstimator;
+use crate::rtt::{Progress, RttEstimator};
 use crate::scoreboard::Scoreboard;
 
 use instruments::Instruments;
@@ -199,7 +200,7 @@ impl Sender {
         self.retries = 0;
         if let Some((_, sent)) = self.timed.take() {
             let sample = now.since(sent);
-            self.rtt.sample(&config.rto, sample, 1);
+            self.rtt.sample(&config.rto, sample, self.progress(1));
             self.controller.on_rtt(now, sample);
         }
         if lost_syn {
@@ -319,6 +320,12 @@ impl Sender {
     fn set_window(&mut self, window: u64) {
         self.advertised = window;
         self.max_advertised = self.max_advertised.max(window);
+    }
+
+    /// Where a sample stands that is one of so many in a round trip.
+    #[inline]
+    fn progress(&self, per_round: u64) -> Progress {
+        Progress { per_round, acknowledged: self.una, sent: self.max }
     }
 
     /// What the send buffer lets the application have handed over.

@@ -20,8 +20,10 @@ const PATIENT_RECOVERIES: u32 = 16;
 pub(super) struct Rack {
     /// The segment sent last of those that have arrived, and its round trip.
     latest: Option<(Departure, Span)>,
-    /// The highest sequence number that has arrived (`RACK.fack`).
+    /// The highest sequence number that has arrived (`RACK.fack`), and what it was before the ACK that
+    /// is being processed: its SACK blocks, which come first, overtake nothing that it acknowledges.
     highest: u64,
+    highest_before: u64,
     reordering_seen: bool,
     /// Quarters of the smallest RTT (`RACK.reo_wnd_mult`).
     quarters: u32,
@@ -49,6 +51,7 @@ impl Rack {
         Self {
             latest: None,
             highest: 0,
+            highest_before: 0,
             reordering_seen: false,
             quarters: 1,
             persist: PATIENT_RECOVERIES,
@@ -66,11 +69,8 @@ impl Rack {
         echoed: Option<u32>,
     ) {
         let round_trip = now.since(segment.sent_at);
-        if segment.end > self.highest {
-            self.highest = segment.end;
-        } else if segment.end < self.highest && !segment.again {
-            self.reordering_seen = true;
-        }
+        self.highest = self.highest.max(segment.end);
+        self.reordering_seen |= segment.end < self.highest_before && !segment.again;
         let sent = timestamp(segment.sent_at);
         let sent_later = echoed.is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0);
         if segment.again && (sent_later || min_rtt.is_some_and(|min| round_trip < min)) {
@@ -80,6 +80,11 @@ impl Rack {
         if self.latest.is_none_or(|(latest, _)| departure > latest) {
             self.latest = Some((departure, round_trip));
         }
+    }
+
+    /// All that an ACK brought is known.
+    pub(super) fn on_ack(&mut self) {
+        self.highest_before = self.highest;
     }
 
     /// The receiver reports data that arrived twice; `una` is acknowledged and `max` sent (step 4).
@@ -153,6 +158,7 @@ mod tests {
             flight.on_acknowledged(n + 1, |segment| {
                 rack.on_delivered(at(500), segment, OPEN.min_rtt, None);
             });
+            rack.on_ack();
         }
         rack
     }

@@ -48,6 +48,17 @@ fn fewer_mean_a_loss_after_a_quarter_of_the_round_trip() {
     assert_eq!(script.end.phase(), Phase::FastRecovery);
 }
 
+/// The receiver was waiting with the ACK of a segment when one after the next came: that is no
+/// reordering (RFC 8985 section 6.2 step 3 goes through what an ACK brings in order).
+#[test]
+fn a_delayed_ack_that_a_gap_hurries_is_no_reordering() {
+    let mut script = sender();
+    script.sack(11, &[12..13]);
+    script.sack(11, &[12..14]);
+    assert_eq!(script.sack(11, &[12..15])[0], 11);
+    assert_eq!(script.end.phase(), Phase::FastRecovery);
+}
+
 /// RFC 8985 section 6.2 steps 3 and 4.
 #[test]
 fn once_reordering_was_seen_three_segments_mean_nothing() {

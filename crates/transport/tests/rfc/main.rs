@@ -10,6 +10,7 @@ mod fast_retransmit;
 mod linux;
 mod notification;
 mod options;
+mod pacing;
 mod probes;
 mod sack;
 mod script;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{Recovery, Settings, Specification};
-use transport::{Config, Connection, DelayedAck, Flags, RtoConfig, Segment, State};
+use transport::{Config, Connection, DelayedAck, Estimator, Flags, RtoConfig, Segment, State};
 use units::{Span, Time};
 
 pub const MSS: u64 = 1000;
@@ -39,6 +39,7 @@ pub fn config() -> Config {
         duplicate_threshold: 3,
         window_validation: true,
         rto: RtoConfig {
+            estimator: Estimator::Rfc6298,
             initial: ms(1000),
             min: ms(1000),
             max: Span::from_secs(60),
@@ -49,6 +50,7 @@ pub fn config() -> Config {
         },
         persist_timeout: ms(1000),
         retransmission_threshold: 15,
+        pacing: congestion::Pacing::Controller,
         limited_transmit: true,
         nagle: false,
         idle_restart: true,

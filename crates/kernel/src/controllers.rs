@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use congestion::{Specification, Value};
+use congestion::{Parameter, Specification, Value};
 use deploy::Controller;
 
 use crate::error::{Doing, KernelError};
@@ -12,6 +12,10 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Names in the kernel of controllers that have another one here.
 const KERNEL_NAMES: [(&str, &str); 2] = [("newreno", "reno"), ("westwood-plus", "westwood")];
+
+/// What controllers that the kernel brings do where the definition leaves a choice and Linux has
+/// another default.
+const KERNEL_CHOICES: [(&str, &str, &str); 1] = [("cubic", "slow_start", "hystart")];
 
 /// The controllers of a kernel.
 #[derive(Clone, Debug)]
@@ -48,15 +52,7 @@ impl Controllers {
             let possible = format!("one that this kernel has: {all}{}", load.unwrap_or_default());
             return (String::new(), vec![entry(name.to_owned(), Verdict::Refused, possible)]);
         }
-        let entry = match changed(asked) {
-            Some((parameter, value)) => entry(
-                format!("{parameter} = {value}"),
-                Verdict::Refused,
-                "the default: the kernel's own takes no parameters here".to_owned(),
-            ),
-            None => entry(name.to_owned(), Verdict::Honoured, other.to_owned()),
-        };
-        (other.to_owned(), vec![entry])
+        (other.to_owned(), as_brought(other, asked))
     }
 }
 
@@ -64,14 +60,34 @@ fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
     Entry { setting: "controller", asked, verdict, kernel }
 }
 
-/// The first parameter that is not as the controller has it by default.
-fn changed(asked: &Specification) -> Option<(&'static str, &Value)> {
-    let defaults = Specification::named(asked.entry().name).ok()?;
-    let same = |name: &str, value: &Value| {
-        defaults.values().iter().any(|(known, default)| known.name == name && default == value)
-    };
-    let mut values = asked.values().iter();
-    values.find(|(known, value)| !same(known.name, value)).map(|(known, value)| (known.name, value))
+/// The kernel's own controllers take no parameters here: all must be as by default, or as the kernel
+/// has them anyway.
+fn as_brought(kernel_name: &str, asked: &Specification) -> Vec<Entry> {
+    let name = asked.entry().name;
+    let mut entries = vec![entry(name.to_owned(), Verdict::Honoured, kernel_name.to_owned())];
+    for (parameter, value) in asked.values().iter() {
+        let kernel = KERNEL_CHOICES.iter().find(|(n, p, _)| (*n, *p) == (name, parameter.name));
+        let (verdict, possible) = match kernel {
+            Some((.., has)) if value.to_string() == *has => continue,
+            Some((.., has)) if is_default(asked, parameter, value) => {
+                (Verdict::Reported, format!("{} = {has}", parameter.name))
+            }
+            Some((.., has)) => (Verdict::Refused, format!("{} = {has}", parameter.name)),
+            None if is_default(asked, parameter, value) => continue,
+            None => {
+                let reason = "the default: the kernel's own takes no parameters here";
+                (Verdict::Refused, reason.to_owned())
+            }
+        };
+        entries.push(entry(format!("{} = {value}", parameter.name), verdict, possible));
+    }
+    entries
+}
+
+fn is_default(asked: &Specification, parameter: &Parameter, value: &Value) -> bool {
+    Specification::named(asked.entry().name).is_ok_and(|defaults| {
+        defaults.values().iter().any(|(p, v)| p.name == parameter.name && v == value)
+    })
 }
 
 /// A loaded controller has the parameters that it was loaded with, and some not at all.
@@ -175,7 +191,19 @@ pub(crate) mod tests {
     fn the_kernels_own_take_no_parameters() {
         let off = [("fast_convergence", Value::Word("off".to_owned()))];
         let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &off));
-        assert_eq!(entries[0].verdict, Verdict::Refused, "{:?}", entries[0]);
-        assert_eq!(entries[0].asked, "fast_convergence = off");
+        let refused = entries.iter().find(|entry| entry.verdict == Verdict::Refused).unwrap();
+        assert_eq!(refused.asked, "fast_convergence = off");
+    }
+
+    #[test]
+    fn a_choice_that_the_kernel_has_made_is_honoured_and_another_is_not() {
+        let verdicts = |word: &str| {
+            let asked = asked("cubic", &[("slow_start", Value::Word(word.to_owned()))]);
+            let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked);
+            entries.into_iter().map(|entry| entry.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts("hystart"), [Verdict::Honoured]);
+        assert_eq!(verdicts("hystart++"), [Verdict::Honoured, Verdict::Reported]);
+        assert_eq!(verdicts("standard"), [Verdict::Honoured, Verdict::Refused]);
     }
 }

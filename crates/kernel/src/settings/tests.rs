@@ -23,7 +23,7 @@ fn judged(scenario: &Scenario, controllers: &[&str]) -> (Honoured, Vec<Entry>) {
 }
 
 fn entries(transport: Value) -> Vec<Entry> {
-    judged(&scenario(json!("cubic"), transport), &["reno", "cubic"]).1
+    judged(&scenario(json!("reno"), transport), &["reno", "cubic"]).1
 }
 
 fn entry(transport: Value, setting: &str) -> Entry {

@@ -7,13 +7,14 @@ use std::thread;
 use recording::{KernelRecord, LinkRecord, RateRecord};
 use scenario::Scenario;
 use scenario::model::Direction;
+use units::Span;
 
 use crate::clock::Clock;
 use crate::emulator::{Emulated, Emulator, Port, Seen};
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::Plan;
-use crate::quality::{RateMeter, TOLERANCE};
+use crate::quality::RateMeter;
 use crate::{hosts, interface};
 
 /// The hosts, while the network carries packets between them.
@@ -42,15 +43,15 @@ pub(crate) struct Emulation {
 
 impl Emulation {
     /// How well the network was emulated. The settings are left empty.
-    pub(crate) fn quality(&self, links: &[LinkRecord]) -> KernelRecord {
+    pub(crate) fn quality(&self, tolerance: Span, links: &[LinkRecord]) -> KernelRecord {
         let lateness = &self.emulated.lateness;
         let p99 = lateness.percentile(99);
         let lost_packets = self.emulated.lost + self.lost;
         let meters = self.emulated.ports.iter().filter_map(|port| port.meter.as_ref());
         KernelRecord {
             release: rustix::system::uname().release().to_string_lossy().into_owned(),
-            valid: p99 <= TOLERANCE && lost_packets == 0,
-            tolerance_ms: TOLERANCE.as_millis_f64(),
+            valid: p99 <= tolerance && lost_packets == 0,
+            tolerance_ms: tolerance.as_millis_f64(),
             timed_packets: lateness.count(),
             delay_error_p50_ms: lateness.percentile(50).as_millis_f64(),
             delay_error_p99_ms: p99.as_millis_f64(),

@@ -2,10 +2,6 @@
 
 use units::{Rate, Span, Time};
 
-/// The largest 99th percentile of the delay error with which a run is valid: a thousandth of the
-/// time that a packet takes over a geostationary satellite is a quarter of it.
-pub(crate) const TOLERANCE: Span = Span::from_millis(1);
-
 /// How long a link must have been busy for its rate to be told: in less, the jitter of single packets
 /// is measured.
 const LEAST_BUSY_S: f64 = 0.1;

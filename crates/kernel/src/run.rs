@@ -97,7 +97,10 @@ fn record(
         partial: !carried.complete,
         jain_index: jain_index(carried.flows.iter().map(|flow| flow.goodput_bps)),
         flows: carried.flows,
-        kernel: Some(KernelRecord { settings, ..emulation.quality(&links) }),
+        kernel: Some(KernelRecord {
+            settings,
+            ..emulation.quality(scenario.delay_tolerance, &links)
+        }),
         links,
         flow_series: carried.series,
         link_series: emulation.emulated.links,

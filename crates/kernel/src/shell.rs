@@ -114,7 +114,7 @@ pub fn shell(
         })
     })?;
     let links = link_records(scenario, end, &emulation.emulated.lanes);
-    Ok(Ran { status, kernel: emulation.quality(&links), links })
+    Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links })
 }
 
 /// What the file of names says: the machine's own names, and those of the hosts.

@@ -13,6 +13,7 @@ use recording::Recording;
 use scenario::Scenario;
 use scenario::model::IpVersion;
 use serde_json::{Value, json};
+use units::Span;
 
 /// Whether this machine cannot run the kernel bed; says why not.
 fn is_skipped() -> bool {
@@ -74,6 +75,17 @@ fn a_download_arrives_whole_and_no_faster_than_the_link() {
     let rate = kernel.rates.iter().find(|rate| rate.direction == "forward").unwrap();
     let achieved = rate.achieved_bps.unwrap();
     assert!((achieved / 10e6 - 1.0).abs() < 0.02, "{achieved}");
+}
+
+#[test]
+fn a_run_that_is_later_than_the_scenario_tolerates_is_not_valid() {
+    if is_skipped() {
+        return;
+    }
+    let with = |delay_tolerance| Scenario { delay_tolerance, ..scenario(json!({}), json!({})) };
+    let valid = |tolerance| recorded(&with(tolerance)).kernel.unwrap().valid;
+    assert!(!valid(Span::from_nanos(1)));
+    assert!(valid(Span::from_secs(10)));
 }
 
 #[test]

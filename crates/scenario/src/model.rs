@@ -16,6 +16,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Version of the Internet Protocol that all hosts speak.
     pub ip: IpVersion,
+    /// The largest 99th percentile of the delay error with which a run on a real kernel is valid.
+    pub delay_tolerance: Span,
     /// Nodes; their position is their number.
     pub nodes: Vec<Node>,
     /// Links between nodes.

@@ -47,6 +47,7 @@ pub(crate) fn resolve(
             document::IpVersion::Ipv4 => IpVersion::V4,
             document::IpVersion::Ipv6 => IpVersion::V6,
         },
+        delay_tolerance: document.delay_tolerance,
         nodes,
         links,
         flows,

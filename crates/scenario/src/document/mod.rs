@@ -40,6 +40,11 @@ pub(crate) struct Document {
     /// that of IPv6 40 (RFC 8200): an MTU of 1500 is then an `mss` of 1440.
     #[serde(default)]
     pub ip: IpVersion,
+    /// On the kernel bed: how much later than computed a packet in a hundred may be delivered for the
+    /// run to be valid.
+    #[serde(default = "default_delay_tolerance")]
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub delay_tolerance: Span,
     /// Nodes with something to say about them; all others come from the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
@@ -57,6 +62,11 @@ pub(crate) struct Document {
 
 fn default_duration() -> Span {
     Span::from_secs(600)
+}
+
+/// A thousandth of what a packet takes over a geostationary satellite is a quarter of it.
+fn default_delay_tolerance() -> Span {
+    Span::from_millis(1)
 }
 
 fn default_seed() -> u64 {

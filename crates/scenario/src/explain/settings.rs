@@ -31,7 +31,7 @@ impl Setting {
 /// What concerns the whole scenario.
 pub(super) fn of_scenario(written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for key in ["duration", "seed", "ip", "record"] {
+    for key in ["duration", "seed", "ip", "delay_tolerance", "record"] {
         leaves(&written.document[key], key, key, written, &|_| "none".into(), &mut settings);
     }
     settings

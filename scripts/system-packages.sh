@@ -27,6 +27,8 @@ if [ "$purpose" = test ]; then
     need valgrind valgrind        # counts instructions
     need clang clang              # compiles the kernel's controllers; without it there are none
     need ip iproute2              # namespaces to try them in
+    need curl curl                # another
+    need ping iputils-ping        # a program that everybody knows, across a link
     need chromium chromium        # opens the reports
     need ns ns2                   # a peer to agree with
 fi

@@ -155,8 +155,8 @@ def late_progress(
 ) -> Iterator[Callable[[float], None] | None]:
     """A callback with the work done, out of `total`; None when stderr is not a terminal.
 
-    With a `unit`, how much of it is done and at what rate is shown too. Nothing is drawn (nor imported) for what ends within
-    `PROGRESS_AFTER_S`.
+    With a `unit`, how much of it is done and at what rate is shown too. Nothing is drawn (nor
+    imported) for what ends within `PROGRESS_AFTER_S`.
     """
     if not sys.stderr.isatty():
         yield None

@@ -30,6 +30,7 @@ def lines_of(text: str) -> dict[Key, int]:
         if header := HEADER.match(line):
             table = steps(header[2])
             if header[1] == "[[":
+                found.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             found.setdefault(table, number)

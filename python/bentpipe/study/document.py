@@ -1,4 +1,4 @@
-"""The TOML file of a study. Reads it into a `Study`, and tells all that is wrong with it at once."""
+"""The TOML file of a study: reads it into a `Study`, and tells at once all that is wrong."""
 
 from __future__ import annotations
 
@@ -136,11 +136,9 @@ class Reader:
         if isinstance(written, str):
             return self.base((SCENARIO,), written)
         if isinstance(written, dict) and written:
-            return {
-                name: self.base((SCENARIO, name), file)
-                for name, file in written.items()
-                if isinstance(file, str) or self.wrong((SCENARIO, name), "a file", file)
-            }
+            files = {name: self.value((SCENARIO,), written, name, str, "") for name in written}
+            self.complaints.tell()
+            return {name: self.base((SCENARIO, name), file) for name, file in files.items()}
         self.wrong((SCENARIO,), 'a file, or several as { name = "FILE" }', written)
         self.complaints.tell()
         raise AssertionError
@@ -185,7 +183,7 @@ class Reader:
             return Parameter(label, path, self.span(way, span))
         except (KeyError, ValueError) as error:
             missing = isinstance(error, KeyError)
-            reason = f"expected from and to, found no {error.args[0]}" if missing else error
+            reason = f"expected from and to, found no {error.args[0]!r}" if missing else error
             self.complaints.add((*key, way), f"parameters.{label}.{way}: {reason}")
             return None
 
@@ -227,7 +225,7 @@ class Reader:
     def replications(self, found: dict[str, Any]) -> Replications:
         """`[replications]`."""
         table = self.value((), found, "replications", dict, {})
-        kinds = {field.name: int for field in fields(Replications)}
+        kinds: dict[str, type] = {field.name: int for field in fields(Replications)}
         kinds |= {"quantity": str, "relative_half_width": float}
         key = ("replications",)
         self.known(key, table, tuple(kinds))

@@ -31,7 +31,7 @@ class Parameter:
     @property
     def unit(self) -> str | None:
         """The unit that all values have; None when they have none or several."""
-        units = {split(value)[1] if split(value) else None for value in self.values}
+        units = {found[1] if (found := split(value)) else None for value in self.values}
         return units.pop() if len(units) == 1 else None
 
     @property

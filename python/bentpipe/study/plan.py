@@ -230,44 +230,49 @@ def hashed(files: Mapping[str, bytes]) -> str:
 def check_parameters(
     parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], complaints: Complaints
 ) -> None:
-    """Each has values, once; those of a zip have equally many; paths are not used twice."""
-    by_label = {parameter.label: parameter for parameter in parameters}
+    """Each has values, once; paths are not used twice."""
     paths: dict[str, str] = {}
     zipped = [label for group in zips for label in group]
-    for parameter in parameters:
+
+    def expect(parameter: Parameter, expected: str, found: str) -> None:
         key = ("parameters", parameter.label)
+        complaints.add(key, f"{parameter.label}: expected {expected}, found {found}")
+
+    for parameter in parameters:
         if not parameter.values:
-            complaints.add(key, f"{parameter.label}: expected at least one value, found none")
+            expect(parameter, "at least one value", "none")
         if parameter.label not in zipped:
             for value in repeated(list(parameter.values)):
-                complaints.add(key, f"{parameter.label}: expected each value once, found {value!r}"
-                               " again")  # fmt: skip
+                expect(parameter, "each value once", f"{value!r} again")
         if parameter.path in paths:
-            other = paths[parameter.path]
-            complaints.add(key, f"{parameter.label}: expected a path of its own, found that of"
-                           f" {other}: {parameter.path}")  # fmt: skip
+            found = f"that of {paths[parameter.path]}: {parameter.path}"
+            expect(parameter, "a path of its own", found)
         if parameter.path in FIXED and parameter.label != SCENARIO:
-            reason = "seeds come from [replications]" if parameter.path == "seed" else "a study"
-            complaints.add(key, f"{parameter.label}: expected a path that is free, found"
-                           f" {parameter.path!r}: {reason} has it already")  # fmt: skip
+            reason = "seeds come from [replications]" if parameter.path == "seed" else "it is taken"
+            expect(parameter, "a path that is free", f"{parameter.path!r}: {reason}")
         paths[parameter.path] = parameter.label
     for label in repeated(zipped):
         complaints.add(("zip",), f"zip: expected each parameter once, found {label!r} again")
     for group in zips:
-        for label in group:
-            if label not in by_label:
-                complaints.add(
-                    ("zip",), f"zip: there is no parameter {label!r}{nearest(label, by_label)}"
-                )
-        known = [by_label[label] for label in group if label in by_label]
-        lengths = {parameter.label: len(parameter.values) for parameter in known}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{label} has {length}" for label, length in lengths.items())
-            complaints.add(("zip",), f"zip: expected equally many values of each, found: {told}")
-        elif known:
-            for values in repeated(list(zip(*(p.values for p in known), strict=True))):
-                complaints.add(("zip",), f"zip: expected each combination once, found {values!r}"
-                               " again")  # fmt: skip
+        check_zip(group, {parameter.label: parameter for parameter in parameters}, complaints)
+
+
+def check_zip(
+    group: Sequence[str], by_label: Mapping[str, Parameter], complaints: Complaints
+) -> None:
+    """The parameters exist and have equally many values, and no combination comes twice."""
+    for label in group:
+        if label not in by_label:
+            hint = nearest(label, by_label)
+            complaints.add(("zip",), f"zip: there is no parameter {label!r}{hint}")
+    known = [by_label[label] for label in group if label in by_label]
+    lengths = {parameter.label: len(parameter.values) for parameter in known}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{label} has {length}" for label, length in lengths.items())
+        complaints.add(("zip",), f"zip: expected equally many values of each, found: {told}")
+        return
+    for values in repeated(list(zip(*(parameter.values for parameter in known), strict=True))):
+        complaints.add(("zip",), f"zip: expected each combination once, found {values!r} again")
 
 
 def repeated(values: Sequence[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from bentpipe import _native
 from bentpipe.study.results import Results
 from bentpipe.study.statistics import mean
 from bentpipe.study.store import Store
-from bentpipe.study.summary import summarise, values_of
+from bentpipe.study.summary import Values, summarise, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ KEEP_AT_MOST = 5000
 
 Job = tuple[int, int]
 """Variant and replication."""
-Sink = "Callable[[Sequence[Outcome]], None]"
 
 
 class Executor(Protocol):
     """Runs jobs somewhere and hands their outcomes over as they come, in any order."""
 
-    def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None: ...
+    def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
+        """Run all of them; the sink is called in this thread."""
 
 
 def run(
@@ -66,8 +66,7 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
             missing = missing_jobs(store.study, targets, keeper.done)
             if missing:
                 execute(missing, keeper.take)
-                keeper.keep()
-            targets = next_targets(store, targets)
+            targets = next_targets(store.study, targets, keeper.watched)
     except KeyboardInterrupt:
         complete = False
     finally:
@@ -84,7 +83,13 @@ class Keeper:
     def __init__(self, store: Store, progress: Callable[[int], object] | None) -> None:
         self.store = store
         self.progress = progress
-        self.done: set[int] = set(store.rows()["run"])
+        rows = store.rows()
+        self.done: set[int] = set(rows["run"])
+        # Of the quantity that decides when to stop: by variant and replication.
+        names = [quantity.name for quantity in store.study.quantities]
+        stopping = store.study.replications.quantity
+        self.column = names.index(stopping) if stopping in names else None
+        self.watched: Values = values_of(rows, stopping) if stopping else {}
         self.waiting: list[Outcome] = []
         self.kept = time.monotonic()
 
@@ -95,6 +100,8 @@ class Keeper:
             if number not in self.done:
                 self.done.add(number)
                 self.waiting.append(outcome)
+                if self.column is not None:
+                    self.watched[outcome[0]][outcome[1]] = outcome[2][self.column]
         if time.monotonic() - self.kept > KEEP_EVERY_S or len(self.waiting) >= KEEP_AT_MOST:
             self.keep()
         if self.progress:
@@ -114,20 +121,20 @@ def first_targets(study: Study) -> list[int] | None:
     return [first] * len(study.variants)
 
 
-def next_targets(store: Store, targets: list[int]) -> list[int] | None:
+def next_targets(study: Study, targets: list[int], found: Values) -> list[int] | None:
     """How many replications each variant has after the next round; None when all have enough.
 
-    Looks at no more than the replications of the rounds until now, whatever else the store has.
+    Looks at no more than the replications of the rounds until now, whatever else was `found`.
     """
-    plan = store.study.replications
+    plan = study.replications
     if plan.quantity is None or plan.relative_half_width is None:
         return None
     if plan.budget is not None and sum(targets) >= plan.budget:
         return None
-    found = values_of(store.rows(), plan.quantity)
     more = list(targets)
     for variant, target in enumerate(targets):
-        values = [v for r, v in found[variant].items() if r < target and v is not None]
+        runs = sorted(found[variant].items())
+        values = [value for number, value in runs if number < target and value is not None]
         if target < plan.maximum and not is_narrow(values, plan.relative_half_width):
             more[variant] = min(target + plan.round, plan.maximum)
     return more if more != targets else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import tomllib
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,21 @@ FILES = ("attenuation", "file")
 """The last step of paths whose values name files."""
 
 
+class Unpacked:
+    """A temporary folder that goes with this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="bentpipe-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Base:
     """A scenario that variants override. `files` are those that it needs, by name, itself first."""
 
     path: Path
     files: dict[str, bytes]
-    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, compare=False, repr=False)
+    folder: Unpacked | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def read(cls, path: Path) -> Base:
@@ -47,9 +57,9 @@ class Base:
     @classmethod
     def unpack(cls, files: dict[str, bytes]) -> Base:
         """The same files in a folder of their own, which goes with the object."""
-        folder = tempfile.TemporaryDirectory(prefix="bentpipe-")
-        write(files, Path(folder.name))
-        return cls(Path(folder.name) / next(iter(files)), files, folder)
+        folder = Unpacked()
+        write(files, folder.path)
+        return cls(folder.path / next(iter(files)), files, folder)
 
     def load(self, sets: tuple[str, ...] = ()) -> Scenario:
         """The scenario with overrides, or `ScenarioError`."""

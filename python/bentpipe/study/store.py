@@ -7,12 +7,10 @@ that be cut short, some rows are there twice and are taken once.
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import json
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _native
 from bentpipe.errors import OutputError
@@ -20,6 +18,7 @@ from bentpipe.study.scenarios import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -53,7 +52,7 @@ class Store:
         for unfinished in [*folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
             unfinished.unlink()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,7 +66,8 @@ class Store:
             if differing:
                 told = "\n".join(f"  {line}" for line in differing)
                 raise OutputError(
-                    f"{self.folder} holds another study; choose another folder. It differs in\n{told}"
+                    f"{self.folder} holds another study; choose another folder. It differs in\n"
+                    f"{told}"
                 )
         else:
             if self.folder.is_dir() and any(self.folder.iterdir()):
@@ -116,7 +116,7 @@ class Store:
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
         """Keep the rows of some runs."""
-        rows = frame(self.study, outcomes)
+        rows = frame(self.study, outcomes).sort("run")
         if rows.height:
             self.put(rows)
             if len(self.files()) > MOST_PARTS:
@@ -169,11 +169,8 @@ def shortened(text: str, other: str, most: int = 60) -> str:
     """A long text from where it begins to differ."""
     if len(text) <= most:
         return text
-    match = difflib.SequenceMatcher(None, text, other, autojunk=False)
-    start = (
-        match.find_longest_match(0, most * 50, 0, most * 50).size if text[:1] == other[:1] else 0
-    )
-    start = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), start)
+    pairs = enumerate(zip(text, other, strict=False))
+    start = next((place for place, (one, two) in pairs if one != two), 0)
     start = max(0, start - most // 2)
     return f"{'...' if start else ''}{text[start : start + most]}..."
 

@@ -8,6 +8,7 @@ imported, which is the extra `cluster`.
 from __future__ import annotations
 
 import os
+import socket
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,7 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
     """An executor on the cluster whose scheduler is at `address`, or `ClusterError`."""
     try:
         import distributed
+        from distributed.comm import get_address_host_port
     except ImportError:
         raise ClusterError(
             "--cluster needs Dask on this machine and on the workers: pip install"
@@ -85,6 +87,8 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
         ) from None
     make: Any = distributed.Client
     try:
+        # Dask tries again and again, and a client that it gives up leaves noise behind.
+        socket.create_connection(get_address_host_port(address), timeout=TIMEOUT_S).close()
         client: Any = make(address, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = str(error) or type(error).__name__
@@ -140,7 +144,7 @@ class Tasks:
         completed: Any = distributed.as_completed
         left = list(reversed(jobs))
         running: dict[Any, list[Job]] = {}
-        ended = completed()
+        ended = completed(loop=self.client.loop)
         try:
             self.fill(left, running, ended)
             while running:

@@ -79,7 +79,7 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
     """An executor on the cluster whose scheduler is at `address`, or `ClusterError`."""
     try:
         import distributed
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise ClusterError(
             "--cluster needs Dask on this machine and on the workers: pip install"

@@ -18,6 +18,7 @@ from bentpipe.console import nearest
 from bentpipe.errors import ScenarioError
 from bentpipe.study.complaints import Complaints
 from bentpipe.study.parameters import Parameter, Value, axes, points
+from bentpipe.study.scenarios import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -184,6 +185,12 @@ class Study:
         runs = len(self.variants) * self.replications.most
         return min(runs, self.replications.budget or runs)
 
+    def values_of_files(self) -> list[str]:
+        """The values of parameters that name files, from the working directory as for `--set`."""
+        files = [p for p in self.parameters if p.path.rpartition(".")[2] in FILES]
+        values = [str(value) for parameter in files for value in parameter.values]
+        return [value for value in values if Path(value).is_file()]
+
     def number(self, variant: int, replication: int) -> int:
         """The number of a run, which no other run has however many replications there will be."""
         return replication * len(self.variants) + variant
@@ -208,10 +215,15 @@ class Study:
                 {"path": p.path, "label": p.label, "unit": p.unit, "values": list(p.plain)}
                 for p in self.parameters
             ],
-            "quantities": [asdict(q) | {"unit": q.unit} for q in self.quantities],
+            "quantities": [
+                asdict(q) | {"label": q.label or q.name, "unit": q.unit} for q in self.quantities
+            ],
             "replications": replications,
             "comparisons": [asdict(comparison) for comparison in self.comparisons],
             "scenarios": {name: hashed(base.files) for name, base in self.bases.items()},
+            "files": {
+                value: hashed({value: Path(value).read_bytes()}) for value in self.values_of_files()
+            },
             "runs": [[variant.base, *variant.sets] for variant in self.variants],
         }
         digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()

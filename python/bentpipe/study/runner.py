@@ -109,8 +109,8 @@ class Keeper:
 
     def keep(self) -> None:
         """Write what waits."""
-        waiting, self.waiting = self.waiting, []
-        self.store.add(waiting)
+        self.store.add(self.waiting)
+        self.waiting = []  # only now: Ctrl-C may come at any time, and rows twice do no harm
         self.kept = time.monotonic()
 
 

@@ -96,7 +96,12 @@ def file(small: Path) -> Path:
     return path
 
 
-def test_the_death_of_a_worker_loses_and_repeats_nothing(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dask_tries_again", [True, False])
+def test_the_death_of_a_worker_loses_and_repeats_nothing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dask_tries_again: bool
+) -> None:
+    if not dask_tries_again:  # then we do
+        monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     study = Study.load(file)
     with a_cluster(tmp_path / "dask") as cluster:
         cluster.add_worker()

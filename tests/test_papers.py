@@ -18,7 +18,7 @@ from bentpipe.papers import pack
 from bentpipe.papers.pack import Job, Measured, judge
 from bentpipe.papers.plots import Bars, Plot, save_plot
 from bentpipe.papers.published import Tolerance, Value, read
-from bentpipe.papers.statistics import Mean, gains, mean, savings
+from bentpipe.study.statistics import Mean, gains, mean, savings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,17 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAVY = {"altair", "numpy", "pandas", "polars", "scipy", "vl_convert", "jinja2", "typer"}
+HEAVY = {
+    "altair",
+    "numpy",
+    "pandas",
+    "polars",
+    "scipy",
+    "vl_convert",
+    "jinja2",
+    "typer",
+    "distributed",
+}
 
 
 def imported_by(*arguments: str) -> set[str]:
@@ -31,6 +41,7 @@ def imported_by(*arguments: str) -> set[str]:
         ["controllers"],
         ["papers", "list"],
         ["rain", "event", "--help"],
+        ["study", "--help"],
     ],
 )
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:

@@ -29,12 +29,22 @@ from bentpipe._native import (
     shell,
     version,
 )
-from bentpipe.errors import BentpipeError, Interrupted, KernelError, OutputError, ScenarioError
+from bentpipe.errors import (
+    BentpipeError,
+    ClusterError,
+    Interrupted,
+    KernelError,
+    OutputError,
+    ScenarioError,
+    StudyError,
+)
+from bentpipe.study import Study
 
 __version__ = version()
 
 __all__ = [
     "BentpipeError",
+    "ClusterError",
     "Interrupted",
     "KernelError",
     "OutputError",
@@ -42,6 +52,8 @@ __all__ = [
     "Recording",
     "Scenario",
     "ScenarioError",
+    "Study",
+    "StudyError",
     "build_profile",
     "controllers",
     "kernel_controllers",

@@ -8,6 +8,7 @@ import polars as pl
 
 __all__ = [
     "OutputFolder",
+    "Quantity",
     "Recording",
     "Scenario",
     "build_profile",
@@ -18,10 +19,12 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "number_columns",
     "reference",
     "run",
     "run_many",
     "run_on_kernel",
+    "run_study",
     "schema",
     "shell",
     "version",
@@ -171,6 +174,33 @@ class OutputFolder:
     def save(self, recording: Recording, scenario: Scenario) -> None:
         """Write a recording and the scenario that it came from; `OutputError` when it fails."""
 
+@final
+class Quantity:
+    """One number of a recording, for `run_study`. `bentpipe.study.Quantity` reads its name."""
+
+    def __new__(
+        cls,
+        table: str,
+        column: str,
+        *,
+        name: str | None = None,
+        direction: str | None = None,
+        aggregate: str = "mean",
+    ) -> Quantity:
+        """`table` is one of `number_columns`; `name` of a flow or link may hold `*`.
+
+        `ValueError` when there is no such column or `aggregate`.
+        """
+
+    def of(self, recording: Recording) -> float | None:
+        """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
+
+    def is_in(self, scenario: Scenario) -> bool:
+        """Whether a scenario has flows or links that it is taken from."""
+
+def number_columns() -> dict[str, list[str]]:
+    """The columns that a quantity can be, by table; `run` is what a recording has once."""
+
 def run(
     scenario: Scenario,
     *,
@@ -195,6 +225,21 @@ def run_many(
 
     The recordings come in the order of the jobs and do not depend on `workers`. `progress` is
     called with the number of finished jobs. Ctrl-C raises `Interrupted`.
+    """
+
+def run_study(
+    scenarios: Sequence[Scenario],
+    jobs: Sequence[tuple[int, int]],
+    quantities: Sequence[Quantity],
+    sink: Callable[[list[tuple[int, list[float | None], float, int]]], object],
+    *,
+    workers: int | None = None,
+) -> None:
+    """Run jobs, each the number of a scenario and a seed, and keep only numbers of each run.
+
+    `sink` is called in this thread with rows of finished runs as they come, in no particular
+    order: number of the job, quantities, wall time in seconds, events. Series are not recorded.
+    Ctrl-C raises `KeyboardInterrupt`; what was finished has been handed over then.
     """
 
 def run_on_kernel(

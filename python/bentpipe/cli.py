@@ -188,6 +188,28 @@ def controllers(name: str | None, as_json: bool) -> None:
         print_controllers(known.values())
 
 
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep rows and summary here; goes on there.")
+@json_option
+def study(
+    file: Path, workers: int | None, cluster: str | None, out: Path | None, as_json: bool
+) -> None:
+    """Run the study FILE: a scenario over parameters and seeds, with statistics.
+
+    With --out an interrupted study goes on where it stopped.
+    """
+    from bentpipe.study.command import run_and_print
+
+    if workers is not None and cluster is not None:
+        refuse("--workers are threads of this machine; a cluster has its own")
+    complete = run_and_print(file, workers, cluster, out, as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
+
+
 @cli.group()
 def papers() -> None:
     """Published experiments, run again: published and measured values side by side."""

@@ -150,10 +150,13 @@ def print_controller(entry: Controller) -> None:
 
 
 @contextmanager
-def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] | None]:
+def late_progress(
+    title: str, total: float, unit: str = ""
+) -> Iterator[Callable[[float], None] | None]:
     """A callback with the work done, out of `total`; None when stderr is not a terminal.
 
-    Nothing is drawn (nor imported) for what ends within `PROGRESS_AFTER_S`.
+    With a `unit`, how much of it is done and at what rate is shown too. Nothing is drawn (nor
+    imported) for what ends within `PROGRESS_AFTER_S`.
     """
     if not sys.stderr.isatty():
         yield None
@@ -168,7 +171,7 @@ def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] 
             return
         drawn = now
         if bar is None:
-            bar = progress_bar(title, total)
+            bar = progress_bar(title, total, unit)
             bar.start()
         bar.update(bar.task_ids[0], completed=done, refresh=True)
 
@@ -179,14 +182,21 @@ def late_progress(title: str, total: float) -> Iterator[Callable[[float], None] 
             bar.stop()
 
 
-def progress_bar(title: str, total: float) -> Any:
+def progress_bar(title: str, total: float, unit: str = "") -> Any:
     """A bar on stderr that is removed when it is done."""
     from rich.console import Console
-    from rich.progress import Progress, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
+    from rich.text import Text
 
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{unit}, {task.speed:,.0f}/s" if task.speed else unit)
+
+    counted = (MofNCompleteColumn(), Rate()) if unit else ()
     bar = Progress(
         *Progress.get_default_columns(),
         TimeElapsedColumn(),
+        *counted,
         console=Console(stderr=True),
         auto_refresh=False,
         transient=True,

@@ -31,6 +31,23 @@ class ScenarioError(BentpipeError, ValueError):
         return self.message
 
 
+class StudyError(BentpipeError, ValueError):
+    """A study that cannot be right, as `ScenarioError` for a scenario."""
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message, file, line)
+        self.message = message
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ClusterError(BentpipeError, RuntimeError):
+    """A cluster that is not there, has another version, or was lost; finished runs are kept."""
+
+
 class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 

@@ -10,6 +10,7 @@ mod output;
 mod recording;
 mod run;
 mod scenario;
+mod study;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,7 @@ mod _native {
         build_profile, controllers::controllers, deploy::kernel_controllers, deploy::kernel_load,
         deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status, deploy::kernel_unload,
         kernel::run_on_kernel, kernel::shell, output::OutputFolder, recording::Recording, run::run,
-        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, version,
+        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, study::Quantity,
+        study::number_columns, study::run_study, version,
     };
 }

@@ -17,7 +17,7 @@ use crate::recording::Recording;
 use crate::scenario::Scenario;
 
 /// How often the waiting thread looks for Ctrl-C while others work.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a scenario in the simulator. `progress` is called now and then with the fraction that is
 /// done. The packets go to `capture`. Ctrl-C raises `Interrupted` with the partial recording.
@@ -80,8 +80,7 @@ pub fn run_many(
             (Arc::clone(scenario), seed.unwrap_or(scenario.seed))
         })
         .collect();
-    let workers = workers.or_else(|| thread::available_parallelism().ok());
-    let workers = workers.map_or(1, NonZeroUsize::get).min(jobs.len());
+    let workers = threads(workers, jobs.len());
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
     let mut finished: Vec<Option<Recording>> = jobs.iter().map(|_| None).collect();
@@ -90,7 +89,7 @@ pub fn run_many(
             let (send, receive) = mpsc::channel();
             for _ in 0..workers {
                 let (jobs, next, stop, send) = (&jobs, &next, &stop, send.clone());
-                scope.spawn(move || work(jobs, next, stop, &send));
+                scope.spawn(move || work(jobs, next, stop, &send, |recording| recording));
             }
             drop(send);
             let outcome = collect(&receive, &mut finished, progress.as_ref());
@@ -105,13 +104,21 @@ pub fn run_many(
     }
 }
 
-/// Runs the next job that nobody has taken until there is none or all shall stop. A job that is
-/// stopped on its way is not sent: of many runs only whole ones are of use.
-fn work(
+/// How many threads `jobs` get: as asked for, or one for each core.
+pub fn threads(asked: Option<NonZeroUsize>, jobs: usize) -> usize {
+    let workers = asked.or_else(|| thread::available_parallelism().ok());
+    workers.map_or(1, NonZeroUsize::get).min(jobs)
+}
+
+/// Runs the next job that nobody has taken until there is none or all shall stop, and sends what
+/// `keep` makes of its recording. A job that is stopped on its way is not sent: of many runs only
+/// whole ones are of use.
+pub fn work<T>(
     jobs: &[(Arc<scenario::Scenario>, u64)],
     next: &AtomicUsize,
     stop: &AtomicBool,
-    finished: &Sender<(usize, recording::Recording)>,
+    finished: &Sender<(usize, T)>,
+    keep: impl Fn(recording::Recording) -> T,
 ) {
     let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
     loop {
@@ -120,7 +127,7 @@ fn work(
         let options = Options { progress: Some(&mut going), ..Options::default() };
         let recording = timed(scenario, *seed, options);
         // Nobody receives any more once all shall stop.
-        if recording.partial || finished.send((number, recording)).is_err() {
+        if recording.partial || finished.send((number, keep(recording))).is_err() {
             return;
         }
     }

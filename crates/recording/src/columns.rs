@@ -42,6 +42,20 @@ impl Values<'_> {
         matches!(self, Self::U64OrUnset(_) | Self::F64(_))
     }
 
+    /// The value of a row as a number: true is one; `None` for null and for text.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match self {
+            Self::Bool(values) => Some(f64::from(u8::from(values[row]))),
+            Self::U32(values) => Some(f64::from(values[row])),
+            Self::U64(values) => Some(values[row] as f64),
+            Self::U64OrUnset(values) => {
+                Some(values[row]).filter(|v| *v != u64::MAX).map(|v| v as f64)
+            }
+            Self::F64(values) => Some(values[row]).filter(|v| v.is_finite()),
+            Self::Text(_) => None,
+        }
+    }
+
     /// Which of the rows hold a value; `None` when all do.
     pub fn valid(&self, rows: Range<usize>) -> Option<Vec<bool>> {
         let valid: Vec<bool> = match self {

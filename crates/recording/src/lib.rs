@@ -2,6 +2,7 @@
 //!
 //! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
 //!   [`Recording::digest`] what two equal runs have in common.
+//! - [`Quantity`] is one number of it, for studies.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
 //! - [`OutputFolder`] keeps it on disk, whole or not at all.
 //! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
@@ -15,6 +16,7 @@ mod kernel;
 mod output;
 mod parquet;
 mod pcapng;
+mod quantity;
 mod series;
 mod tables;
 mod totals;
@@ -25,6 +27,7 @@ pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use output::{OutputError, OutputFolder};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
+pub use quantity::{Aggregate, Quantity, UnknownAggregate, is_called};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index};

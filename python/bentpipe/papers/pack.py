@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe.papers.plots import Bars, Plot
-    from bentpipe.papers.statistics import Mean
+    from bentpipe.study.statistics import Mean
 
 Verdict = Literal["reproduced", "deviates", "not comparable"]
 

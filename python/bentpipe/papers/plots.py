@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from bentpipe.papers.statistics import Mean
+    from bentpipe.study.statistics import Mean
 
 TEN_COLOURS = 10
 """With more lines than this another palette is taken, so that no two share a colour."""

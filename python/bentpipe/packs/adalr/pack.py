@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.papers.pack import Job, Measured
 from bentpipe.papers.plots import Plot
-from bentpipe.papers.statistics import Mean, gains, mean, savings
+from bentpipe.study.statistics import Mean, gains, mean, savings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bentpipe.packs.aliad import response
 from bentpipe.papers.pack import Job, Measured
 from bentpipe.papers.plots import Bars, Plot
-from bentpipe.papers.statistics import Mean, mean, savings
+from bentpipe.study.statistics import Mean, mean, savings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

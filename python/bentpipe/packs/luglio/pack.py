@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.papers.pack import Job, Measured
 from bentpipe.papers.plots import Bars, Plot
-from bentpipe.papers.statistics import Mean, mean
+from bentpipe.study.statistics import Mean, mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

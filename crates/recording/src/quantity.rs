@@ -1,0 +1,283 @@
+//! A quantity of a recording: one number out of one of its tables, for a study that keeps a row of
+//! numbers of each run and not the run. Which rows of a table count is said by name, what becomes
+//! of several by an [`Aggregate`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::columns::{Column, Values};
+use crate::tables::Table;
+use crate::totals::{Recording, jain_index};
+
+/// How several values become one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Aggregate {
+    /// Arithmetic mean.
+    Mean,
+    /// Sum.
+    Sum,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Jain's fairness index.
+    Jain,
+    /// Percentile from 0 to 100, on a straight line between the two nearest values.
+    Percentile(f64),
+}
+
+/// A word that stands for no aggregate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAggregate(String);
+
+impl std::error::Error for UnknownAggregate {}
+
+impl fmt::Display for UnknownAggregate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected mean, sum, min, max, median, jain or p0 to p100, found {:?}", self.0)
+    }
+}
+
+impl FromStr for Aggregate {
+    type Err = UnknownAggregate;
+
+    /// Reads `mean`, `sum`, `min`, `max`, `median`, `jain`, `p95`.
+    fn from_str(text: &str) -> Result<Self, UnknownAggregate> {
+        Ok(match text {
+            "mean" => Self::Mean,
+            "sum" => Self::Sum,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "jain" => Self::Jain,
+            "median" => Self::Percentile(50.0),
+            _ => {
+                let percent = text.strip_prefix('p').and_then(|number| number.parse().ok());
+                let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+                Self::Percentile(percent.ok_or_else(|| UnknownAggregate(text.to_owned()))?)
+            }
+        })
+    }
+}
+
+impl Aggregate {
+    /// The number that `values` become; `None` for no values.
+    pub fn of(self, mut values: Vec<f64>) -> Option<f64> {
+        if values.is_empty() {
+            return None;
+        }
+        let sum = values.iter().sum::<f64>();
+        match self {
+            Self::Mean => Some(sum / values.len() as f64),
+            Self::Sum => Some(sum),
+            Self::Min => values.into_iter().reduce(f64::min),
+            Self::Max => values.into_iter().reduce(f64::max),
+            Self::Jain => jain_index(values),
+            Self::Percentile(percent) => {
+                values.sort_by(f64::total_cmp);
+                let place = percent / 100.0 * (values.len() - 1) as f64;
+                let (below, above) = (place.floor(), place.ceil());
+                let (low, high) = (values[below as usize], values[above as usize]);
+                Some(low + (high - low) * (place - below))
+            }
+        }
+    }
+}
+
+/// Where a number of a run is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quantity {
+    /// Jain's index over the goodput of all flows.
+    JainIndex,
+    /// Simulated time in seconds.
+    SimulatedTime,
+    /// Out of the rows of a table.
+    Of {
+        /// The table: flows, links, pages or objects.
+        table: Table,
+        /// Name of the flow or link, in which `*` stands for anything; `None` takes all.
+        name: Option<String>,
+        /// Direction of the link; `None` takes all.
+        direction: Option<String>,
+        /// Name of the column.
+        column: String,
+        /// What becomes of several rows.
+        aggregate: Aggregate,
+    },
+}
+
+impl Quantity {
+    /// The number, `None` where it is undefined.
+    ///
+    /// A flow or link without a value (a download that was not finished) leaves all undefined: the
+    /// mean of those that were faster would flatter. Pages and objects that never came are left
+    /// out, as a run may end amid any of them.
+    pub fn of(&self, recording: &Recording) -> Option<f64> {
+        let value = match self {
+            Self::JainIndex => recording.jain_index,
+            Self::SimulatedTime => Some(recording.simulated_s),
+            Self::Of { table, name, direction, column, aggregate } => {
+                let columns = table.columns(recording);
+                let named = named(*table, recording, &columns, name.as_deref());
+                let kept = match (text(&columns, "direction"), direction) {
+                    (Some(found), Some(asked)) => {
+                        named.into_iter().filter(|row| found[*row] == asked).collect()
+                    }
+                    _ => named,
+                };
+                let column = columns.iter().find(|one| one.name == column)?;
+                let values = kept.into_iter().map(|row| column.values.number(row));
+                let partly = matches!(table, Table::Pages | Table::Objects);
+                let values: Vec<f64> =
+                    values.filter(|value| !partly || value.is_some()).collect::<Option<_>>()?;
+                aggregate.of(values)
+            }
+        };
+        value.filter(|value| value.is_finite())
+    }
+}
+
+/// The rows of flows or links of that name.
+fn named(
+    table: Table,
+    recording: &Recording,
+    columns: &[Column<'_>],
+    name: Option<&str>,
+) -> Vec<usize> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let Some(name) = name else { return (0..rows).collect() };
+    let (texts, numbers) = match table {
+        Table::Links => (text(columns, "link"), None),
+        _ => (text(columns, "flow"), columns.iter().find(|column| column.name == "flow")),
+    };
+    let matches = |row: &usize| match (texts, numbers.map(|column| &column.values)) {
+        (Some(texts), _) => is_called(texts[*row], name),
+        (None, Some(Values::U32(flows))) => {
+            is_called(&recording.flows[flows[*row] as usize].flow, name)
+        }
+        _ => false,
+    };
+    (0..rows).filter(matches).collect()
+}
+
+fn text<'a>(columns: &'a [Column<'_>], name: &str) -> Option<&'a [&'a str]> {
+    columns.iter().find(|column| column.name == name).and_then(|column| match &column.values {
+        Values::Text(values) => Some(&values[..]),
+        _ => None,
+    })
+}
+
+/// Whether `name` is meant by `pattern`: `*` stands for anything, and the name of a flow with a
+/// `count` for all its copies, which are called `name.0`, `name.1`.
+pub fn is_called(name: &str, pattern: &str) -> bool {
+    let copy = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
+    matches(name, pattern) || copy.is_some_and(|(entry, _)| matches(entry, pattern))
+}
+
+fn matches(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| matches(&name[at..], rest))
+        }),
+    }
+}
+
+impl Table {
+    /// Names of the columns that hold numbers, or what can be counted: true is one, false zero.
+    pub fn numbers(self) -> Vec<&'static str> {
+        let nothing = Recording::default();
+        let columns = self.columns(&nothing).into_iter();
+        columns
+            .filter(|column| !matches!(column.values, Values::Text(_) | Values::U32(_)))
+            .map(|column| column.name)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::tests::sample;
+
+    fn of(table: Table, name: Option<&str>, column: &str, aggregate: &str) -> Quantity {
+        Quantity::Of {
+            table,
+            name: name.map(str::to_owned),
+            direction: None,
+            column: column.to_owned(),
+            aggregate: aggregate.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_percentile_lies_between_the_nearest_values() {
+        let of = |name: &str| name.parse::<Aggregate>().unwrap().of(vec![4.0, 1.0, 2.0, 3.0]);
+        assert_eq!(of("median"), Some(2.5));
+        assert_eq!(of("p0"), Some(1.0));
+        assert_eq!(of("p100"), Some(4.0));
+        assert_eq!(of("p90"), Some(3.7));
+        assert_eq!(of("mean"), Some(2.5));
+        assert_eq!(of("sum"), Some(10.0));
+        assert_eq!(Aggregate::Mean.of(vec![]), None);
+        for wrong in ["p101", "p-1", "average", "pNaN"] {
+            assert!(wrong.parse::<Aggregate>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_flow_without_a_value_leaves_the_mean_of_all_undefined() {
+        let recording = sample();
+        assert_eq!(of(Table::Flows, Some("web"), "completion_s", "mean").of(&recording), Some(2.5));
+        assert_eq!(of(Table::Flows, None, "completion_s", "mean").of(&recording), None);
+        assert_eq!(of(Table::Flows, None, "goodput_bps", "mean").of(&recording), Some(5e5));
+        assert_eq!(of(Table::Flows, Some("nobody"), "goodput_bps", "sum").of(&recording), None);
+    }
+
+    #[test]
+    fn a_page_that_never_came_is_left_out() {
+        let recording = sample();
+        let response = of(Table::Pages, Some("w*"), "response_s", "max");
+        assert_eq!(response.of(&recording), Some(0.5));
+        assert_eq!(of(Table::Pages, Some("bulk"), "response_s", "max").of(&recording), None);
+        assert_eq!(of(Table::Objects, None, "bytes", "sum").of(&recording), Some(6000.0));
+    }
+
+    #[test]
+    fn a_link_has_directions() {
+        let mut recording = sample();
+        recording.links[0].direction = "forward".into();
+        let mut backward = recording.links[0].clone();
+        backward.direction = "backward".into();
+        backward.delivered_packets = 5;
+        recording.links.push(backward);
+        let packets = |direction: Option<&str>| {
+            let quantity = Quantity::Of {
+                table: Table::Links,
+                name: Some("a-b".into()),
+                direction: direction.map(str::to_owned),
+                column: "delivered_packets".into(),
+                aggregate: Aggregate::Sum,
+            };
+            quantity.of(&recording)
+        };
+        assert_eq!(packets(Some("forward")), Some(7.0));
+        assert_eq!(packets(Some("backward")), Some(5.0));
+        assert_eq!(packets(None), Some(12.0));
+    }
+
+    #[test]
+    fn the_name_of_a_flow_means_its_copies() {
+        assert!(is_called("web", "web") && is_called("web.12", "web") && is_called("web.0", "w*b"));
+        assert!(is_called("web.12", "web.12") && is_called("anything", "*"));
+        assert!(!is_called("web.12", "web.1") && !is_called("web.x", "web"));
+        assert!(!is_called("webs", "web") && is_called("a-b-c", "a*b*c"));
+    }
+
+    #[test]
+    fn only_columns_that_can_be_counted_are_numbers() {
+        assert!(Table::Flows.numbers().contains(&"completed"));
+        assert!(!Table::Flows.numbers().contains(&"controller"));
+        assert_eq!(Table::Pages.numbers(), ["start_s", "response_s"]);
+    }
+}

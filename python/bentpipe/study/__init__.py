@@ -1,0 +1,16 @@
+"""Studies: many runs of scenarios over parameters and seeds, with statistics.
+
+    study = bentpipe.Study.load("examples/study-controllers.toml")
+    results = study.run(out="out/controllers")
+    print(results.rows)
+
+`plan` is what is to be run, `document` the TOML file that says it, `runner` and `cluster` run it,
+`store` keeps the rows, `summary` makes intervals of them.
+"""
+
+from bentpipe.study.parameters import Parameter
+from bentpipe.study.plan import Comparison, Replications, Study
+from bentpipe.study.quantities import Quantity
+from bentpipe.study.scenarios import Base
+
+__all__ = ["Base", "Comparison", "Parameter", "Quantity", "Replications", "Study"]

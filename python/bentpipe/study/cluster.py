@@ -1,0 +1,214 @@
+"""Runs of a study on a Dask cluster: batches of runs as tasks, rows written by this process only.
+
+The task of a worker that dies is given to another by Dask, and again by us when Dask gives it up; a
+row that comes twice for that reason is taken once, by the number of its run. Only here is `dask`
+imported, which is the extra `cluster`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.errors import ClusterError
+from bentpipe.study.scenarios import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from bentpipe.study.plan import Study
+    from bentpipe.study.quantities import Taken
+    from bentpipe.study.runner import Executor, Job
+    from bentpipe.study.store import Outcome
+
+TIMEOUT_S = 10.0
+"""How long a scheduler may take to answer, and then workers to be there."""
+BATCH_S = 1.0
+"""How long a batch is to run: long beside the way to a worker, short beside a study."""
+LARGEST_BATCH = 500
+MOST_DEATHS = 5
+"""After so many times that a batch is given up, it is taken to be the batch that kills."""
+
+Row = tuple[int, list[float | None], float, int]
+
+
+def versions() -> tuple[str, str]:
+    """Asked of each worker: its version of Bentpipe, and a way to tell workers apart."""
+    return _native.version(), f"{os.uname().nodename}, process {os.getpid()}"
+
+
+@lru_cache(maxsize=64)
+def base_of(files: tuple[tuple[str, bytes], ...]) -> Base:
+    """A base scenario on a worker, unpacked once."""
+    return Base.unpack(dict(files))
+
+
+def run_batch(
+    version: str,
+    files: Sequence[tuple[tuple[str, bytes], ...]],
+    variants: Sequence[tuple[int, tuple[str, ...]]],
+    jobs: Sequence[tuple[int, int]],
+    quantities: Sequence[Taken],
+) -> list[Row]:
+    """On a worker: run jobs, each the position of a variant and a seed, and give their rows."""
+    here, place = versions()
+    if here != version:
+        raise ClusterError(wrong_version(place, here, version))
+    scenarios = [base_of(files[base]).load(sets) for base, sets in variants]
+    rows: list[Row] = []
+    natives = [taken.native() for taken in quantities]
+    # One thread: Dask gives each thread of a worker a batch of its own.
+    _native.run_study(scenarios, list(jobs), natives, rows.extend, workers=1)
+    return rows
+
+
+def wrong_version(place: str, found: str, expected: str) -> str:
+    """What to say of a worker with another version."""
+    return (
+        f"the worker on {place} has Bentpipe {found}; expected {expected}, as here, because rows of"
+        " several versions make no study"
+    )
+
+
+@contextmanager
+def connected(address: str, study: Study) -> Iterator[Executor]:
+    """An executor on the cluster whose scheduler is at `address`, or `ClusterError`."""
+    try:
+        import distributed
+        from distributed.comm.addressing import get_address_host_port
+    except ImportError:
+        raise ClusterError(
+            "--cluster needs Dask on this machine and on the workers: pip install"
+            " 'bentpipe[cluster]'"
+        ) from None
+    make: Any = distributed.Client
+    try:
+        # Dask tries again and again, and a client that it gives up leaves noise behind.
+        socket.create_connection(get_address_host_port(address), timeout=TIMEOUT_S).close()
+        client: Any = make(address, timeout=TIMEOUT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error) or type(error).__name__
+        raise ClusterError(
+            f"no scheduler answers at {address}: expected an address such as"
+            f" tcp://host:8786 ({reason})"
+        ) from None
+    try:
+        check_workers(client, address)
+        yield Tasks(client, address, study)
+    finally:
+        client.close(timeout=TIMEOUT_S)
+
+
+def check_workers(client: Any, address: str) -> None:
+    """There is a worker, and all have the version of this process."""
+    try:
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
+        found = client.run(versions, on_error="return")
+    except TimeoutError:
+        raise ClusterError(f"the cluster at {address} has no worker") from None
+    except OSError as error:
+        raise ClusterError(f"the cluster at {address} was lost: {error}") from None
+    for worker, answer in found.items():
+        if isinstance(answer, ModuleNotFoundError):
+            raise ClusterError(f"the worker at {worker} has no Bentpipe: {answer}")
+        if isinstance(answer, OSError):
+            continue  # it has died in the meantime
+        if isinstance(answer, BaseException):
+            raise ClusterError(f"the worker at {worker} cannot run: {answer}")
+        version, place = answer
+        if version != _native.version():
+            raise ClusterError(wrong_version(place, version, _native.version()))
+
+
+class Tasks:
+    """Keeps every thread of the cluster busy with a batch, and one more waiting for it."""
+
+    def __init__(self, client: Any, address: str, study: Study) -> None:
+        self.client = client
+        self.address = address
+        self.study = study
+        self.taken = [quantity.taken for quantity in study.quantities]
+        self.names = list(study.bases)
+        self.files = [tuple(base.files.items()) for base in study.bases.values()]
+        self.size = 1
+        self.deaths = 0
+
+    def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
+        """Run jobs; the sink is called in this thread."""
+        import distributed
+
+        completed: Any = distributed.as_completed
+        left = list(reversed(jobs))
+        running: dict[Any, list[Job]] = {}
+        ended = completed(loop=self.client.loop)
+        try:
+            self.fill(left, running, ended)
+            while running:
+                future = next(ended)
+                batch = running.pop(future)
+                rows = self.rows(future)
+                if rows is None:
+                    left += reversed(batch)
+                else:
+                    self.adapt(rows)
+                    sink(
+                        [
+                            (*batch[job], values, wall_s, events)
+                            for job, values, wall_s, events in rows
+                        ]
+                    )
+                self.fill(left, running, ended)
+        finally:
+            self.client.cancel(list(running), force=True)
+
+    def fill(self, left: list[Job], running: dict[Any, list[Job]], ended: Any) -> None:
+        """Send batches until there are two for each thread."""
+        threads = sum(self.client.nthreads().values())
+        while left and len(running) < max(2, 2 * threads):
+            batch = [left.pop() for _ in range(min(self.size, len(left)))]
+            future = self.submit(batch)
+            running[future] = batch
+            ended.add(future)
+
+    def submit(self, batch: Sequence[Job]) -> Any:
+        """One batch as a task, with the variants that it needs."""
+        numbers = sorted({variant for variant, _ in batch})
+        position = {number: place for place, number in enumerate(numbers)}
+        variants = [self.study.variants[number] for number in numbers]
+        return self.client.submit(
+            run_batch,
+            _native.version(),
+            self.files,
+            [(self.names.index(variant.base), variant.sets) for variant in variants],
+            [(position[number], self.study.seed(replication)) for number, replication in batch],
+            self.taken,
+            pure=False,  # a key of its own: a batch that is sent again is run again
+        )
+
+    def rows(self, future: Any) -> list[Row] | None:
+        """The rows of a batch; None when it is to be sent again."""
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        try:
+            rows: list[Row] = future.result()
+        except KilledWorker as error:
+            self.deaths += 1
+            if self.deaths > MOST_DEATHS:
+                raise ClusterError(f"workers die again and again: {error}") from None
+            return None
+        except (FutureCancelledError, OSError) as error:
+            raise ClusterError(
+                f"the cluster at {self.address} was lost; finished runs are kept, and the same"
+                f" command goes on ({type(error).__name__}: {error})"
+            ) from None
+        return rows
+
+    def adapt(self, rows: Sequence[Row]) -> None:
+        """Choose the size of the next batches by how long these runs took."""
+        mean_s = sum(wall_s for _, _, wall_s, _ in rows) / len(rows)
+        self.size = max(1, min(LARGEST_BATCH, int(BATCH_S / max(mean_s, 1e-9))))

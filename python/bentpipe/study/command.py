@@ -1,0 +1,107 @@
+"""The command `bentpipe study`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bentpipe.console import late_progress, show, table
+from bentpipe.study.plan import Study
+from bentpipe.study.store import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bentpipe.study.parameters import Value
+    from bentpipe.study.results import Results
+
+
+def run_and_print(
+    file: Path, workers: int | None, cluster: str | None, out: Path | None, as_one_object: bool
+) -> bool:
+    """Run the study of a file and print what came out; whether all runs are there."""
+    study = Study.load(file)
+    with late_progress(study.title, study.most_runs, unit="runs") as progress:
+        results = study.run(out=out, workers=workers, cluster=cluster, progress=progress)
+    if as_one_object:
+        click.echo(as_json(results.summary).decode(), nl=False)
+    else:
+        print_results(results)
+        if out:
+            show(f"rows and summary are in {out}")
+    return results.complete
+
+
+def print_results(results: Results) -> None:
+    """Tables of means and of differences, and what is to be known about them."""
+    study = results.study
+    show(study.title)
+    means = table(*(p.label for p in study.parameters), "<quantity", "n", "mean", "95 % interval",
+                  "median", *percentile_columns(results), "<unit")  # fmt: skip
+    for cell in results.cells:
+        asked = [cell["percentiles"].get(name[1:]) for name in percentile_columns(results)]
+        means.add_row(
+            *map(str, cell["parameters"].values()),
+            cell["quantity"],
+            str(cell["n"]),
+            short(cell["mean"]),
+            interval(cell["ci95"]),
+            short(cell["median"]),
+            *map(short, asked),
+            cell["unit"],
+        )
+    show(means)
+    if results.comparisons:
+        print_comparisons(results)
+    undefined = sum(cell["undefined"] for cell in results.cells)
+    if undefined:
+        show(f"{undefined} values are undefined, such as the time of a download that did not"
+             " complete; means leave them out, and n counts what is left")  # fmt: skip
+    complete = "" if results.complete else "; interrupted: more are to come"
+    show(f"{results.summary['runs']:,} runs of {len(study.variants)} variants{complete}")
+
+
+def print_comparisons(results: Results) -> None:
+    """Each value against its baseline."""
+    listed = table("quantity", "<all else", "<of", "<against", "pairs", "difference",
+                   "95 % interval", "relative", "<distinct", "<unit")  # fmt: skip
+    for row in results.comparisons:
+        relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
+        listed.add_row(
+            row["quantity"],
+            named(row["parameters"]),
+            named(row["of"]),
+            named(row["against"]),
+            str(row["n"]),
+            short(row["difference"]),
+            interval(row["ci95"]),
+            relative,
+            "yes" if row["distinct"] else "no",
+            row["unit"],
+        )
+    show(listed)
+
+
+def percentile_columns(results: Results) -> list[str]:
+    """The percentiles that any quantity asks for, as p5 and p95."""
+    asked = {percent for quantity in results.study.quantities for percent in quantity.percentiles}
+    return [f"p{percent:g}" for percent in sorted(asked)]
+
+
+def named(parameters: Mapping[str, Value]) -> str:
+    """Values in one cell."""
+    return ", ".join(map(str, parameters.values()))
+
+
+def short(value: Any) -> str:
+    """A number with the digits that matter."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
+
+
+def interval(ends: Any) -> str:
+    """Both ends of an interval."""
+    return "-" if ends is None else f"{short(ends[0])} to {short(ends[1])}"

@@ -1,0 +1,148 @@
+"""Parameters of a study: paths of the scenario language and the values that they take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Value = bool | int | float | str
+
+NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ%][A-Za-z/%]*)?\s*")
+DIGITS = 12
+"""Significant digits of values that a range makes: 1e-7 and not 9.99999999999999e-08."""
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A path of the scenario with its values as they are written there, such as `"10ms"`."""
+
+    label: str
+    path: str
+    values: tuple[Value, ...]
+
+    @property
+    def unit(self) -> str | None:
+        """The unit that all values have; None when they have none or several."""
+        units = {found[1] if (found := split(value)) else None for value in self.values}
+        return units.pop() if len(units) == 1 else None
+
+    @property
+    def plain(self) -> tuple[Value, ...]:
+        """The values for tables and figures: without their unit when all have the same."""
+        if self.unit is None:
+            return self.values
+        return tuple(whole(number) for number, _ in map(written, self.values))
+
+    def set(self, number: int) -> str:
+        """The override that gives the path its value `number`."""
+        value = self.values[number]
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return f"{self.path}={text}"
+
+
+def split(value: Value) -> tuple[Decimal, str] | None:
+    """Number and unit of `"10ms"`; None for what has no unit."""
+    match = NUMBER.fullmatch(value) if isinstance(value, str) else None
+    return (Decimal(match[1]), match[2]) if match and match[2] else None
+
+
+def written(value: Value) -> tuple[Decimal, str]:
+    """Number and unit, which may be empty; `ValueError` for anything else."""
+    match = None if isinstance(value, bool) else NUMBER.fullmatch(str(value))
+    if not match:
+        raise ValueError(f"expected a number with its unit, found {value!r}")
+    return Decimal(match[1]), match[2] or ""
+
+
+def whole(number: Decimal) -> int | float:
+    """An integer where it is one."""
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def rounded(number: float) -> Decimal:
+    """The number with as many digits as a range gives."""
+    return Decimal(f"{number:.{DIGITS}g}")
+
+
+def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -> tuple[Value, ...]:
+    """Values from `start` to `end`, in equal steps; `ValueError` says what is wrong."""
+    low, high, unit = ends(start, end)
+    if step is not None:
+        width, width_unit = written(step)
+        if width_unit != unit:
+            raise ValueError(f"expected a step in {unit or 'no unit'}, found {step!r}")
+        if width * (high - low) <= 0:
+            raise ValueError(f"expected a step that leads from {start} to {end}, found {step!r}")
+        number = int((high - low) / width) + 1
+        if number > MOST_VALUES:
+            raise ValueError(f"expected at most {MOST_VALUES} values, found {number}")
+        return tuple(with_unit(low + i * width, unit) for i in range(number))
+    number = counted(count)
+    width = (high - low) / (number - 1)
+    return tuple(with_unit(rounded(float(low + i * width)), unit) for i in range(number))
+
+
+def log_spaced(start: Value, end: Value, count: int | None) -> tuple[Value, ...]:
+    """Values from `start` to `end`, each the same multiple of the one before."""
+    low, high, unit = ends(start, end)
+    if low <= 0 or high <= 0:
+        raise ValueError(f"expected ends above zero, found {start!r} and {end!r}")
+    number = counted(count)
+    first, ratio = math.log10(low), math.log10(high / low)
+    values = [rounded(10 ** (first + ratio * i / (number - 1))) for i in range(number)]
+    return tuple(with_unit(value, unit) for value in [low, *values[1:-1], high])
+
+
+def ends(start: Value, end: Value) -> tuple[Decimal, Decimal, str]:
+    """Both ends and their common unit."""
+    (low, unit), (high, other) = written(start), written(end)
+    if unit != other:
+        raise ValueError(f"expected both ends in one unit, found {start!r} and {end!r}")
+    if low == high:
+        raise ValueError(f"expected two different ends, found {start!r} twice")
+    return low, high, unit
+
+
+def counted(count: int | None) -> int:
+    """The number of values, which both ends make two of at least."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
+        raise ValueError(f"expected a count from 2 to {MOST_VALUES}, found {count!r}")
+    return count
+
+
+def with_unit(number: Decimal, unit: str) -> Value:
+    """As it is written in a scenario."""
+    plain = whole(number)
+    return f"{plain}{unit}" if unit else plain
+
+
+def axes(parameters: Sequence[Parameter], zips: Sequence[Sequence[str]]) -> list[list[Parameter]]:
+    """The parameters that vary together, in the order of their first."""
+    together = {label: group for group in zips for label in group}
+    found: list[list[Parameter]] = []
+    for parameter in parameters:
+        group = together.get(parameter.label, [parameter.label])
+        axis = next((axis for axis in found if axis[0].label in group), None)
+        if axis is None:
+            found.append([parameter])
+        else:
+            axis.append(parameter)
+    return found
+
+
+def points(axes: Sequence[Sequence[Parameter]]) -> Iterator[dict[str, int]]:
+    """All combinations: for each label the number of its value. The last axis turns fastest."""
+    for numbers in itertools.product(*(range(len(axis[0].values)) for axis in axes)):
+        yield {
+            parameter.label: number
+            for axis, number in zip(axes, numbers, strict=True)
+            for parameter in axis
+        }

@@ -1,0 +1,175 @@
+"""Runs a study: what is missing of it, in rounds whose size hangs on nothing but the plan."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from bentpipe import _native
+from bentpipe.study.results import Results
+from bentpipe.study.statistics import mean
+from bentpipe.study.store import Store
+from bentpipe.study.summary import Values, summarise, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.study.plan import Study
+    from bentpipe.study.store import Outcome
+
+KEEP_EVERY_S = 1.0
+"""How long a finished run may wait to be kept, and so the most that a power cut costs."""
+KEEP_AT_MOST = 5000
+
+Job = tuple[int, int]
+"""Variant and replication."""
+
+
+class Executor(Protocol):
+    """Runs jobs somewhere and hands their outcomes over as they come, in any order."""
+
+    def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
+        """Run all of them; the sink is called in this thread."""
+
+
+def run(
+    study: Study,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Results:
+    """See `Study.run`."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+            place = Path(folder) / "study"
+            return run(study, out=place, workers=workers, cluster=cluster, progress=progress)
+    if cluster is None:
+        with Store(Path(out), study) as store:
+            return into(store, local(study, workers), progress)
+    from bentpipe.study.cluster import connected
+
+    with connected(cluster, study) as executor, Store(Path(out), study) as store:
+        return into(store, executor, progress)
+
+
+def into(store: Store, execute: Executor, progress: Callable[[int], object] | None) -> Results:
+    """Run what the store does not have, and sum up what it then has."""
+    keeper = Keeper(store, progress)
+    complete = True
+    try:
+        targets = first_targets(store.study)
+        while targets is not None:
+            missing = missing_jobs(store.study, targets, keeper.done)
+            if missing:
+                execute(missing, keeper.take)
+            targets = next_targets(store.study, targets, keeper.watched)
+    except KeyboardInterrupt:
+        complete = False
+    finally:
+        keeper.keep()
+    rows = store.rows()
+    summary = summarise(store.study, rows, complete)
+    store.finish(summary)
+    return Results(store.study, rows, summary)
+
+
+class Keeper:
+    """Takes outcomes in, keeps them now and then, tells how many there are."""
+
+    def __init__(self, store: Store, progress: Callable[[int], object] | None) -> None:
+        self.store = store
+        self.progress = progress
+        rows = store.rows()
+        self.done: set[int] = set(rows["run"])
+        # Of the quantity that decides when to stop: by variant and replication.
+        names = [quantity.name for quantity in store.study.quantities]
+        stopping = store.study.replications.quantity
+        self.column = names.index(stopping) if stopping in names else None
+        self.watched: Values = values_of(rows, stopping) if stopping else {}
+        self.waiting: list[Outcome] = []
+        self.kept = time.monotonic()
+
+    def take(self, outcomes: Sequence[Outcome]) -> None:
+        """Some runs have ended. Of a run that comes twice the first counts."""
+        for outcome in outcomes:
+            number = self.store.study.number(outcome[0], outcome[1])
+            if number not in self.done:
+                self.done.add(number)
+                self.waiting.append(outcome)
+                if self.column is not None:
+                    self.watched[outcome[0]][outcome[1]] = outcome[2][self.column]
+        if time.monotonic() - self.kept > KEEP_EVERY_S or len(self.waiting) >= KEEP_AT_MOST:
+            self.keep()
+        if self.progress:
+            self.progress(len(self.done))
+
+    def keep(self) -> None:
+        """Write what waits."""
+        self.store.add(self.waiting)
+        self.waiting = []  # only now: Ctrl-C may come at any time, and rows twice do no harm
+        self.kept = time.monotonic()
+
+
+def first_targets(study: Study) -> list[int] | None:
+    """How many replications each variant has at first."""
+    plan = study.replications
+    first = plan.minimum if plan.count is None else plan.count
+    return [first] * len(study.variants)
+
+
+def next_targets(study: Study, targets: list[int], found: Values) -> list[int] | None:
+    """How many replications each variant has after the next round; None when all have enough.
+
+    Looks at no more than the replications of the rounds until now, whatever else was `found`.
+    """
+    plan = study.replications
+    if plan.quantity is None or plan.relative_half_width is None:
+        return None
+    if plan.budget is not None and sum(targets) >= plan.budget:
+        return None
+    more = list(targets)
+    for variant, target in enumerate(targets):
+        runs = sorted(found[variant].items())
+        values = [value for number, value in runs if number < target and value is not None]
+        if target < plan.maximum and not is_narrow(values, plan.relative_half_width):
+            more[variant] = min(target + plan.round, plan.maximum)
+    return more if more != targets else None
+
+
+def is_narrow(values: Sequence[float], relative: float) -> bool:
+    """Whether the half width of the interval is at most this part of the mean."""
+    if len(values) < 2:
+        return False
+    found = mean(values)
+    return found.ci95 is not None and found.ci95 <= relative * abs(found.value)
+
+
+def missing_jobs(study: Study, targets: Sequence[int], done: set[int]) -> list[Job]:
+    """What is to be run, by the number of the run, within the budget."""
+    wanted = [
+        (variant, replication)
+        for replication in range(max(targets))
+        for variant, target in enumerate(targets)
+        if replication < target
+    ]
+    wanted = wanted[: study.replications.budget]
+    return [job for job in wanted if study.number(*job) not in done]
+
+
+def local(study: Study, workers: int | None) -> Executor:
+    """Threads of the engine on this machine."""
+    scenarios = [variant.scenario for variant in study.variants]
+    quantities = [quantity.taken.native() for quantity in study.quantities]
+
+    def execute(jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
+        def hand_over(rows: Sequence[tuple[int, list[float | None], float, int]]) -> None:
+            sink([(*jobs[job], values, wall_s, events) for job, values, wall_s, events in rows])
+
+        seeds = [(variant, study.seed(replication)) for variant, replication in jobs]
+        _native.run_study(scenarios, seeds, quantities, hand_over, workers=workers)
+
+    return execute

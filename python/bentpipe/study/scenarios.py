@@ -1,0 +1,85 @@
+"""Base scenarios with the files that they refer to, so that they can be kept and sent."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import tomllib
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bentpipe._native import Scenario
+from bentpipe.errors import StudyError
+
+FILES = ("attenuation", "file")
+"""The last step of paths whose values name files."""
+
+
+class Unpacked:
+    """A temporary folder that goes with this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="bentpipe-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Base:
+    """A scenario that variants override. `files` are those that it needs, by name, itself first."""
+
+    path: Path
+    files: dict[str, bytes]
+    folder: Unpacked | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Base:
+        """The scenario file and, if it can be read, what it refers to."""
+        try:
+            content = path.read_bytes()
+            found = tomllib.loads(content.decode())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            Scenario.load(path)  # says what is wrong, and where
+            raise
+        files = {path.name: content}
+        for name in referred(found):
+            beside = path.parent / name
+            if beside.is_file():
+                files[name] = beside.read_bytes()
+        return cls(path, files)
+
+    @classmethod
+    def of(cls, text: str, name: str = "scenario.toml") -> Base:
+        """A scenario that a program made, as TOML."""
+        return cls.unpack({name: text.encode()})
+
+    @classmethod
+    def unpack(cls, files: dict[str, bytes]) -> Base:
+        """The same files in a folder of their own, which goes with the object."""
+        folder = Unpacked()
+        write(files, folder.path)
+        return cls(folder.path / next(iter(files)), files, folder)
+
+    def load(self, sets: tuple[str, ...] = ()) -> Scenario:
+        """The scenario with overrides, or `ScenarioError`."""
+        return Scenario.load(self.path, sets)
+
+
+def write(files: dict[str, bytes], folder: Path, main: str | None = None) -> None:
+    """Write files below `folder`, the first of them under the name `main`."""
+    for number, (name, content) in enumerate(files.items()):
+        place = folder / (main if main and number == 0 else name)
+        if not place.resolve().is_relative_to(folder.resolve()):
+            raise StudyError(f"{name}: expected a file beside the scenario or below it")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def referred(value: Any, key: str = "") -> list[str]:
+    """The names of files in a scenario document."""
+    if isinstance(value, dict):
+        return [name for key, inner in value.items() for name in referred(inner, key)]
+    if isinstance(value, list):
+        return [name for inner in value for name in referred(inner)]
+    return [value] if key in FILES and isinstance(value, str) else []

@@ -1,0 +1,260 @@
+"""The folder of a study: what it is, a Parquet dataset with one row for each run, the summary.
+
+Every file is written beside its place and then moved there, so that a study that was killed leaves
+whole files only. Rows come in parts. When there are many they are made one, as at the end; should
+that be cut short, some rows are there twice and are taken once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from bentpipe import _native
+from bentpipe.errors import OutputError
+from bentpipe.study.scenarios import write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from bentpipe.study.plan import Study, Variant
+
+MOST_PARTS = 64
+DESCRIPTION = "study.json"
+SUMMARY = "summary.json"
+
+Outcome = tuple[int, int, "Sequence[float | None]", float, int]
+"""Of one run: variant, replication, quantities, wall time, events."""
+
+
+class Store:
+    """The rows of a study in its folder, which no other process writes at the same time.
+
+    Raises `OutputError` when the folder cannot be written, or holds anything but this study.
+    """
+
+    def __init__(self, folder: Path, study: Study) -> None:
+        self.folder = folder
+        self.study = study
+        self.parts = folder / "rows"
+        try:
+            self.take()
+            self.lock = self.locked()
+        except OSError as error:
+            if isinstance(error, OutputError):
+                raise
+            raise OutputError(f"cannot write to {folder}: {error.strerror}") from error
+        for unfinished in [*folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
+            unfinished.unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.lock)
+
+    def take(self) -> None:
+        """Make the folder, or find that it is this study's."""
+        found = self.folder / DESCRIPTION
+        if found.exists():
+            differing = differences(self.folder, self.study)
+            if differing:
+                told = "\n".join(f"  {line}" for line in differing)
+                raise OutputError(
+                    f"{self.folder} holds another study; choose another folder. It differs in\n"
+                    f"{told}"
+                )
+        else:
+            if self.folder.is_dir() and any(self.folder.iterdir()):
+                raise OutputError(
+                    f"{self.folder} holds files and is no study's folder; nothing was written"
+                )
+            self.parts.mkdir(parents=True)
+            for number, (name, base) in enumerate(self.study.bases.items()):
+                main = "scenario.toml" if number == 0 else f"scenario-{name}.toml"
+                write(base.files, self.folder, main)
+            (self.folder / "study.toml").write_text(self.study.text, encoding="utf-8")
+            # Last: a folder without it is no study's.
+            save(found, as_json(self.study.description))
+        self.parts.mkdir(exist_ok=True)
+
+    def locked(self) -> int:
+        """Keep others out until the store is closed or the process ends."""
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise OutputError(f"another process is running the study in {self.folder}") from None
+        return handle
+
+    def files(self) -> list[Path]:
+        """The parts, oldest first."""
+        return sorted(self.parts.glob("part-*.parquet"))
+
+    def rows(self) -> pl.DataFrame:
+        """All rows by the number of their run, each once."""
+        import polars as pl
+
+        frames = [pl.DataFrame(schema=schema(self.study))]
+        for part in self.files():
+            try:
+                frame = pl.read_parquet(part)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise OutputError(
+                    f"cannot read {part} ({error}); without it, its runs are run again"
+                ) from None
+            if frame.schema != frames[0].schema:
+                raise OutputError(f"{part} is no part of this study: it has other columns")
+            frames.append(frame)
+        return pl.concat(frames).unique("run", keep="first").sort("run")
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep the rows of some runs."""
+        rows = frame(self.study, outcomes).sort("run")
+        if rows.height:
+            self.put(rows)
+            if len(self.files()) > MOST_PARTS:
+                self.compact()
+
+    def put(self, rows: pl.DataFrame) -> Path:
+        """Write one more part."""
+        import io
+
+        buffer = io.BytesIO()
+        rows.write_parquet(buffer, compression="snappy")
+        files = self.files()
+        number = int(files[-1].stem.removeprefix("part-")) + 1 if files else 0
+        place = self.parts / f"part-{number:08}.parquet"
+        save(place, buffer.getvalue())
+        return place
+
+    def compact(self) -> None:
+        """Make one part of all."""
+        old = self.files()
+        if len(old) > 1:
+            self.put(self.rows())
+            for part in old:
+                part.unlink()
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Write the summary of the rows."""
+        self.compact()
+        save(self.folder / SUMMARY, as_json(summary))
+
+
+def differences(folder: Path, study: Study) -> list[str]:
+    """What of the study in the folder is not as in `study`, in a few lines."""
+    try:
+        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        old_digest = found["digest"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return [f"{DESCRIPTION}, which cannot be read"]
+    if old_digest == study.description["digest"]:
+        return []
+    lines = []
+    for key, value in json.loads(json.dumps(study.description)).items():
+        if key != "digest" and found.get(key) != value:
+            before, now = json.dumps(found.get(key)), json.dumps(value)
+            lines.append(f"{key}: {shortened(before, now)} there, {shortened(now, before)} here")
+    return lines or ["the scenarios of its runs"]
+
+
+def shortened(text: str, other: str, most: int = 60) -> str:
+    """A long text from where it begins to differ."""
+    if len(text) <= most:
+        return text
+    pairs = enumerate(zip(text, other, strict=False))
+    start = next((place for place, (one, two) in pairs if one != two), 0)
+    start = max(0, start - most // 2)
+    return f"{'...' if start else ''}{text[start : start + most]}..."
+
+
+def schema(study: Study) -> dict[str, Any]:
+    """The columns of the rows with their types."""
+    import polars as pl
+
+    def kind(values: Sequence[object]) -> Any:
+        if all(isinstance(value, bool) for value in values):
+            return pl.Boolean
+        if any(isinstance(value, bool | str) for value in values):
+            return pl.String
+        return pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64
+
+    parameters = {p.path: kind(p.plain) for p in study.parameters if p.path != "scenario"}
+    return {
+        "run": pl.UInt64,
+        "variant": pl.UInt32,
+        "seed": pl.UInt64,
+        "replication": pl.UInt32,
+        "bentpipe": pl.String,
+        "scenario": pl.String,
+        **parameters,
+        **{quantity.name: pl.Float64 for quantity in study.quantities},
+        "wall_s": pl.Float64,
+        "events": pl.UInt64,
+    }
+
+
+def frame(study: Study, outcomes: Iterable[Outcome]) -> pl.DataFrame:
+    """Outcomes as rows, each with all that made it."""
+    import polars as pl
+
+    columns = schema(study)
+    made = {variant.number: fixed(study, variant, columns) for variant in study.variants}
+    rows = [
+        (
+            study.number(variant, replication),
+            variant,
+            study.seed(replication),
+            replication,
+            *made[variant],
+            *quantities,
+            wall_s,
+            events,
+        )
+        for variant, replication, quantities, wall_s, events in outcomes
+    ]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def fixed(study: Study, variant: Variant, columns: Mapping[str, Any]) -> list[Any]:
+    """What all rows of a variant have: version, scenario and parameters."""
+    import polars as pl
+
+    several = len(study.bases) > 1
+    values: list[Any] = [_native.version(), variant.base if several else variant.scenario.name]
+    for parameter in study.parameters:
+        if parameter.path == "scenario":
+            continue
+        value = variant.parameters[parameter.path]
+        values.append(str(value) if columns[parameter.path] == pl.String else value)
+    return values
+
+
+def as_json(value: Mapping[str, Any]) -> bytes:
+    """JSON for people and programs."""
+    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()
+
+
+def save(place: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and have it on the disk."""
+    beside = place.with_name(f".{place.name}.tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+        folder = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise OutputError(f"cannot write {place}: {error.strerror}") from error

@@ -1,0 +1,160 @@
+"""What the rows of a study say: means with intervals, and differences of pairs of runs.
+
+Depends on the rows alone, whoever made them in whatever order: `summary.json` of a study is the
+same, byte for byte, for every number of workers.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.study.statistics import bootstrap, mean, percentile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bentpipe.study.parameters import Value
+    from bentpipe.study.plan import Comparison, Study, Variant
+    from bentpipe.study.quantities import Quantity
+
+Values = dict[int, dict[int, float | None]]
+"""Of one quantity: by variant and replication."""
+
+
+def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any]:
+    """The object that `bentpipe study --json` prints."""
+    found = {quantity.name: values_of(rows, quantity.name) for quantity in study.quantities}
+    names = list(study.bases)
+    cells = [
+        cell(variant, quantity, number, found[quantity.name][variant.number])
+        for variant in study.variants
+        for number, quantity in enumerate(study.quantities)
+    ]
+    comparisons = [
+        row
+        for comparison in study.comparisons
+        for quantity in study.quantities
+        if not comparison.quantities or quantity.name in comparison.quantities
+        for row in compared(study, comparison, quantity, found[quantity.name])
+    ]
+    return {
+        "study": study.name,
+        "bentpipe": _native.version(),
+        "scenario": study.variants[0].scenario.name if len(names) == 1 else ", ".join(names),
+        "runs": rows.height,
+        "complete": complete,
+        "cells": cells,
+        "comparisons": comparisons,
+    }
+
+
+def values_of(rows: pl.DataFrame, name: str) -> Values:
+    """The values of a quantity, in the order of the runs."""
+    found: Values = defaultdict(dict)
+    columns = rows.select("variant", "replication", name)
+    for variant, replication, value in columns.iter_rows():
+        found[variant][replication] = value
+    return found
+
+
+def cell(
+    variant: Variant, quantity: Quantity, number: int, runs: dict[int, float | None]
+) -> dict[str, Any]:
+    """Mean, interval and percentiles of a quantity in one variant."""
+    values = [value for value in runs.values() if value is not None]
+    ci95: tuple[float, float] | None = None
+    if len(values) > 1:
+        # A seed that is the same wherever and whenever the interval is made.
+        seed = (variant.number, number)
+        ci95 = bootstrap(values, seed) if quantity.interval == "bootstrap" else around(values)
+    return {
+        "variant": variant.number,
+        "parameters": variant.parameters,
+        "quantity": quantity.name,
+        "unit": quantity.unit,
+        "n": len(values),
+        "undefined": len(runs) - len(values),
+        "mean": statistics.fmean(values) if values else None,
+        "ci95": ci95,
+        "interval": quantity.interval,
+        "median": percentile(values, 50) if values else None,
+        "percentiles": {
+            f"{percent:g}": percentile(values, percent) if values else None
+            for percent in quantity.percentiles
+        },
+    }
+
+
+def around(values: list[float]) -> tuple[float, float]:
+    """Student's interval as its two ends."""
+    found = mean(values)
+    half = found.ci95 or 0.0
+    return found.value - half, found.value + half
+
+
+def compared(
+    study: Study, comparison: Comparison, quantity: Quantity, found: Values
+) -> list[dict[str, Any]]:
+    """Each other value of the parameter against the baseline, all else being equal."""
+    parameter = next(p for p in study.parameters if p.label == comparison.parameter)
+    baseline = parameter.plain[parameter.values.index(comparison.baseline)]
+    together = next((group for group in study.zips if parameter.label in group), (parameter.label,))
+    moved = {p.path for p in study.parameters if p.label in together}
+
+    def rest(variant: Variant) -> dict[str, Value]:
+        return {path: v for path, v in variant.parameters.items() if path not in moved}
+
+    def is_baseline(variant: Variant) -> bool:
+        return repr(variant.parameters[parameter.path]) == repr(baseline)
+
+    against = {repr(rest(v)): v for v in study.variants if is_baseline(v)}
+    rows = []
+    for variant in study.variants:
+        if is_baseline(variant):
+            continue
+        other = against[repr(rest(variant))]
+        pairs = paired(found[variant.number], found[other.number])
+        rows.append(
+            {
+                "quantity": quantity.name,
+                "unit": quantity.unit,
+                "parameters": rest(variant),
+                "of": {path: variant.parameters[path] for path in sorted(moved)},
+                "against": {path: other.parameters[path] for path in sorted(moved)},
+                **difference(pairs),
+            }
+        )
+    return rows
+
+
+def paired(
+    these: dict[int, float | None], those: dict[int, float | None]
+) -> list[tuple[float, float]]:
+    """The values of replications in which both are defined."""
+    pairs = []
+    for replication in sorted(these.keys() & those.keys()):
+        this, that = these[replication], those[replication]
+        if this is not None and that is not None:
+            pairs.append((this, that))
+    return pairs
+
+
+def difference(pairs: list[tuple[float, float]]) -> dict[str, Any]:
+    """Mean difference of pairs, its interval, and whether that leaves zero out."""
+    differences = [this - that for this, that in pairs]
+    if not differences:
+        nothing = {"difference": None, "ci95": None, "relative": None, "distinct": False}
+        return {"n": 0, **nothing}
+    at = statistics.fmean(differences)
+    base = statistics.fmean(that for _, that in pairs)
+    ci95 = around(differences) if len(differences) > 1 else None
+    return {
+        "n": len(differences),
+        "difference": at,
+        "ci95": ci95,
+        "relative": at / abs(base) if base else None,
+        "distinct": ci95 is not None and not ci95[0] <= 0 <= ci95[1],
+    }

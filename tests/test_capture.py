@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe
+from bentpipe import _native
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ def captured(small: Path, tmp_path: Path) -> Captured:
     """The capture of a lossy download, and the totals of its flow."""
     scenario = bentpipe.Scenario.load(small, ["flow.0.transport.recovery=sack"])
     folder = bentpipe.OutputFolder(tmp_path / "out")
-    recording = bentpipe.run(scenario, capture=folder)
+    recording = _native.run(scenario, capture=folder)
     folder.save(recording, scenario)
     return tmp_path / "out" / "capture.pcapng", recording.flows[0]
 

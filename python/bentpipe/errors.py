@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe._native import Recording
+    from bentpipe.runs import Run
 
 
 class BentpipeError(Exception):
@@ -29,6 +30,26 @@ class ScenarioError(BentpipeError, ValueError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class RecordingError(BentpipeError, ValueError):
+    """A folder that is not that of a recording, or holds one that cannot be read.
+
+    `file` is the folder or the file in it that is wrong; `line` (from 1) where, if it is a text.
+    """
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message, file, line)
+        self.message = message
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class SeriesError(BentpipeError, LookupError):
+    """A figure of what the run did not record; says what to ask for."""
 
 
 class OutputError(BentpipeError, OSError):
@@ -60,9 +81,10 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run, with what was completed until then.
 
     `recordings` has one entry for each job: its recording or None. The recording of a single run
-    that was stopped on its way is there and has `partial` set.
+    that was stopped on its way is there and has `partial` set; `bentpipe.run` gives it as `run` too.
     """
 
     def __init__(self, recordings: Sequence[Recording | None]) -> None:
         super().__init__("interrupted")
         self.recordings = recordings
+        self.run: Run | None = None

@@ -30,7 +30,8 @@ def run() -> bp.Run:
 
 
 def points(chart: Any) -> pl.DataFrame:
-    return pl.DataFrame(chart.to_dict()["data"]["values"])
+    (values,) = chart.to_dict()["datasets"].values()
+    return pl.DataFrame(values)
 
 
 @pytest.mark.parametrize(("name", "unit"), FIGURES.items())

@@ -47,8 +47,8 @@ def test_scalars_of_numpy_tuples_and_none_are_taken_for_what_they_mean() -> None
     ("keys", "told"),
     [
         ({"flow": [FLOW | {"controller": "cubicc"}]}, r'flow\[0\].controller: .*"cubic"\?'),
-        ({"links": [LINK]}, r"links: .*did you mean link\?"),
-        ({"link": [LINK | {"dealy": "1s"}]}, r"link\[0\].dealy: .*did you mean delay\?"),
+        ({"links": [LINK]}, r"links: .*did you mean `link`\?"),
+        ({"link": [LINK | {"dealy": "1s"}]}, r"link\[0\].dealy: .*did you mean `delay`\?"),
         ({"link": [LINK | {"delay": 250}]}, r"link\[0\].delay: .*a text with its unit"),
         ({"link": [LINK | {"delay": 1j}]}, r"link\[0\].delay: expected .*, found 1j"),
         ({"link": [LINK | {"channel": {"per": float("nan")}}]}, r"channel.per: .*finite number"),
@@ -88,7 +88,7 @@ def test_underscores_stand_for_dots_and_later_changes_win(small: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"flow.0.controler": "cubic"}, r"controler: .*did you mean controller\?"),
+        ({"flow.0.controler": "cubic"}, r"controler: .*did you mean `controller`\?"),
         ({"flow.0.controller": "cubicc"}, r'^with flow.0.controller="cubicc": .*"cubic"\?'),
         ({"flow.3.controller": "cubic"}, r"flow\[3\]: expected the index 0"),
         ({"seed": "7"}, "seed: expected"),

@@ -19,9 +19,24 @@ BINS = 400
 class Figure(alt.Chart):
     """A chart of Altair that stands alone when saved: nothing is fetched, now or when opened."""
 
-    def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
+    def save(
+        self, fp: str | Path | IO[Any], format: Any = None, *arguments: Any, **options: Any
+    ) -> None:
         """Write `fp`, named `.svg`, `.png`, `.pdf`, `.html` or `.json`; options as in Altair."""
-        super().save(fp, *arguments, **{"inline": True, **options})
+        if "html" in (format, str(fp).rpartition(".")[2]):
+            options = {"inline": True, **options}
+        super().save(fp, format, *arguments, **options)
+
+    def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
+        """A picture for notebooks: Altair's own renderer would fetch its scripts.
+
+        Any other that was chosen (`altair.renderers.enable`) is used.
+        """
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*arguments, **options)
+        import vl_convert
+
+        return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_json())}
 
 
 def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bool) -> Figure:

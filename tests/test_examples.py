@@ -39,7 +39,8 @@ def test_an_example_runs_and_leaves_its_figures(script: Path, tmp_path: Path) ->
 
 
 def test_the_notebook_runs() -> None:
-    notebook = nbformat.read(EXAMPLES / "quickstart.ipynb", as_version=4)
+    path = EXAMPLES / "quickstart.ipynb"
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in cells), "store it without outputs"
     with warnings.catch_warnings():

@@ -86,7 +86,7 @@ def test_thinning_keeps_the_peaks() -> None:
 
 def test_a_run_without_series_says_what_to_ask_for() -> None:
     run = bp.run(bp.Scenario.load(EXAMPLES / "geo-download.toml"))
-    with pytest.raises(bp.SeriesError, match="record.interval"):
+    with pytest.raises(bp.SeriesError, match=r"record\.interval"):
         run.plot.cwnd()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import bentpipe as bp
 from conftest import EXAMPLES, SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINK = {
     "between": ["server", "client"],

@@ -81,7 +81,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run, with what was completed until then.
 
     `recordings` has one entry for each job: its recording or None. The recording of a single run
-    that was stopped on its way is there and has `partial` set; `bentpipe.run` gives it as `run` too.
+    that was stopped on its way is there and has `partial` set; of `bentpipe.run`, it is also `run`.
     """
 
     def __init__(self, recordings: Sequence[Recording | None]) -> None:

@@ -1,9 +1,9 @@
 """Runs: a scenario and a seed in, totals and series as data frames out.
 
-    import bentpipe as bp
+import bentpipe as bp
 
-    run = bp.run(bp.Scenario.load("examples/geo-download.toml"), seed=1)
-    print(run.flows["completion_s"][0])
+run = bp.run(bp.Scenario.load("examples/geo-download.toml"), seed=1)
+print(run.flows["completion_s"][0])
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Run:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The scenario that ran. One that was saved by another version may raise `ScenarioError`."""
+        """The scenario that ran; `ScenarioError` if it was saved and this version refuses it."""
         if isinstance(self._scenario, Path):
             return _native.Scenario.load(self._scenario)
         return self._scenario
@@ -130,7 +130,7 @@ class Run:
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:
-        """What the senders did: one row for each flow and instant `t_s`; `flow` is a row of `flows`.
+        """What the senders did: one row for each flow and instant `t_s`; `flow` counts `flows`.
 
         Empty, with its columns, unless the scenario asks by `record.interval` or `record.events`.
         """
@@ -138,7 +138,7 @@ class Run:
 
     @cached_property
     def link_series(self) -> pl.DataFrame:
-        """What the links did: one row for each direction and instant; `link` is a row of `links`."""
+        """What the links did: one row for each direction and instant; `link` counts `links`."""
         return self.recording.table("link_series")
 
     @property

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path as FilePath, PathBuf};
 
+use crate::overrides::Override;
 use crate::path::Path;
 use crate::tree::{Origin, Tree};
 
@@ -153,8 +154,8 @@ impl Problem {
 pub(crate) struct Source {
     pub file: Option<PathBuf>,
     pub text: String,
-    /// The overrides as they were written.
-    pub sets: Vec<String>,
+    /// The overrides that were written over it.
+    pub sets: Vec<Override>,
 }
 
 /// A line longer than this was not written to be read.
@@ -189,7 +190,7 @@ impl Source {
             (Some(elsewhere), _) => *elsewhere,
             (None, Origin::File(start, end)) => self.place(*start, *end),
             (None, Origin::Set(number)) => {
-                set = self.sets.get(*number).cloned();
+                set = self.sets.get(*number).map(Override::label);
                 Place { file: self.file.clone(), ..Place::default() }
             }
             (None, Origin::Program) => Place { file: self.file.clone(), ..Place::default() },

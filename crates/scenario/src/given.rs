@@ -84,10 +84,7 @@ impl Given {
     /// The file that it came from and the overrides since, as a command line would have them.
     pub fn origin(&self) -> String {
         let file = self.source.file.iter().map(|file| file.display().to_string());
-        let sets = self.source.sets.iter().map(|label| match label.split_once(' ') {
-            Some((_, set)) => format!("--set '{set}'"),
-            None => String::new(),
-        });
+        let sets = self.source.sets.iter().map(|set| format!("--set '{set}'"));
         file.chain(sets).collect::<Vec<_>>().join(" ")
     }
 }

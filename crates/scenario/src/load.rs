@@ -170,7 +170,7 @@ pub(crate) fn complete(
 ) -> Result<Loaded, ScenarioErrors> {
     let schema = schema::cached();
     let first = source.sets.len();
-    source.sets.extend(sets.iter().map(Override::label));
+    source.sets.extend_from_slice(sets);
     let problems = overrides::apply(&mut tree, schema, sets, first);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));

@@ -19,13 +19,11 @@ BINS = 400
 class Figure(alt.Chart):
     """A chart of Altair that stands alone when saved: nothing is fetched, now or when opened."""
 
-    def save(
-        self, fp: str | Path | IO[Any], format: Any = None, *arguments: Any, **options: Any
-    ) -> None:
+    def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
         """Write `fp`, named `.svg`, `.png`, `.pdf`, `.html` or `.json`; options as in Altair."""
-        if "html" in (format, str(fp).rpartition(".")[2]):
+        if "html" in (*arguments, options.get("format"), str(fp).rpartition(".")[2]):
             options = {"inline": True, **options}
-        super().save(fp, format, *arguments, **options)
+        super().save(fp, *arguments, **options)
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         """A picture for notebooks: Altair's own renderer would fetch its scripts.
@@ -79,7 +77,8 @@ def thinned(frame: pl.DataFrame) -> pl.DataFrame:
     """At most four points of each line and bin: the first, the last, the lowest, the highest.
 
     A line drawn through them covers the same pixels; one through every n-th point loses the peaks.
-    Source: Jugel and others, "M4: a visualization-oriented time series data aggregation", VLDB 2014.
+    Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation",
+    VLDB 2014.
     """
     frame = frame.select("line", "t_s", "y").drop_nulls()
     if frame.height <= 4 * BINS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe
+from bentpipe import _native
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def capture(scenario_file: Path, tmp_path: Path, *sets: str) -> Captured:
     """The capture of a scenario's run, and the totals of its flow."""
     scenario = bentpipe.Scenario.load(scenario_file, list(sets))
     folder = bentpipe.OutputFolder(tmp_path / "out")
-    recording = bentpipe.run(scenario, capture=folder)
+    recording = _native.run(scenario, capture=folder)
     folder.save(recording, scenario)
     return tmp_path / "out" / "capture.pcapng", recording.flows[0]
 

@@ -68,7 +68,8 @@ def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
 def test_a_python_snippet_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run([sys.executable, "-c", block], tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout
+    written = [path for path in tmp_path.iterdir() if path.name != "examples"]
+    assert result.stdout or written
 
 
 def test_there_are_commands_and_snippets_to_run() -> None:

@@ -55,6 +55,8 @@ def test_a_program_gets_the_partial_recording(small: Path) -> None:
     (recording,) = caught.value.recordings
     assert recording is not None
     assert recording.partial
+    assert caught.value.run is not None
+    assert caught.value.run.partial
 
 
 def test_of_many_runs_the_finished_ones_are_kept(small: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bentpipe import KernelError, Scenario, run_on_kernel
+from bentpipe import KernelError, Scenario, load, run, run_on_kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +71,17 @@ def test_series_and_packets_are_saved(
         command = ("tshark", "-r", out / "capture.pcapng", "-T", "fields", "-e", field)
         read = subprocess.run(command, capture_output=True, text=True, check=True)
         assert addresses == set(read.stdout.split())
+
+
+def test_python_runs_on_the_kernel_and_loads_what_was_saved(kernel: Path, tmp_path: Path) -> None:
+    changes = {"link.0.delay": "50ms", "flow.0.controller": "cubic", "record.interval": "50ms"}
+    done = run(Scenario.load(kernel).with_(changes), bed="kernel")
+    assert (done.bed, done.flows["bytes"].to_list()) == ("kernel", [300_000])
+    assert done.kernel is not None
+    assert done.kernel["timed_packets"] > 300
+    done.save(tmp_path / "out")
+    assert load(tmp_path / "out").kernel == done.kernel
+    assert load(tmp_path / "out") == done
 
 
 def test_a_controller_that_the_kernel_lacks_is_bad_input(bentpipe: Bentpipe, kernel: Path) -> None:

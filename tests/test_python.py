@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe
+from bentpipe import _native
 from conftest import ROOT
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def test_a_scenario_has_its_own_seed(small: Path) -> None:
 
 
 def test_totals_are_a_dictionary_and_tables_are_data_frames(small: Path) -> None:
-    recording = bentpipe.run(bentpipe.Scenario.load(small))
+    recording = _native.run(bentpipe.Scenario.load(small))
     assert recording.to_dict() == json.loads(recording.to_json())
     assert recording.flows == recording.to_dict()["flows"]
     assert recording.table("flows")["bytes"].to_list() == [300_000]
@@ -64,10 +65,10 @@ def test_totals_are_a_dictionary_and_tables_are_data_frames(small: Path) -> None
 def test_a_folder_takes_one_recording(small: Path, tmp_path: Path) -> None:
     scenario = bentpipe.Scenario.load(small)
     folder = bentpipe.OutputFolder(tmp_path / "out")
-    folder.save(bentpipe.run(scenario, capture=folder), scenario)
+    folder.save(_native.run(scenario, capture=folder), scenario)
     assert (tmp_path / "out" / "capture.pcapng").stat().st_size > 0
     with pytest.raises(ValueError, match="already"):
-        folder.save(bentpipe.run(scenario), scenario)
+        folder.save(_native.run(scenario), scenario)
 
 
 def test_an_unused_folder_leaves_nothing(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_saved_recording_is_whole(bentpipe: Bentpipe, small: Path, tmp_path: P
     done = bentpipe("run", small, "--json", "--out", folder, "--set", "seed=3")
     assert done.returncode == 0
     assert json.loads((folder / "recording.json").read_text()) == json.loads(done.stdout)
-    assert "--seed 3 --set 'seed=3'" in (folder / "scenario.toml").read_text()
+    assert "--set 'seed=3' --seed 3" in (folder / "scenario.toml").read_text()
     series = pl.read_parquet(folder / "flow_series.parquet")
     assert {"t_s", "cwnd_bytes", "ssthresh_bytes", "srtt_ms", "rto_ms"} <= set(series.columns)
     assert series.height > 0

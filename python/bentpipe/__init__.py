@@ -1,15 +1,17 @@
 """Bentpipe: a laboratory for TCP over satellite links.
 
-    import bentpipe
+    import bentpipe as bp
 
-    scenario = bentpipe.Scenario.load("examples/geo-download.toml")
-    recording = bentpipe.run(scenario, seed=1)
-    print(recording.flows[0]["completion_s"])
+    scenario = bp.Scenario.load("examples/lossy-geo.toml").with_({"flow.0.controller": "cubic"})
+    run = bp.run(scenario, seed=1)
+    print(run.flows["goodput_bps"][0])
+    run.plot.cwnd().save("cwnd.svg")
 
 Importing this loads the engine and nothing heavy; plots and statistics load what they need.
 """
 
 from bentpipe._native import (
+    ArrowTable,
     OutputFolder,
     Recording,
     Scenario,
@@ -22,7 +24,6 @@ from bentpipe._native import (
     kernel_status,
     kernel_unload,
     reference,
-    run,
     run_many,
     run_on_kernel,
     schema,
@@ -35,14 +36,18 @@ from bentpipe.errors import (
     Interrupted,
     KernelError,
     OutputError,
+    RecordingError,
     ScenarioError,
+    SeriesError,
     StudyError,
 )
+from bentpipe.runs import Run, load, run
 from bentpipe.study import Study
 
 __version__ = version()
 
 __all__ = [
+    "ArrowTable",
     "BentpipeError",
     "ClusterError",
     "Interrupted",
@@ -50,8 +55,11 @@ __all__ = [
     "OutputError",
     "OutputFolder",
     "Recording",
+    "RecordingError",
+    "Run",
     "Scenario",
     "ScenarioError",
+    "SeriesError",
     "Study",
     "StudyError",
     "build_profile",
@@ -62,6 +70,7 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "load",
     "reference",
     "run",
     "run_many",

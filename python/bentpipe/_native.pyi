@@ -1,12 +1,13 @@
 """The compiled engine. What its classes and functions mean is said here; they do no more."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypedDict, final, type_check_only
 
 import polars as pl
 
 __all__ = [
+    "ArrowTable",
     "OutputFolder",
     "Quantity",
     "Recording",
@@ -91,6 +92,43 @@ class Scenario:
         Raises `ScenarioError` with file and line when the scenario cannot be right.
         """
 
+    @staticmethod
+    def parse(text: str, *, file: str | PathLike[str] | None = None) -> Scenario:
+        """Read a scenario from TOML; errors name it `file`, from where names of files count.
+
+        Raises `ScenarioError` with the line.
+        """
+
+    @staticmethod
+    def build(**keys: Any) -> Scenario:
+        """Make a scenario from values, with the names and units of a scenario file.
+
+            link = {"between": ["server", "client"], "rate": "2Mbit/s", "delay": "250ms"}
+            flow = {"from": "server", "to": "client", "controller": "cubic",
+                    "traffic": {"download": "5MB"}}
+            Scenario.build(name="geo", duration="600s", link=[link], flow=[flow])
+
+        Keys are those of docs/scenario.md: `link` and `flow` are lists of dictionaries, quantities
+        texts with their unit. None is the default. Scalars of NumPy and paths may stand for numbers
+        and texts. Raises `ScenarioError` with the path of the value and the nearest valid name.
+        """
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **named: Any) -> Scenario:
+        """A new scenario with values changed, each at its path.
+
+            scenario.with_({"flow.0.controller": "cubic", "link.*.delay": "280ms"})
+            scenario.with_(seed=7, flow__0__traffic={"download": "5MB"})
+
+        Paths are those of `--set`; in keywords two underscores stand for a dot. They count from
+        zero, `*` means all of a list. Changes apply in their order. Raises `ScenarioError`.
+        """
+
+    def to_toml(self, *, seed: int | None = None) -> str:
+        """The scenario as a file that runs to the same recording, by default with its own seed.
+
+        Changes are part of it, its name and seed are written out, and names of files are absolute.
+        """
+
     def explain(self) -> str:
         """Every value that will be used, defaults included, with warnings."""
 
@@ -107,8 +145,23 @@ class Scenario:
         """Upper bound of the simulated time in seconds."""
 
 @final
+class ArrowTable:
+    """A table of a recording as an Arrow stream, in the memory of the recording.
+
+    Polars, PyArrow, pandas, DuckDB and others take it: `pyarrow.table(recording.arrow("flows"))`.
+    Source: Arrow PyCapsule interface.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with a C stream of one batch; the schema is always the table's own."""
+
+@final
 class Recording:
     """What one run left behind."""
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Recording:
+        """Read back the folder of `OutputFolder.save`; `RecordingError` when it is none."""
 
     def to_json(self) -> str:
         """One JSON object: what `bentpipe run --json` prints."""
@@ -123,8 +176,12 @@ class Recording:
         """A table as a data frame; `KeyError` when there is none of that name.
 
         The tables are those of the Parquet files: `flows`, `links`, `pages`, `objects`, and, if the
-        scenario asks for them, `flow_series` and `link_series`.
+        scenario asks for them, `flow_series` and `link_series`. Numbers of series are not copied:
+        the frame looks into the recording, and keeps it alive.
         """
+
+    def arrow(self, name: str) -> ArrowTable:
+        """The same table for any library that takes Arrow streams."""
 
     @property
     def flows(self) -> list[dict[str, Any]]:
@@ -137,6 +194,14 @@ class Recording:
     @property
     def scenario(self) -> str:
         """Name of the scenario."""
+
+    @property
+    def bed(self) -> str:
+        """`simulator` or `kernel`."""
+
+    @property
+    def version(self) -> str:
+        """Version of Bentpipe that made it."""
 
     @property
     def seed(self) -> int:

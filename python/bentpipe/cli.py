@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import bentpipe
+from bentpipe import _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,7 @@ def run(
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
         with late_progress(scenario.name, 1.0) as progress:
-            run_on = bentpipe.run_on_kernel if bed == "kernel" else bentpipe.run
+            run_on = _native.run_on_kernel if bed == "kernel" else _native.run
             recording = run_on(
                 scenario, seed=seed, progress=progress, capture=folder if pcap else None
             )

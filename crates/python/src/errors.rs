@@ -8,6 +8,7 @@ use crate::recording::Recording;
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OutputError);
+import_exception!(bentpipe.errors, RecordingError);
 import_exception!(bentpipe.errors, ScenarioError);
 
 /// Everything that is wrong with a scenario; file and line are those of the first error.
@@ -16,6 +17,17 @@ pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
     let file = first.and_then(|error| error.file.clone());
     let line = first.and_then(|error| error.line);
     ScenarioError::new_err((errors.to_string(), file.map(|f| f.display().to_string()), line))
+}
+
+/// A folder that cannot be taken for a recording.
+pub fn recording_error(error: recording::LoadError) -> PyErr {
+    let file = error.path.display().to_string();
+    RecordingError::new_err((error.to_string(), file, error.line))
+}
+
+/// A value that no scenario can have, at a path of the scenario.
+pub fn value_error(path: &str, expected: &str, found: &str) -> PyErr {
+    ScenarioError::new_err(format!("{path}: expected {expected}, found {found}"))
 }
 
 /// An output folder that cannot be used.

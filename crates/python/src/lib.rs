@@ -2,6 +2,7 @@
 //! more than translate: arguments in, engine called with the interpreter released, result or
 //! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
 
+mod arrow;
 mod controllers;
 mod deploy;
 mod errors;
@@ -11,6 +12,7 @@ mod recording;
 mod run;
 mod scenario;
 mod study;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -30,10 +32,10 @@ fn build_profile() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::{
-        build_profile, controllers::controllers, deploy::kernel_controllers, deploy::kernel_load,
-        deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status, deploy::kernel_unload,
-        kernel::run_on_kernel, kernel::shell, output::OutputFolder, recording::Recording, run::run,
-        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, study::Quantity,
-        study::number_columns, study::run_study, version,
+        arrow::ArrowTable, build_profile, controllers::controllers, deploy::kernel_controllers,
+        deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
+        deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, output::OutputFolder,
+        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::reference,
+        scenario::schema, study::Quantity, study::number_columns, study::run_study, version,
     };
 }

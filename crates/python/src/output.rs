@@ -39,11 +39,11 @@ impl OutputFolder {
 
     /// Writes a recording and the scenario that it came from; once.
     fn save(&self, py: Python<'_>, recording: &Recording, scenario: &Scenario) -> PyResult<()> {
-        let recording = &recording.inner;
-        let text = scenario.text_as_run(recording.seed);
+        let recording = &*recording.inner;
+        let packed = scenario.packed(recording.seed);
         let folder = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
         let folder = folder.ok_or_else(already_saved)?;
-        py.detach(|| folder.save(recording, &text)).map_err(output_error)
+        py.detach(|| folder.save(recording, &packed.text, &packed.files)).map_err(output_error)
     }
 }
 

@@ -1,23 +1,28 @@
 //! Recordings: totals as the JSON object that `--json` prints, tables for data frames.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use recording::Table;
 
-use crate::errors::output_error;
+use crate::arrow::ArrowTable;
+use crate::errors::recording_error;
 
 /// What one run left behind.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Recording {
-    pub inner: recording::Recording,
+    /// Shared with the data frames that look into its series.
+    pub inner: Arc<recording::Recording>,
     object: PyOnceLock<Py<PyDict>>,
 }
 
 impl Recording {
     pub fn new(inner: recording::Recording) -> Self {
-        Self { inner, object: PyOnceLock::new() }
+        Self { inner: Arc::new(inner), object: PyOnceLock::new() }
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
@@ -35,6 +40,12 @@ impl Recording {
 
 #[pymethods]
 impl Recording {
+    /// Reads back what `OutputFolder.save` wrote.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| recording::load(path)).map(Self::new).map_err(recording_error)
+    }
+
     /// The totals as one JSON object.
     fn to_json(&self) -> String {
         self.inner.to_json()
@@ -50,13 +61,16 @@ impl Recording {
         self.inner.digest()
     }
 
-    /// A table as a data frame of Polars.
-    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    /// A table for any library that takes Arrow streams.
+    fn arrow(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
         let table = Table::ALL.into_iter().find(|table| table.name() == name);
         let table = table.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        let mut parquet = Vec::new();
-        py.detach(|| table.write_parquet(&self.inner, &mut parquet)).map_err(output_error)?;
-        py.import("polars")?.call_method1("read_parquet", (PyBytes::new(py, &parquet),))
+        Ok(ArrowTable { batch: py.detach(|| table.batch(&self.inner)) })
+    }
+
+    /// A table as a data frame of Polars.
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        py.import("polars")?.call_method1("DataFrame", (self.arrow(py, name)?,))
     }
 
     #[getter]
@@ -72,6 +86,16 @@ impl Recording {
     #[getter]
     fn scenario(&self) -> &str {
         &self.inner.scenario
+    }
+
+    #[getter]
+    fn bed(&self) -> &str {
+        &self.inner.bed
+    }
+
+    #[getter]
+    fn version(&self) -> &str {
+        &self.inner.version
     }
 
     #[getter]

@@ -1,59 +1,83 @@
 //! Tables as Arrow record batches, for readers in the same process.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
-use arrow_buffer::NullBuffer;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{Field, Schema};
+use bytes::Bytes;
 
-use crate::columns::{Column, Values};
-use crate::series::{FlowSeries, LinkSeries};
+use crate::columns::Values;
 use crate::tables::Table;
 use crate::totals::Recording;
 
-/// The series of the flows as a record batch. The vectors become its arrays; nothing is copied.
-pub fn flow_series_batch(series: FlowSeries) -> RecordBatch {
-    batch(series.into_columns())
-}
-
-/// The series of the links as a record batch. The vectors become its arrays; nothing is copied.
-pub fn link_series_batch(series: LinkSeries) -> RecordBatch {
-    batch(series.into_columns())
-}
-
 impl Table {
-    /// This table as a record batch. Copies; for large series see [`flow_series_batch`].
-    pub fn batch(self, recording: &Recording) -> RecordBatch {
-        batch(self.columns(recording))
+    /// This table as a record batch. Series are not copied: the arrays are the recording's own
+    /// vectors, and keep it alive as long as they are used.
+    pub fn batch(self, recording: &Arc<Recording>) -> RecordBatch {
+        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = self
+            .columns(recording)
+            .into_iter()
+            .enumerate()
+            .map(|(number, column)| {
+                let nullable = column.values.nullable();
+                let place = Place { recording: Arc::clone(recording), table: self, number };
+                let array = array(column.values, place);
+                (Field::new(column.name, array.data_type().clone(), nullable), array)
+            })
+            .unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .expect("the schema is made from the arrays, and a table's columns have one length")
     }
 }
 
-fn batch(columns: Vec<Column<'_>>) -> RecordBatch {
-    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns
-        .into_iter()
-        .map(|column| {
-            let nullable = column.values.nullable();
-            let array = array(column.values);
-            (Field::new(column.name, array.data_type().clone(), nullable), array)
-        })
-        .unzip();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-        .expect("the schema is made from the arrays, and a table's columns have one length")
+/// A column of a recording, as the owner of its memory.
+struct Place {
+    recording: Arc<Recording>,
+    table: Table,
+    number: usize,
 }
 
-fn array(values: Values<'_>) -> ArrayRef {
+/// The bytes of a column that the recording holds; of one that was made for the table, none.
+impl AsRef<[u8]> for Place {
+    fn as_ref(&self) -> &[u8] {
+        match self.table.columns(&self.recording).swap_remove(self.number).values {
+            Values::U32(Cow::Borrowed(values)) => values.to_byte_slice(),
+            Values::U64(Cow::Borrowed(values)) | Values::U64OrUnset(Cow::Borrowed(values)) => {
+                values.to_byte_slice()
+            }
+            Values::F64(Cow::Borrowed(values)) => values.to_byte_slice(),
+            _ => &[],
+        }
+    }
+}
+
+fn array(values: Values<'_>, place: Place) -> ArrayRef {
     let nulls = values.valid(0..values.len()).map(NullBuffer::from);
     match values {
         Values::Bool(values) => Arc::new(BooleanArray::from(values)),
-        Values::U32(values) => Arc::new(UInt32Array::new(values.into_owned().into(), nulls)),
+        Values::U32(values) => numbers::<UInt32Type>(values, nulls, place),
         Values::U64(values) | Values::U64OrUnset(values) => {
-            Arc::new(UInt64Array::new(values.into_owned().into(), nulls))
+            numbers::<UInt64Type>(values, nulls, place)
         }
-        Values::F64(values) => Arc::new(Float64Array::new(values.into_owned().into(), nulls)),
+        Values::F64(values) => numbers::<Float64Type>(values, nulls, place),
         Values::Text(values) => Arc::new(StringArray::from(values)),
     }
+}
+
+/// Numbers where they are: in the recording, or in a vector that is moved into the array.
+fn numbers<T: ArrowPrimitiveType>(
+    values: Cow<'_, [T::Native]>,
+    nulls: Option<NullBuffer>,
+    place: Place,
+) -> ArrayRef {
+    let values: ScalarBuffer<T::Native> = match values {
+        Cow::Borrowed(_) => Buffer::from(Bytes::from_owner(place)).into(),
+        Cow::Owned(values) => values.into(),
+    };
+    Arc::new(PrimitiveArray::<T>::new(values, nulls))
 }
 
 #[cfg(test)]
@@ -67,17 +91,33 @@ mod tests {
 
     #[test]
     fn a_series_becomes_arrow_without_being_copied() {
-        let series = sample().flow_series;
+        let recording = Arc::new(sample());
+        let series = &recording.flow_series;
         let (cwnd, srtt) = (series.cwnd_bytes.as_ptr(), series.srtt_ms.as_ptr());
-        let batch = flow_series_batch(series);
+        let batch = Table::FlowSeries.batch(&recording);
         let column = |name| batch.column_by_name(name).unwrap();
         assert_eq!(column("cwnd_bytes").as_primitive::<UInt64Type>().values().as_ptr(), cwnd);
         assert_eq!(column("srtt_ms").as_primitive::<Float64Type>().values().as_ptr(), srtt);
     }
 
     #[test]
+    fn a_series_outlives_its_recording() {
+        let recording = Arc::new(sample());
+        let batch = Table::FlowSeries.batch(&recording);
+        drop(recording);
+        let times = batch.column_by_name("t_s").unwrap().as_primitive::<Float64Type>();
+        assert_eq!(&times.values()[..], [0.5, 1.0]);
+    }
+
+    #[test]
+    fn an_empty_series_has_its_columns() {
+        let batch = Table::LinkSeries.batch(&Arc::new(Recording::default()));
+        assert_eq!((batch.num_rows(), batch.num_columns()), (0, 7));
+    }
+
+    #[test]
     fn what_is_not_known_yet_is_null_and_the_rest_is_not() {
-        let batch = flow_series_batch(sample().flow_series);
+        let batch = Table::FlowSeries.batch(&Arc::new(sample()));
         for (name, nulls) in [("ssthresh_bytes", 1), ("srtt_ms", 1), ("cwnd_bytes", 0)] {
             let column = batch.column_by_name(name).unwrap();
             assert_eq!(column.null_count(), nulls, "{name}");
@@ -87,7 +127,7 @@ mod tests {
 
     #[test]
     fn every_table_is_a_batch_with_a_row_for_each_record() {
-        let recording = sample();
+        let recording = Arc::new(sample());
         let rows = Table::ALL.map(|table| table.batch(&recording).num_rows());
         assert_eq!(rows, [2, 1, 2, 3, 2, 1]);
         let flows = Table::Flows.batch(&recording);

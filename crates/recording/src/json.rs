@@ -1,7 +1,7 @@
 //! The recording as the one JSON object that scripts read. Keys stand in the order of the struct's
 //! fields; a number that is not finite is null, because JSON has none.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::totals::{FlowRecord, LinkRecord, Recording};
 
@@ -23,6 +23,11 @@ impl Recording {
     pub fn reproducible_json(&self) -> String {
         serde_json::to_string(&Reproducible::of(self)).expect(CANNOT_FAIL)
     }
+}
+
+/// A number that may have been written as null.
+pub(crate) fn number<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes all of them";

@@ -1,10 +1,10 @@
 //! What a run on a real kernel has to tell beside its totals: how well the network was emulated, and
 //! what the kernel made of the scenario's settings. The field names are the JSON names.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a run on a real kernel is to be taken.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelRecord {
     /// Release of the kernel.
     pub release: String,
@@ -39,7 +39,7 @@ impl KernelRecord {
 }
 
 /// The rate of one direction of a link while it had always something to send.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RateRecord {
     /// Name of the link.
     pub link: String,
@@ -52,7 +52,7 @@ pub struct RateRecord {
 }
 
 /// What a kernel made of a setting.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingRecord {
     /// The first flow of those with these settings.
     pub flow: String,

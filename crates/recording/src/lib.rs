@@ -4,7 +4,7 @@
 //!   [`Recording::digest`] what two equal runs have in common.
 //! - [`Quantity`] is one number of it, for studies.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
-//! - [`OutputFolder`] keeps it on disk, whole or not at all.
+//! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load`] takes it back.
 //! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
 
 mod arrow;
@@ -13,17 +13,19 @@ mod digest;
 mod headers;
 mod json;
 mod kernel;
+mod load;
 mod output;
 mod parquet;
 mod pcapng;
 mod quantity;
+mod saved;
 mod series;
 mod tables;
 mod totals;
 
-pub use arrow::{flow_series_batch, link_series_batch};
 pub use headers::{Addresses, TcpPacket, flags};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
+pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};

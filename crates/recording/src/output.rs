@@ -16,9 +16,11 @@ use crate::parquet::ParquetError;
 use crate::tables::Table;
 use crate::totals::Recording;
 
-const RECORDING: &str = "recording.json";
+pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
 const CAPTURE: &str = "capture.pcapng";
+/// Begins the names of files that the scenario refers to.
+const ATTENUATION: &str = "attenuation-";
 /// Begins the name of every file that is not whole yet.
 const UNFINISHED: &str = ".bentpipe-";
 
@@ -53,6 +55,14 @@ pub enum OutputError {
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file that the scenario names is there no longer, or cannot be copied.
+    #[error("cannot copy {}: {source}", path.display())]
+    Copy {
         /// The file.
         path: PathBuf,
         /// What the system says.
@@ -108,10 +118,22 @@ impl OutputFolder {
     }
 
     /// Writes the recording and the scenario that it came from: `recording.json`,
-    /// `scenario.toml`, and a Parquet file for each table that has rows. Files of an earlier
-    /// recording that this one does not have are removed. If anything fails, the earlier recording
-    /// is still there.
-    pub fn save(mut self, recording: &Recording, scenario_text: &str) -> Result<(), OutputError> {
+    /// `scenario.toml` and copies of the `files` that it names, `attenuation-*`, and a Parquet file
+    /// for each table that has rows. Files of an earlier recording that this one does not have are
+    /// removed. If anything fails, the earlier recording is still there.
+    pub fn save(
+        mut self,
+        recording: &Recording,
+        scenario_text: &str,
+        files: &[(String, PathBuf)],
+    ) -> Result<(), OutputError> {
+        for (name, source) in files {
+            let mut file = self.begin(name)?;
+            File::open(source)
+                .and_then(|mut source| io::copy(&mut source, &mut file))
+                .and_then(|_| file.flush())
+                .map_err(|error| OutputError::Copy { path: source.clone(), source: error })?;
+        }
         for table in Table::ALL.into_iter().filter(|table| !table.is_empty(recording)) {
             let name = table.file_name();
             let file = self.begin(&name)?;
@@ -144,7 +166,10 @@ impl OutputFolder {
     /// Gives all files their names, in the order in which they were begun. What could fail for
     /// want of space has been done by now.
     fn publish(&mut self) -> Result<(), OutputError> {
-        for name in own_files() {
+        let copies = names(&self.path)
+            .map_err(|source| OutputError::Unwritable { path: self.path.clone(), source })?;
+        let copies = copies.into_iter().filter(|name| is_copy(name));
+        for name in own_files().chain(copies) {
             if !self.begun.contains(&name) {
                 let path = self.path.join(name);
                 match fs::remove_file(&path) {
@@ -189,6 +214,12 @@ fn own_files() -> impl Iterator<Item = String> {
     tables.chain([CAPTURE, SCENARIO, RECORDING].map(str::to_owned))
 }
 
+/// Whether a file has the name of a copy: `attenuation-0.csv`.
+fn is_copy(name: &str) -> bool {
+    let number = name.strip_prefix(ATTENUATION).and_then(|rest| rest.split_once('.'));
+    number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+}
+
 /// Makes the folder and tries to write in it. `Some` is the name of a foreign file.
 fn prepare(path: &Path, force: bool) -> io::Result<Option<String>> {
     fs::create_dir_all(path)?;
@@ -205,14 +236,16 @@ fn prepare(path: &Path, force: bool) -> io::Result<Option<String>> {
 /// The first file by name that makes the folder foreign. None does in a folder with a recording,
 /// for people keep notes and plots beside it; nor do the remains of a run that was killed.
 fn foreign_file(path: &Path) -> io::Result<Option<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(path)? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
+    let mut names = names(path)?;
     names.retain(|name| !name.starts_with(UNFINISHED));
     names.sort();
     let own = names.iter().any(|name| name == RECORDING) && is_recording(&path.join(RECORDING));
     Ok(names.into_iter().next().filter(|_| !own))
+}
+
+/// Names of all that is in the folder.
+fn names(path: &Path) -> io::Result<Vec<String>> {
+    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Whether the file is ours and not some other program's `recording.json`.

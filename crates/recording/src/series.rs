@@ -3,7 +3,10 @@
 
 use std::borrow::Cow;
 
+use parquet::errors::ParquetError as Error;
+
 use crate::columns::{Cell, Column};
+use crate::saved::Saved;
 
 /// One row of [`FlowSeries`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,9 +96,9 @@ macro_rules! columns {
             pub(crate) fn columns(&self) -> Vec<Column<'_>> {
                 vec![$(Cell::column(stringify!($field), Cow::Borrowed(&self.$field[..])),)+]
             }
-            /// The columns themselves.
-            pub(crate) fn into_columns(self) -> Vec<Column<'static>> {
-                vec![$(Cell::column(stringify!($field), Cow::Owned(self.$field)),)+]
+            /// The columns as they were saved.
+            pub(crate) fn read(saved: &Saved) -> Result<Self, Error> {
+                Ok(Self { $($field: saved.column(stringify!($field))?,)+ })
             }
         }
     };

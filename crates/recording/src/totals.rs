@@ -1,12 +1,12 @@
 //! Totals of a run. The field names are the JSON names and are stable: scripts depend on them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelRecord;
 use crate::series::{FlowSeries, LinkSeries};
 
 /// Everything that one run leaves behind.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
     /// Name of the scenario.
     pub scenario: String,
@@ -44,7 +44,7 @@ pub struct Recording {
 }
 
 /// Totals of one flow. Rates are means over the flow's active time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
     /// Name of the flow.
     pub flow: String,
@@ -65,8 +65,10 @@ pub struct FlowRecord {
     /// From the start of the flow to the last byte at the receiving application, in seconds.
     pub completion_s: Option<f64>,
     /// Bits per second handed to the receiving application.
+    #[serde(deserialize_with = "crate::json::number")]
     pub goodput_bps: f64,
     /// Bits per second of TCP payload sent, retransmissions included.
+    #[serde(deserialize_with = "crate::json::number")]
     pub throughput_bps: f64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
@@ -93,12 +95,12 @@ pub struct FlowRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_completion_s: Option<f64>,
     /// Web pages.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageRecord>,
 }
 
 /// One web page.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageRecord {
     /// When it was asked for, in seconds.
     pub start_s: f64,
@@ -109,7 +111,7 @@ pub struct PageRecord {
 }
 
 /// One object of a web page.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObjectRecord {
     /// Bytes.
     pub bytes: u64,
@@ -120,13 +122,14 @@ pub struct ObjectRecord {
 }
 
 /// Totals of one direction of a link, or of a router's forwarding.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Name of the link, or of the node for a router's forwarding.
     pub link: String,
     /// `forward`, `backward` or `forwarding`.
     pub direction: String,
     /// Fraction of the run during which it was sending.
+    #[serde(deserialize_with = "crate::json::number")]
     pub utilisation: f64,
     /// Packets handed to the far end.
     pub delivered_packets: u64,

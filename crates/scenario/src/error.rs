@@ -1,8 +1,9 @@
 //! What is wrong with a scenario, told so that it can be put right without a manual.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 
+use crate::overrides::Override;
 use crate::path::Path;
 use crate::tree::{Origin, Tree};
 
@@ -15,7 +16,8 @@ pub struct ScenarioError {
     pub line: Option<usize>,
     /// Column in the line in characters, from 1.
     pub column: Option<usize>,
-    /// The override that is wrong, as it was written.
+    /// The override that is wrong, as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a
+    /// program.
     pub set: Option<String>,
     /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
     pub path: String,
@@ -36,7 +38,7 @@ impl std::error::Error for ScenarioError {}
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set, &self.file) {
-            (Some(set), _) => write!(f, "--set {set}: ")?,
+            (Some(set), _) => write!(f, "{set}: ")?,
             (None, Some(file)) => {
                 write!(f, "{}:", file.display())?;
                 for number in [self.line, self.column].into_iter().flatten() {
@@ -44,7 +46,11 @@ impl fmt::Display for ScenarioError {
                 }
                 f.write_str(" ")?;
             }
-            (None, None) => {}
+            (None, None) => {
+                if let Some(line) = self.line {
+                    write!(f, "line {line}: ")?;
+                }
+            }
         }
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
@@ -145,17 +151,22 @@ impl Problem {
 
 /// What a scenario was read from: what is needed to point at its values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Source<'a> {
+pub(crate) struct Source {
     pub file: Option<PathBuf>,
-    pub text: &'a str,
-    /// The overrides as they were written.
-    pub sets: Vec<String>,
+    pub text: String,
+    /// The overrides that were written over it.
+    pub sets: Vec<Override>,
 }
 
 /// A line longer than this was not written to be read.
 const LONGEST_EXCERPT: usize = 200;
 
-impl Source<'_> {
+impl Source {
+    /// From where names of files count.
+    pub fn directory(&self) -> &FilePath {
+        self.file.as_deref().and_then(FilePath::parent).unwrap_or(FilePath::new(""))
+    }
+
     /// The errors that `problems` are in this source, in the order of the file.
     pub fn report(&self, tree: &Tree, problems: Vec<Problem>) -> ScenarioErrors {
         let mut located: Vec<_> = problems
@@ -179,7 +190,7 @@ impl Source<'_> {
             (Some(elsewhere), _) => *elsewhere,
             (None, Origin::File(start, end)) => self.place(*start, *end),
             (None, Origin::Set(number)) => {
-                set = self.sets.get(*number).cloned();
+                set = self.sets.get(*number).map(Override::label);
                 Place { file: self.file.clone(), ..Place::default() }
             }
             (None, Origin::Program) => Place { file: self.file.clone(), ..Place::default() },

@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod explain;
 mod fade;
+mod given;
 mod load;
 pub mod model;
 mod overrides;
@@ -20,15 +21,17 @@ mod routes;
 mod schema;
 mod suggest;
 mod tree;
+mod write;
 
 pub use error::{ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
     NodeExplanation, Offered, Setting, explain,
 };
+pub use given::{Given, Packed};
 pub use load::{Loaded, Written};
 pub use model::Scenario;
-pub use overrides::Override;
+pub use overrides::{NewValue, Override};
 pub use reference::reference;
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;

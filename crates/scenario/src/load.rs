@@ -1,13 +1,14 @@
 //! From a file, a text or a program's value to a scenario.
 
 use std::collections::BTreeSet;
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 
 use serde_json::Value as Json;
 
 use crate::check;
 use crate::document::Document;
 use crate::error::{Problem, ScenarioErrors, Source};
+use crate::given::Given;
 use crate::model::Scenario;
 use crate::overrides::{self, Override};
 use crate::path::Path;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// What was written, and so is no default.
     pub written: Written,
+    /// What it was made from.
+    pub given: Given,
 }
 
 /// The paths of a scenario that were written in the file or by an override.
@@ -73,15 +76,15 @@ impl Loaded {
     /// Everything that is wrong with the file and the overrides.
     pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
         let path = path.as_ref();
+        let source = Source { file: Some(path.to_owned()), ..Source::default() };
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let source = Source { file: Some(path.to_owned()), ..Source::default() };
             let found = match error.kind() {
                 std::io::ErrorKind::NotFound => "no such file".to_owned(),
                 _ => format!("one that cannot be read ({error})"),
             };
             source.failure(Problem::new(Path::default(), "a scenario file", found))
         })?;
-        Self::parse(&text, path, sets)
+        Self::read(Source { text, ..source }, sets)
     }
 
     /// Reads a scenario from `text`; errors name it `file`.
@@ -93,9 +96,23 @@ impl Loaded {
         file: impl AsRef<FilePath>,
         sets: &[Override],
     ) -> Result<Self, ScenarioErrors> {
-        let file = file.as_ref();
-        let source = Source { file: Some(file.to_owned()), text, sets: written_sets(sets) };
-        let tree = Tree::parse(text).map_err(|error| {
+        Self::read_text(text, Some(file.as_ref().to_owned()), sets)
+    }
+
+    /// Reads a scenario from a text that may come from no file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text and the overrides.
+    pub fn read_text(
+        text: &str,
+        file: Option<PathBuf>,
+        sets: &[Override],
+    ) -> Result<Self, ScenarioErrors> {
+        Self::read(Source { file, text: text.to_owned(), sets: Vec::new() }, sets)
+    }
+
+    fn read(source: Source, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+        let tree = Tree::parse(&source.text).map_err(|error| {
             let problem = Problem::new(Path::default(), "valid TOML", "a syntax error");
             let problem = problem.because(error.message().replace('\n', ", "));
             source.failure(match error.span() {
@@ -103,8 +120,7 @@ impl Loaded {
                 None => problem,
             })
         })?;
-        let stem = file.file_stem().map(|stem| stem.to_string_lossy());
-        read(&source, tree, sets, stem.as_deref().unwrap_or(""))
+        complete(source, tree, sets)
     }
 
     /// Takes a scenario that a program made: the same keys and values as in a file.
@@ -112,8 +128,7 @@ impl Loaded {
     /// # Errors
     /// Everything that is wrong with the value and the overrides.
     pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
-        let source = Source { sets: written_sets(sets), ..Source::default() };
-        read(&source, Tree::from_json(json), sets, "")
+        complete(Source::default(), Tree::from_json(json), sets)
     }
 }
 
@@ -147,18 +162,16 @@ impl Scenario {
     }
 }
 
-fn written_sets(sets: &[Override]) -> Vec<String> {
-    sets.iter().map(ToString::to_string).collect()
-}
-
-fn read(
-    source: &Source<'_>,
+/// Writes `sets` over `tree`, and checks and resolves what then stands there.
+pub(crate) fn complete(
+    mut source: Source,
     mut tree: Tree,
     sets: &[Override],
-    file_name: &str,
 ) -> Result<Loaded, ScenarioErrors> {
     let schema = schema::cached();
-    let problems = overrides::apply(&mut tree, schema, sets);
+    let first = source.sets.len();
+    source.sets.extend_from_slice(sets);
+    let problems = overrides::apply(&mut tree, schema, sets, first);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }
@@ -172,12 +185,13 @@ fn read(
         let problem = Problem::new(Path::default(), "a value that the language admits", found);
         source.report(&tree, vec![problem.because(error.to_string())])
     })?;
-    let directory = source.file.as_deref().and_then(FilePath::parent).unwrap_or(FilePath::new(""));
-    let resolved = resolve::resolve(&document, &tree, directory, &default_name(file_name));
+    let stem = source.file.as_deref().and_then(FilePath::file_stem);
+    let name = default_name(&stem.unwrap_or_default().to_string_lossy());
+    let resolved = resolve::resolve(&document, &tree, source.directory(), &name);
     match resolved.problems {
         problems if problems.is_empty() => {
             let written = Written::of(&tree, resolved.entries, &document);
-            Ok(Loaded { scenario: resolved.scenario, written })
+            Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),
     }

@@ -1,4 +1,4 @@
-//! Overrides: `--set link.1.forward.rate=1Mbit/s`.
+//! Overrides: `--set link.1.forward.rate=1Mbit/s`, and the same from a program.
 
 use std::str::FromStr;
 
@@ -9,14 +9,24 @@ use crate::describe;
 use crate::error::{Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
 use crate::tree::{Entry, Origin, Tree, Value};
+use crate::write;
 
 /// A value that replaces one of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`.
     pub path: String,
-    /// What, as TOML or as a bare text.
-    pub value: String,
+    /// What.
+    pub value: NewValue,
+}
+
+/// What an override writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewValue {
+    /// TOML or a bare text, as people type it.
+    Typed(String),
+    /// A value of a program, which knows whether `1` is a number or a name.
+    Program(Json),
 }
 
 impl FromStr for Override {
@@ -26,13 +36,14 @@ impl FromStr for Override {
     fn from_str(text: &str) -> Result<Self, ScenarioErrors> {
         match text.split_once('=') {
             Some((path, value)) if !path.trim().is_empty() => {
-                Ok(Self { path: path.trim().to_owned(), value: value.trim().to_owned() })
+                let value = NewValue::Typed(value.trim().to_owned());
+                Ok(Self { path: path.trim().to_owned(), value })
             }
             _ => Err(ScenarioError {
                 file: None,
                 line: None,
                 column: None,
-                set: Some(text.to_owned()),
+                set: Some(format!("--set {text}")),
                 path: String::new(),
                 expected: "PATH=VALUE such as flow.0.controller=reno".into(),
                 found: format!("{text:?}"),
@@ -47,11 +58,24 @@ impl FromStr for Override {
 
 impl std::fmt::Display for Override {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}={}", self.path, self.value)
+        match &self.value {
+            NewValue::Typed(value) => write!(f, "{}={value}", self.path),
+            NewValue::Program(json) => {
+                write!(f, "{}={}", self.path, write::inline(&Tree::from_json(json)))
+            }
+        }
     }
 }
 
 impl Override {
+    /// How messages name it: as it was written on a command line or by a program.
+    pub(crate) fn label(&self) -> String {
+        match self.value {
+            NewValue::Typed(_) => format!("--set {self}"),
+            NewValue::Program(_) => format!("with {self}"),
+        }
+    }
+
     /// The steps of the path; both `link.1` and `link[1]` are an index.
     fn steps(&self) -> Vec<String> {
         let dotted = self.path.replace('[', ".").replace(']', "");
@@ -60,12 +84,16 @@ impl Override {
 
     /// The value as TOML; what is no TOML is a text, so that nobody has to quote twice.
     fn tree(&self, origin: &Origin) -> Tree {
-        let parsed = Tree::parse(&format!("value = {}", self.value)).ok();
+        let typed = match &self.value {
+            NewValue::Typed(typed) => typed,
+            NewValue::Program(json) => return Tree::from_json(json).written_by(origin),
+        };
+        let parsed = Tree::parse(&format!("value = {typed}")).ok();
         let single = parsed.and_then(|tree| match tree.value {
             Value::Table(mut entries) if entries.len() == 1 => entries.pop(),
             _ => None,
         });
-        let text = || Tree { value: Value::String(self.value.clone()), origin: origin.clone() };
+        let text = || Tree { value: Value::String(typed.clone()), origin: origin.clone() };
         single.map_or_else(text, |entry| entry.tree.written_by(origin))
     }
 }
@@ -93,13 +121,22 @@ impl Tree {
     }
 }
 
-/// Writes `overrides` into `tree`, in their order.
-pub(crate) fn apply(tree: &mut Tree, schema: &Json, overrides: &[Override]) -> Vec<Problem> {
+/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`.
+pub(crate) fn apply(
+    tree: &mut Tree,
+    schema: &Json,
+    overrides: &[Override],
+    first: usize,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (number, one) in overrides.iter().enumerate() {
+    for (number, one) in (first..).zip(overrides) {
         let origin = Origin::Set(number);
         let steps = one.steps();
-        let setting = Setting { origin: &origin, value: one.tree(&origin), raw: &one.value };
+        let raw = match &one.value {
+            NewValue::Typed(typed) => Some(typed.as_str()),
+            NewValue::Program(_) => None,
+        };
+        let setting = Setting { origin: &origin, value: one.tree(&origin), raw };
         if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
             problems.push(problem.at(origin));
         }
@@ -110,7 +147,8 @@ pub(crate) fn apply(tree: &mut Tree, schema: &Json, overrides: &[Override]) -> V
 struct Setting<'a> {
     origin: &'a Origin,
     value: Tree,
-    raw: &'a str,
+    /// As it was typed, if it was.
+    raw: Option<&'a str>,
 }
 
 impl Setting<'_> {
@@ -159,7 +197,8 @@ impl Setting<'_> {
 
     /// The value, as text where only a text will do: a node may be called `1`.
     fn fitting(&self, options: &[&Json]) -> Tree {
-        let text = Value::String(self.raw.to_owned());
+        let Some(raw) = self.raw else { return self.value.clone() };
+        let text = Value::String(raw.to_owned());
         let as_it_is = options.iter().any(|schema| admits_kind(schema, &self.value.value));
         let as_text = options.iter().any(|schema| admits_kind(schema, &text));
         match &self.value.value {

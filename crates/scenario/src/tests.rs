@@ -3,5 +3,6 @@
 mod accepted;
 mod explained;
 mod fades;
+mod given;
 mod refused;
 mod robust;

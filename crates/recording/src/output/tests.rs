@@ -19,7 +19,7 @@ fn files(path: &Path) -> Vec<String> {
 fn a_recording_is_kept_with_its_scenario_and_a_file_for_each_table() {
     let parent = folder();
     let path = parent.path().join("deep/out");
-    OutputFolder::create(&path, false).unwrap().save(&sample(), "name = \"geo\"\n").unwrap();
+    OutputFolder::create(&path, false).unwrap().save(&sample(), "name = \"geo\"\n", &[]).unwrap();
     let expected = [
         "flow_series.parquet",
         "flows.parquet",
@@ -40,12 +40,30 @@ fn an_earlier_recording_is_replaced_and_none_of_its_files_stays_behind() {
     let path = folder();
     let mut first = OutputFolder::create(path.path(), false).unwrap();
     first.capture().unwrap().write_all(b"packets").unwrap();
-    first.save(&sample(), "").unwrap();
+    first.save(&sample(), "", &[]).unwrap();
     fs::write(path.path().join("notes.txt"), "mine").unwrap();
 
     let second = Recording { scenario: "second".into(), ..Recording::default() };
-    OutputFolder::create(path.path(), false).unwrap().save(&second, "").unwrap();
+    OutputFolder::create(path.path(), false).unwrap().save(&second, "", &[]).unwrap();
     assert_eq!(files(path.path()), ["notes.txt", "recording.json", "scenario.toml"]);
+}
+
+#[test]
+fn files_of_the_scenario_are_copied_and_replaced_with_it() {
+    let path = folder();
+    let rain = path.path().join("rain.csv");
+    fs::write(&rain, "0,1").unwrap();
+    let path = path.path().join("out");
+    let copies = [("attenuation-0.csv".to_owned(), rain.clone())];
+    OutputFolder::create(&path, false).unwrap().save(&sample(), "", &copies).unwrap();
+    assert_eq!(fs::read_to_string(path.join("attenuation-0.csv")).unwrap(), "0,1");
+
+    OutputFolder::create(&path, false).unwrap().save(&sample(), "", &[]).unwrap();
+    assert!(!path.join("attenuation-0.csv").exists());
+
+    fs::remove_file(&rain).unwrap();
+    let error = OutputFolder::create(&path, false).unwrap().save(&sample(), "", &copies);
+    assert!(error.unwrap_err().to_string().contains("rain.csv"));
 }
 
 #[test]
@@ -56,7 +74,7 @@ fn a_capture_appears_only_when_the_recording_is_saved() {
     capture.write_all(b"packets").unwrap();
     capture.flush().unwrap();
     assert_eq!(files(path.path()), [".bentpipe-capture.pcapng"]);
-    output.save(&Recording::default(), "").unwrap();
+    output.save(&Recording::default(), "", &[]).unwrap();
     assert_eq!(fs::read(path.path().join("capture.pcapng")).unwrap(), b"packets");
 }
 
@@ -76,7 +94,7 @@ fn a_folder_with_other_files_is_refused_and_left_as_it_is() {
 fn force_takes_a_folder_with_other_files_and_keeps_them() {
     let path = folder();
     fs::write(path.path().join("thesis.tex"), "years of work").unwrap();
-    OutputFolder::create(path.path(), true).unwrap().save(&Recording::default(), "").unwrap();
+    OutputFolder::create(path.path(), true).unwrap().save(&Recording::default(), "", &[]).unwrap();
     assert_eq!(files(path.path()), ["recording.json", "scenario.toml", "thesis.tex"]);
 }
 
@@ -120,12 +138,12 @@ fn a_run_that_saves_nothing_leaves_nothing() {
 #[test]
 fn when_saving_fails_the_earlier_recording_is_still_whole() {
     let path = folder();
-    OutputFolder::create(path.path(), false).unwrap().save(&sample(), "first").unwrap();
+    OutputFolder::create(path.path(), false).unwrap().save(&sample(), "first", &[]).unwrap();
     let before = files(path.path());
     // A folder stands where the last file is to be prepared.
     let output = OutputFolder::create(path.path(), false).unwrap();
     fs::create_dir(path.path().join(".bentpipe-recording.json")).unwrap();
-    let error = output.save(&Recording::default(), "second").unwrap_err();
+    let error = output.save(&Recording::default(), "second", &[]).unwrap_err();
     assert!(matches!(&error, OutputError::Write { path, .. } if path.ends_with("recording.json")));
     fs::remove_dir(path.path().join(".bentpipe-recording.json")).unwrap();
     assert_eq!(files(path.path()), before);
@@ -136,7 +154,7 @@ fn when_saving_fails_the_earlier_recording_is_still_whole() {
 fn a_partial_recording_says_so() {
     let path = folder();
     let recording = Recording { partial: true, ..sample() };
-    OutputFolder::create(path.path(), false).unwrap().save(&recording, "").unwrap();
+    OutputFolder::create(path.path(), false).unwrap().save(&recording, "", &[]).unwrap();
     let text = fs::read_to_string(path.path().join("recording.json")).unwrap();
     assert!(text.contains("\"partial\": true"));
 }

@@ -1,6 +1,6 @@
 //! Channels, with the attenuation series that they read.
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use link::{Bursts, Code, Fade};
@@ -9,10 +9,11 @@ use units::{Span, Time};
 use crate::document::{self, Attenuation, Awgn};
 use crate::error::{Place, Problem};
 use crate::fade;
+use crate::given::located;
 use crate::model::Channel;
 use crate::path::Path;
 use crate::suggest;
-use crate::tree::{Origin, Tree};
+use crate::tree::Tree;
 
 /// What channels need to know of the rest.
 pub(super) struct Channels<'a> {
@@ -88,10 +89,7 @@ impl Channels<'_> {
                 (&series.file, path.key("file"), hold, gaps)
             }
         };
-        let file = match self.tree.nearest(&path).origin {
-            Origin::File(..) => self.directory.join(&name.0),
-            Origin::Set(_) | Origin::Program => PathBuf::from(&name.0),
-        };
+        let file = located(self.tree.nearest(&path), self.directory, &name.0);
         let samples = fade::read(&file, gaps).map_err(|fault| unreadable(*fault, &file, &path))?;
         if !hold {
             self.covers(&samples, &path)?;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use crate::check::check;
 use crate::tree::Tree;
-use crate::{Loaded, Override, describe, explain, schema};
+use crate::{Loaded, NewValue, Override, describe, explain, schema};
 
 const EXAMPLES: [&str; 6] = [
     include_str!("../../../../examples/fade.toml"),
@@ -116,7 +116,7 @@ proptest! {
         path in "(link|flow|node|record|seed|name)?([.\\[](0|1|9|\\*|rate|forward|transport|controller|mss|x|)\\]?){0,5}",
         value in prop::sample::select(PIECES),
     ) {
-        let set = Override { path, value: value.to_owned() };
+        let set = Override { path, value: NewValue::Typed(value.to_owned()) };
         EXAMPLES.iter().for_each(|text| read(text, std::slice::from_ref(&set)));
     }
 

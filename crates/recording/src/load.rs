@@ -1,0 +1,147 @@
+//! A recording from the folder that it was saved in, equal to the one that was saved: the digests
+//! are the same. Totals, pages and objects stand in `recording.json` with all their digits, series
+//! in their Parquet files.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use thiserror::Error;
+
+use crate::output::RECORDING;
+use crate::saved::Saved;
+use crate::series::{FlowSeries, LinkSeries};
+use crate::tables::Table;
+use crate::totals::Recording;
+
+/// Why a folder cannot be taken for a recording.
+#[derive(Debug, Error)]
+#[error("{}{}: expected {expected}, found {found}", path.display(), line.map_or(String::new(), |line| format!(":{line}")))]
+pub struct LoadError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Line in the file, from 1, if it is a text.
+    pub line: Option<usize>,
+    /// What should have been there.
+    pub expected: &'static str,
+    /// What is there.
+    pub found: String,
+}
+
+const FOLDER: &str = "the folder of a recording, as `bentpipe run --out` writes it";
+
+/// Reads a recording back.
+///
+/// # Errors
+/// The folder is none, holds no recording, or one that cannot be read.
+pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
+    let folder = folder.as_ref();
+    let path = folder.join(RECORDING);
+    let text = fs::read_to_string(&path).map_err(|error| LoadError {
+        path: folder.to_owned(),
+        line: None,
+        expected: FOLDER,
+        found: instead(folder, &error),
+    })?;
+    let mut recording: Recording = serde_json::from_str(&text).map_err(|error| LoadError {
+        path,
+        line: Some(error.line()),
+        expected: "a recording of this version",
+        found: error.to_string(),
+    })?;
+    recording.flow_series = series(folder, Table::FlowSeries, FlowSeries::read)?;
+    recording.link_series = series(folder, Table::LinkSeries, LinkSeries::read)?;
+    Ok(recording)
+}
+
+/// What is there where no recording is.
+fn instead(folder: &Path, error: &std::io::Error) -> String {
+    if error.kind() != ErrorKind::NotFound && folder.is_dir() {
+        return format!("a {RECORDING} that cannot be read ({error})");
+    }
+    match folder {
+        folder if !folder.exists() => "nothing of that name".into(),
+        folder if !folder.is_dir() => "a file".into(),
+        folder if folder.join("study.json").exists() => "that of a study".into(),
+        folder if folder.join("rows.json").exists() => "that of a paper".into(),
+        _ => format!("a folder without {RECORDING}"),
+    }
+}
+
+/// A series; there is no file where none was recorded.
+fn series<S: Default>(
+    folder: &Path,
+    table: Table,
+    read: impl FnOnce(&Saved) -> Result<S, ParquetError>,
+) -> Result<S, LoadError> {
+    let path = folder.join(table.file_name());
+    if !path.exists() {
+        return Ok(S::default());
+    }
+    Saved::open(&path).and_then(|saved| read(&saved)).map_err(|error| LoadError {
+        path,
+        line: None,
+        expected: "a series of a recording as Parquet",
+        found: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::OutputFolder;
+    use crate::tables::tests::sample;
+
+    fn saved(recording: &Recording) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        OutputFolder::create(folder.path(), false).unwrap().save(recording, "", &[]).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_was_saved_is_loaded_with_every_digit() {
+        let mut recording = sample();
+        recording.flows[0].goodput_bps = 0.1 + 0.2;
+        recording.flows[1].throughput_bps = f64::NAN;
+        recording.wall_s = 1.0 / 3.0;
+        let loaded = load(saved(&recording).path()).unwrap();
+        assert_eq!(loaded.digest(), recording.digest());
+        assert_eq!(loaded.to_json(), recording.to_json());
+        assert_eq!(loaded.flow_series.ssthresh_bytes, recording.flow_series.ssthresh_bytes);
+        assert_eq!(loaded.link_series, recording.link_series);
+    }
+
+    #[test]
+    fn a_recording_without_series_has_none_when_loaded() {
+        let recording = Recording { scenario: "plain".into(), ..Recording::default() };
+        let loaded = load(saved(&recording).path()).unwrap();
+        assert_eq!(loaded.digest(), recording.digest());
+        assert!(loaded.flow_series.is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_holds_no_recording_is_told_from_one_that_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = |path: &Path| load(path).unwrap_err().to_string();
+        assert!(told(&folder.path().join("no")).ends_with("found nothing of that name"));
+        assert!(told(folder.path()).ends_with("found a folder without recording.json"));
+        fs::write(folder.path().join("study.json"), "{}").unwrap();
+        assert!(told(folder.path()).ends_with("found that of a study"));
+        fs::write(folder.path().join("recording.json"), "{\n\"tape\": 7}").unwrap();
+        let error = load(folder.path()).unwrap_err();
+        assert_eq!((error.line, error.path), (Some(2), folder.path().join("recording.json")));
+    }
+
+    #[test]
+    fn a_series_that_is_none_is_refused() {
+        let folder = saved(&sample());
+        let path = folder.path().join("flow_series.parquet");
+        fs::copy(folder.path().join("link_series.parquet"), &path).unwrap();
+        let error = load(folder.path()).unwrap_err();
+        assert_eq!(error.path, path);
+        assert!(error.found.contains("no column flow"), "{error}");
+        fs::write(&path, "nonsense").unwrap();
+        assert!(load(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! Columns of a table that was saved as Parquet, as the vectors that they were.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::basic::{Repetition, Type};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError as Error;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+/// A file with a table.
+pub(crate) struct Saved {
+    reader: SerializedFileReader<File>,
+}
+
+/// What a cell of a series is in the file, and what it is where the file has null.
+pub(crate) trait Stored: Copy {
+    type Physical: DataType;
+    const ABSENT: Self;
+    fn restore(stored: <Self::Physical as DataType>::T) -> Self;
+}
+
+impl Stored for u32 {
+    type Physical = Int32Type;
+    const ABSENT: Self = Self::MAX;
+    fn restore(stored: i32) -> Self {
+        stored as Self
+    }
+}
+
+impl Stored for u64 {
+    type Physical = Int64Type;
+    const ABSENT: Self = Self::MAX;
+    fn restore(stored: i64) -> Self {
+        stored as Self
+    }
+}
+
+impl Stored for f64 {
+    type Physical = DoubleType;
+    const ABSENT: Self = Self::NAN;
+    fn restore(stored: Self) -> Self {
+        stored
+    }
+}
+
+impl Saved {
+    /// Opens a file and reads what it says of itself.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|error| Error::External(Box::new(error)))?;
+        Ok(Self { reader: SerializedFileReader::new(file)? })
+    }
+
+    /// The cells of a column.
+    pub fn column<C: Stored>(&self, name: &str) -> Result<Vec<C>, Error> {
+        let metadata = self.reader.metadata();
+        let schema = metadata.file_metadata().schema_descr();
+        let place = schema.columns().iter().position(|column| column.name() == name);
+        let place = place.ok_or_else(|| Error::General(format!("it has no column {name}")))?;
+        let column = schema.column(place);
+        let expected: Type = C::Physical::get_physical_type();
+        if column.physical_type() != expected || column.max_rep_level() > 0 {
+            let found = column.physical_type();
+            let message = format!("the column {name} is of type {found}, not {expected}");
+            return Err(Error::General(message));
+        }
+        let optional = column.self_type().get_basic_info().repetition() == Repetition::OPTIONAL;
+        let mut cells = Vec::new();
+        for group in 0..metadata.num_row_groups() {
+            let group = self.reader.get_row_group(group)?;
+            let rows = usize::try_from(group.metadata().num_rows())
+                .map_err(|_| Error::General("it has a negative number of rows".into()))?;
+            let mut reader =
+                get_typed_column_reader::<C::Physical>(group.get_column_reader(place)?);
+            let (mut levels, mut values) = (Vec::new(), Vec::new());
+            reader.read_records(rows, optional.then_some(&mut levels), None, &mut values)?;
+            let mut values = values.into_iter().map(C::restore);
+            match optional {
+                true => cells.extend(levels.into_iter().map(|level| match level {
+                    0 => C::ABSENT,
+                    _ => values.next().unwrap_or(C::ABSENT),
+                })),
+                false => cells.extend(values),
+            }
+        }
+        Ok(cells)
+    }
+}

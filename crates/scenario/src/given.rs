@@ -1,0 +1,143 @@
+//! What a scenario was made from, kept to make others from it and to write it down again.
+
+use std::path::{Path as FilePath, PathBuf, absolute};
+
+use crate::error::{ScenarioErrors, Source};
+use crate::load::{Loaded, complete};
+use crate::model::Scenario;
+use crate::overrides::Override;
+use crate::tree::{Entry, Origin, Tree, Value};
+use crate::write;
+
+/// The values that a scenario was made from, overrides included, and where each was written.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub(crate) source: Source,
+    pub(crate) tree: Tree,
+}
+
+/// A scenario to be kept in a folder: its text, and the files that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// TOML that names the files as they are called in the folder.
+    pub text: String,
+    /// Name in the folder and present place of each file.
+    pub files: Vec<(String, PathBuf)>,
+}
+
+impl Given {
+    /// The same scenario with `sets` written over it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the overrides, and with the scenario that they make.
+    pub fn with(&self, sets: &[Override]) -> Result<Loaded, ScenarioErrors> {
+        complete(self.source.clone(), self.tree.clone(), sets)
+    }
+
+    /// The scenario as a file that runs to the same recording as `scenario` with `seed`, wherever
+    /// on this machine it stands. Comments and order are those of the file it came from, unless an
+    /// override changed it.
+    pub fn to_toml(&self, scenario: &Scenario, seed: u64) -> String {
+        self.text(scenario, seed, |file| {
+            absolute(file).unwrap_or(file.to_owned()).to_string_lossy().into_owned()
+        })
+    }
+
+    /// The scenario for a folder that can be taken elsewhere.
+    pub fn packed(&self, scenario: &Scenario, seed: u64) -> Packed {
+        let mut files: Vec<(String, PathBuf)> = Vec::new();
+        let text = self.text(scenario, seed, |file| {
+            if let Some((name, _)) = files.iter().find(|(_, known)| known == file) {
+                return name.clone();
+            }
+            let ending = file.extension().map_or("csv".into(), |ending| ending.to_string_lossy());
+            let name = format!("attenuation-{}.{ending}", files.len());
+            files.push((name.clone(), file.to_owned()));
+            name
+        });
+        Packed { text, files }
+    }
+
+    /// The scenario as TOML in which nothing depends on the name of its file or on options of a
+    /// command, and files are called what `rename` says.
+    fn text(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        mut rename: impl FnMut(&FilePath) -> String,
+    ) -> String {
+        let mut tree = self.tree.clone();
+        rename_files(&mut tree, self.source.directory(), &mut rename);
+        let mut missing = String::new();
+        if tree.get("name").is_none() {
+            missing += &format!("name = {}\n", write::string(&scenario.name));
+        }
+        match entry(&mut tree, "seed") {
+            Some(entry) => entry.tree.value = Value::Integer(seed.into()),
+            None => missing += &format!("seed = {seed}\n"),
+        }
+        let unchanged =
+            Tree::parse(&self.source.text).is_ok_and(|written| written.to_json() == tree.to_json());
+        missing + &if unchanged { self.source.text.clone() } else { write::document(&tree) }
+    }
+
+    /// The file that it came from and the overrides since, as a command line would have them.
+    pub fn origin(&self) -> String {
+        let file = self.source.file.iter().map(|file| file.display().to_string());
+        let sets = self.source.sets.iter().map(|set| format!("--set '{set}'"));
+        file.chain(sets).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The place of the file that `tree` names: one in a scenario file counts from that file, one in an
+/// override or a program from the current directory.
+pub(crate) fn located(tree: &Tree, directory: &FilePath, name: &str) -> PathBuf {
+    match tree.origin {
+        Origin::File(..) => directory.join(name),
+        Origin::Set(_) | Origin::Program => PathBuf::from(name),
+    }
+}
+
+fn entry<'a>(tree: &'a mut Tree, key: &str) -> Option<&'a mut Entry> {
+    match &mut tree.value {
+        Value::Table(entries) => entries.iter_mut().find(|entry| entry.key == key),
+        _ => None,
+    }
+}
+
+/// Gives every file that the scenario names the name that `rename` makes of its place.
+fn rename_files(
+    tree: &mut Tree,
+    directory: &FilePath,
+    rename: &mut impl FnMut(&FilePath) -> String,
+) {
+    match &mut tree.value {
+        Value::List(items) => {
+            items.iter_mut().for_each(|item| rename_files(item, directory, rename));
+        }
+        Value::Table(entries) => {
+            for one in entries {
+                match one.key.as_str() {
+                    "attenuation" => {
+                        rename_file(&mut one.tree, directory, rename);
+                        if let Some(file) = entry(&mut one.tree, "file") {
+                            rename_file(&mut file.tree, directory, rename);
+                        }
+                    }
+                    _ => rename_files(&mut one.tree, directory, rename),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn rename_file(
+    tree: &mut Tree,
+    directory: &FilePath,
+    rename: &mut impl FnMut(&FilePath) -> String,
+) {
+    if let Value::String(name) = &tree.value {
+        tree.value = Value::String(rename(&located(tree, directory, name)));
+    }
+}

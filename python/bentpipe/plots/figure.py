@@ -1,0 +1,95 @@
+"""Lines over time, in the theme, from one data frame."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from bentpipe.plots import theme
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BINS = 400
+"""Intervals of time, two pixels wide, that a line is drawn over."""
+
+
+class Figure(alt.Chart):
+    """A chart of Altair that stands alone when saved: nothing is fetched, now or when opened."""
+
+    def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
+        """Write `fp`, named `.svg`, `.png`, `.pdf`, `.html` or `.json`; options as in Altair."""
+        if "html" in (*arguments, options.get("format"), str(fp).rpartition(".")[2]):
+            options = {"inline": True, **options}
+        super().save(fp, *arguments, **options)
+
+    def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
+        """A picture for notebooks: Altair's own renderer would fetch its scripts.
+
+        Any other that was chosen (`altair.renderers.enable`) is used.
+        """
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*arguments, **options)
+        import vl_convert
+
+        return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_json())}
+
+
+def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bool) -> Figure:
+    """Lines of `frame`, which has `line` (an index into `names`), `t_s` and `y`.
+
+    With `step` a value holds until the next; otherwise values are joined.
+    """
+    shown = [name for number, name in enumerate(names) if number in set(frame["line"])]
+    looks = [theme.colour_and_dash(number) for number in range(len(shown))]
+    points = thinned(frame).with_columns(
+        pl.col("line").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    )
+    legend = alt.Legend() if len(shown) > 1 else None
+    colours, dashes = [colour for colour, _ in looks], [dash for _, dash in looks]
+    chart = (
+        Figure({"values": points.to_dicts()}, title=title)
+        .mark_line(interpolate="step-after" if step else "linear", clip=True)
+        .encode(
+            x=alt.X("t_s:Q", title="time (s)"),
+            y=alt.Y("y:Q", title=y),
+            color=alt.Color(
+                "line:N", sort=shown, legend=legend, scale=alt.Scale(domain=shown, range=colours)
+            ),
+            strokeDash=alt.StrokeDash(
+                "line:N", sort=shown, legend=legend, scale=alt.Scale(domain=shown, range=dashes)
+            ),
+            tooltip=[
+                alt.Tooltip("line:N", title="line"),
+                alt.Tooltip("t_s:Q", title="time (s)", format=".3f"),
+                alt.Tooltip("y:Q", title=y, format=".4~f"),
+            ],
+        )
+        .properties(width=theme.WIDTH, height=theme.HEIGHT)
+    )
+    configured: Figure = chart.configure(**theme.CONFIG)
+    return configured
+
+
+def thinned(frame: pl.DataFrame) -> pl.DataFrame:
+    """At most four points of each line and bin: the first, the last, the lowest, the highest.
+
+    A line drawn through them covers the same pixels; one through every n-th point loses the peaks.
+    Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation",
+    VLDB 2014.
+    """
+    frame = frame.select("line", "t_s", "y").drop_nulls()
+    if frame.height <= 4 * BINS:
+        return frame.sort("line", "t_s", maintain_order=True)
+    start, end = frame["t_s"].min(), frame["t_s"].max()
+    bins = ((pl.col("t_s") - start) / (pl.lit(end) - start) * BINS).floor()
+    rows = frame.with_row_index("row").group_by("line", bins.alias("bin"))
+    kept = rows.agg(
+        pl.col("row").first().alias("first"),
+        pl.col("row").last().alias("last"),
+        pl.col("row").get(pl.col("y").arg_min()).alias("lowest"),
+        pl.col("row").get(pl.col("y").arg_max()).alias("highest"),
+    ).unpivot(["first", "last", "lowest", "highest"], value_name="row")["row"]
+    return frame[kept.unique().sort()].sort("line", "t_s", maintain_order=True)

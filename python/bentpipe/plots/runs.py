@@ -1,0 +1,125 @@
+"""The figures of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bentpipe.errors import SeriesError
+from bentpipe.plots.figure import BINS, Figure, lines
+
+if TYPE_CHECKING:
+    from bentpipe.runs import Run
+
+LEAST_WINDOWS = BINS // 2
+"""Goodput is shown over at most so many windows, unless the caller chooses one."""
+
+
+class Plots:
+    """Figures of a run's series; each method returns a chart of Altair.
+
+    `chart.save("name.svg")` takes the endings svg, png, pdf, html and json, without a network.
+    A run without series raises `SeriesError`, which says what to ask for.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def cwnd(self) -> Figure:
+        """Congestion window of each flow in kB over time in s."""
+        return self._flows("congestion window (kB)", pl.col("cwnd_bytes") / 1000, step=True)
+
+    def rtt(self) -> Figure:
+        """Smoothed round-trip time of each flow in ms over time in s (srtt of RFC 6298)."""
+        return self._flows("smoothed RTT (ms)", pl.col("srtt_ms"), step=True)
+
+    def goodput(self, *, window_s: float | None = None) -> Figure:
+        """Goodput of each flow in Mbit/s over time in s: bytes handed to the application.
+
+        Each point is the mean of the `window_s` seconds before it. By default that is the sampling
+        interval, or a 200th of the time shown if this is longer.
+        """
+        series = self._flow_series()
+        window = _window(series) if window_s is None else window_s
+        if not window > 0:
+            raise ValueError(f"window_s: expected more than 0 s, found {window_s}")
+        return lines(
+            _goodput(series, window),
+            title=self._title(),
+            y="goodput (Mbit/s)",
+            names=self._run.flows["flow"].to_list(),
+            step=False,
+        )
+
+    def queue(self) -> Figure:
+        """Bytes that wait in each direction of a link, in kB over time in s.
+
+        Directions in which nothing ever waited are left out, unless that is all of them.
+        """
+        series = self._recorded(self._run.link_series)
+        used = series.filter(pl.col("queue_bytes").max().over("link") > 0)
+        links = self._run.links.select(pl.concat_str("link", "direction", separator=" "))
+        return lines(
+            _points(used if used.height else series, "link", pl.col("queue_bytes") / 1000),
+            title=self._title(),
+            y="queue (kB)",
+            names=links.to_series().to_list(),
+            step=True,
+        )
+
+    def _flows(self, y: str, value: pl.Expr, *, step: bool) -> Figure:
+        points = _points(self._flow_series(), "flow", value)
+        names = self._run.flows["flow"].to_list()
+        return lines(points, title=self._title(), y=y, names=names, step=step)
+
+    def _flow_series(self) -> pl.DataFrame:
+        return self._recorded(self._run.flow_series)
+
+    def _recorded(self, series: pl.DataFrame) -> pl.DataFrame:
+        if series.is_empty():
+            ask = 'scenario.with_({"record.interval": "100ms"})'
+            raise SeriesError(f"{self._run!r} has no such series; ask for one with {ask}")
+        return series
+
+    def _title(self) -> str:
+        return f"{self._run.name}, seed {self._run.seed}"
+
+
+def _points(series: pl.DataFrame, line: str, value: pl.Expr) -> pl.DataFrame:
+    return series.select(pl.col(line).alias("line"), "t_s", value.alias("y"))
+
+
+def _window(series: pl.DataFrame) -> float:
+    """Seconds: a whole number of sampling intervals, so that windows end with samples."""
+    steps = series.select(pl.col("t_s").diff().over("flow")).to_series().drop_nulls()
+    steps = steps.filter(steps > 0)
+    if steps.is_empty():
+        return 1.0
+    step = float(steps.median())  # type: ignore[arg-type] # there are steps, and they are numbers
+    shown = float(series["t_s"].max()) - float(series["t_s"].min())  # type: ignore[arg-type]
+    return max(1, round(shown / LEAST_WINDOWS / step)) * step
+
+
+def _goodput(series: pl.DataFrame, window: float) -> pl.DataFrame:
+    """Delivered bytes at the end of each window against those at the end of the one before."""
+    last = series.group_by("flow").agg(pl.col("t_s").first().alias("start"), pl.col("t_s").last())
+    edges = last.select(
+        "flow",
+        pl.int_ranges(
+            0, ((pl.col("t_s") - pl.col("start")) / window).round(6).floor().cast(pl.Int64) + 1
+        )
+        .list.eval(pl.element() * window)
+        .alias("t_s"),
+        "start",
+    ).explode("t_s")
+    # Times are sums of the interval: those that should be equal differ in the last digits.
+    edges = edges.with_columns((pl.col("t_s") + pl.col("start")).alias("t_s")).sort("t_s")
+    delivered = series.select("flow", "t_s", pl.col("delivered_bytes").cast(pl.Int64)).sort("t_s")
+    shifted = delivered.with_columns(pl.col("t_s") - 1e-6 * window)
+    joined = edges.join_asof(shifted, on="t_s", by="flow", check_sortedness=False)
+    return (
+        joined.sort("flow", "t_s")
+        .with_columns((pl.col("delivered_bytes").diff().over("flow") * 8e-6 / window).alias("y"))
+        .rename({"flow": "line"})
+    )

@@ -1,0 +1,223 @@
+"""Runs: a scenario and a seed in, totals and series as data frames out.
+
+import bentpipe as bp
+
+run = bp.run(bp.Scenario.load("examples/geo-download.toml"), seed=1)
+print(run.flows["completion_s"][0])
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from bentpipe import _native
+from bentpipe.errors import Interrupted, RecordingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    import polars as pl
+
+    from bentpipe._native import Recording, Scenario
+    from bentpipe.plots import Plots
+
+Bed = Literal["simulator", "kernel"]
+
+
+class Run:
+    """What one run left behind, as data frames and figures.
+
+    Two runs are equal when all that scenario and seed decide is equal; the wall time is not.
+
+    Columns of all frames end in their unit (`_s`, `_ms`, `_bytes`, `_bps`); what they count is in
+    docs/recording.md. The frames of series are no copies: they look into the memory of the run.
+    """
+
+    def __init__(self, recording: Recording, scenario: Scenario | Path) -> None:
+        """Wrap a recording with its scenario, or with the file that holds it."""
+        self.recording = recording
+        self._scenario = scenario
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario that ran; `ScenarioError` if it was saved and this version refuses it."""
+        if isinstance(self._scenario, Path):
+            return _native.Scenario.load(self._scenario)
+        return self._scenario
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self.recording.scenario
+
+    @property
+    def bed(self) -> str:
+        """Where it ran: `simulator` or `kernel`."""
+        return self.recording.bed
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random streams."""
+        return self.recording.seed
+
+    @property
+    def version(self) -> str:
+        """Version of Bentpipe that ran it."""
+        return self.recording.version
+
+    @property
+    def wall_s(self) -> float:
+        """Wall time of the run in seconds."""
+        return self.recording.wall_s
+
+    @property
+    def simulated_s(self) -> float:
+        """Time that passed in the network, in seconds."""
+        return self.recording.simulated_s
+
+    @property
+    def events(self) -> int:
+        """Number of events: packet arrivals and timers."""
+        return self.recording.events
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted before its end."""
+        return self.recording.partial
+
+    @property
+    def jain_index(self) -> float | None:
+        """Jain's fairness index of the goodputs, from 1/n (one takes all) to 1 (equal shares).
+
+        None when no flow got anything. Source: Jain, Chiu, Hawe, DEC-TR-301 (1984).
+        """
+        return self.recording.jain_index
+
+    @property
+    def kernel(self) -> dict[str, Any] | None:
+        """How well a kernel's network was emulated, and what it made of settings (docs/kernel.md).
+
+        None from the simulator.
+        """
+        kernel: dict[str, Any] | None = self.to_dict().get("kernel")
+        return kernel
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """Totals, one row for each flow in the order of the scenario.
+
+        `completion_s` is null for what was not completed, `srtt_ms` where no RTT was measured.
+        """
+        return self.recording.table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """Totals, one row for each direction of each link, and for routers with limits."""
+        return self.recording.table("links")
+
+    @cached_property
+    def pages(self) -> pl.DataFrame:
+        """One row for each web page; `flow` is its row in `flows`. Empty without web traffic."""
+        return self.recording.table("pages")
+
+    @cached_property
+    def objects(self) -> pl.DataFrame:
+        """One row for each object of a page; `flow` and `page` as in `pages`."""
+        return self.recording.table("objects")
+
+    @cached_property
+    def flow_series(self) -> pl.DataFrame:
+        """What the senders did: one row for each flow and instant `t_s`; `flow` counts `flows`.
+
+        Empty, with its columns, unless the scenario asks by `record.interval` or `record.events`.
+        """
+        return self.recording.table("flow_series")
+
+    @cached_property
+    def link_series(self) -> pl.DataFrame:
+        """What the links did: one row for each direction and instant; `link` counts `links`."""
+        return self.recording.table("link_series")
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """The series of the flows: `flow_series`."""
+        return self.flow_series
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `run.plot.cwnd()`, `.goodput()`, `.rtt()`, `.queue()`."""
+        from bentpipe.plots import Plots
+
+        return Plots(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The totals as `bentpipe run --json` prints them."""
+        return self.recording.to_dict()
+
+    def digest(self) -> str:
+        """SHA-256 of totals and series, without wall time and version; equal runs have one."""
+        return self.recording.digest()
+
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the folder that `bentpipe run --out` writes, and `bentpipe.load` reads.
+
+        It holds `scenario.toml`, which runs to the same result, with copies of the files that it
+        names. An earlier recording in the folder is replaced; a folder with foreign files is
+        refused with `OutputError` unless `force`, and then only files of a recording are touched.
+        """
+        _native.OutputFolder(folder, force=force).save(self.recording, self.scenario)
+
+    def __eq__(self, other: object) -> bool:
+        return self.digest() == other.digest() if isinstance(other, Run) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        partial = ", partial" if self.partial else ""
+        flows = len(self.to_dict()["flows"])
+        return f"<Run of {self.name!r}, seed {self.seed}, {self.bed}, {flows} flows{partial}>"
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    bed: Bed = "simulator",
+    progress: Callable[[float], object] | None = None,
+) -> Run:
+    """Run a scenario.
+
+    `seed` is by default the scenario's. `bed` is the simulator, or the TCP of this machine's kernel
+    in real time, as root; `KernelError` says what the machine or the scenario lacks. `progress` is
+    called now and then with the fraction that is done; an exception in it ends the run.
+
+    The interpreter is free for other threads meanwhile. Ctrl-C raises `Interrupted`, whose `run` is
+    what there was until then.
+    """
+    if bed not in get_args(Bed):
+        raise ValueError(f"bed: expected 'simulator' or 'kernel', found {bed!r}")
+    on_bed = _native.run_on_kernel if bed == "kernel" else _native.run
+    try:
+        return Run(on_bed(scenario, seed=seed, progress=progress), scenario)
+    except Interrupted as interrupted:
+        for recording in interrupted.recordings:
+            if recording is not None:
+                interrupted.run = Run(recording, scenario)
+        raise
+
+
+def load(folder: str | PathLike[str]) -> Run:
+    """A run from the folder that `Run.save` or `bentpipe run --out` wrote; equal to the saved one.
+
+    Raises `RecordingError` with file and line when it is no such folder or cannot be read.
+    """
+    recording = _native.Recording.load(folder)
+    scenario = Path(folder) / "scenario.toml"
+    if not scenario.is_file():
+        message = f"{folder}: expected a recording with its scenario, found no scenario.toml"
+        raise RecordingError(message, str(folder))
+    return Run(recording, scenario)

@@ -1,0 +1,54 @@
+"""The examples and the quick-start notebook run as they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from conftest import EXAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+
+
+def test_there_are_examples() -> None:
+    assert len(SCRIPTS) >= 3
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_an_example_runs_and_leaves_its_figures(script: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", str(script), str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+    text = script.read_text(encoding="utf-8")
+    figures = list(tmp_path.glob("*.svg"))
+    assert figures
+    for figure in figures:
+        assert figure.read_text(encoding="utf-8").startswith("<svg")
+        # The head of each example names the figures that it writes.
+        assert figure.stem.split("-")[0] in text
+
+
+def test_the_notebook_runs() -> None:
+    path = EXAMPLES / "quickstart.ipynb"
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs for cell in cells), "store it without outputs"
+    with warnings.catch_warnings():
+        # Of the messaging of Jupyter, about loops and ports; none is about the notebook.
+        warnings.simplefilter("ignore")
+        resources = {"metadata": {"path": str(EXAMPLES)}}
+        NotebookClient(notebook, timeout=300, resources=resources).execute()
+    shown = [output for cell in cells for output in cell.outputs]
+    figures = [output for output in shown if "image/svg+xml" in output.get("data", {})]
+    assert len(figures) == 2
+    assert any("did you mean" in output.get("text", "") for output in shown)

@@ -1,0 +1,118 @@
+"""Scenarios made and changed in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import bentpipe as bp
+from conftest import EXAMPLES, SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINK = {
+    "between": ["server", "client"],
+    "rate": "2Mbit/s",
+    "delay": "250ms",
+    "channel": {"per": 0.01},
+}
+FLOW = {
+    "from": "server",
+    "to": "client",
+    "controller": "newreno",
+    "traffic": {"download": "300kB"},
+}
+KEYS = {
+    "name": "small",
+    "duration": "60s",
+    "link": [LINK],
+    "flow": [FLOW],
+    "record": {"interval": "1s"},
+}
+
+
+def test_a_scenario_built_in_code_is_the_one_of_the_file(small: Path) -> None:
+    built = bp.Scenario.build(**KEYS)
+    assert bp.run(built).digest() == bp.run(bp.Scenario.load(small)).digest()
+    assert bp.run(built).digest() == bp.run(bp.Scenario.parse(SMALL)).digest()
+
+
+def test_scalars_of_numpy_tuples_and_none_are_taken_for_what_they_mean() -> None:
+    link = LINK | {"between": ("server", "client"), "channel": {"per": np.float64(0.01)}}
+    built = bp.Scenario.build(**KEYS | {"link": (link,), "seed": np.int64(1), "node": None})
+    assert bp.run(built).digest() == bp.run(bp.Scenario.build(**KEYS)).digest()
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"flow": [FLOW | {"controller": "cubicc"}]}, r'flow\[0\].controller: .*"cubic"\?'),
+        ({"links": [LINK]}, r"links: .*did you mean `link`\?"),
+        ({"link": [LINK | {"dealy": "1s"}]}, r"link\[0\].dealy: .*did you mean `delay`\?"),
+        ({"link": [LINK | {"delay": 250}]}, r"link\[0\].delay: .*a text with its unit"),
+        ({"link": [LINK | {"delay": 1j}]}, r"link\[0\].delay: expected .*, found 1j"),
+        ({"link": [LINK | {"channel": {"per": float("nan")}}]}, r"channel.per: .*finite number"),
+        ({"seed": 2**64}, r"seed: expected an integer of 64 bits"),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_path(keys: dict[str, object], told: str) -> None:
+    with pytest.raises(bp.ScenarioError, match=told):
+        bp.Scenario.build(**KEYS | keys)
+
+
+def test_a_text_without_a_file_tells_the_line() -> None:
+    with pytest.raises(bp.ScenarioError, match=r"^line 13: flow\[0\].controller") as caught:
+        bp.Scenario.parse(SMALL.replace("newreno", "nevreno"))
+    assert (caught.value.file, caught.value.line) == (None, 13)
+
+
+def test_changes_make_a_new_scenario(small: Path) -> None:
+    scenario = bp.Scenario.load(small)
+    changed = scenario.with_({"flow.0.controller": "cubic", "link.*.delay": "280ms"}, seed=9)
+    assert (changed.name, changed.seed, scenario.seed) == ("small", 9, 1)
+    assert bp.run(changed).flows["controller"].to_list() == ["cubic"]
+    assert bp.run(scenario).flows["controller"].to_list() == ["newreno"]
+    sets = ["flow.0.controller=cubic", "link.0.delay=280ms", "seed=9"]
+    assert bp.run(changed) == bp.run(bp.Scenario.load(small, sets))
+
+
+def test_underscores_stand_for_dots_and_later_changes_win(small: Path) -> None:
+    scenario = bp.Scenario.load(small)
+    changed = scenario.with_(flow__0__traffic={"download": "100kB"}).with_(
+        {"flow.0.traffic.download": "200kB"}
+    )
+    assert bp.run(changed).flows["bytes"].to_list() == [200_000]
+    assert bp.run(scenario).flows["bytes"].to_list() == [300_000]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"flow.0.controler": "cubic"}, r"controler: .*did you mean `controller`\?"),
+        ({"flow.0.controller": "cubicc"}, r'^with flow.0.controller="cubicc": .*"cubic"\?'),
+        ({"flow.3.controller": "cubic"}, r"flow\[3\]: expected the index 0"),
+        ({"seed": "7"}, "seed: expected"),
+        ({"seed": None}, "seed: expected a value, found None"),
+    ],
+)
+def test_a_wrong_change_is_told_as_one_of_a_file(
+    small: Path, changes: dict[str, object], told: str
+) -> None:
+    with pytest.raises(bp.ScenarioError, match=told):
+        bp.Scenario.load(small).with_(changes)
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_is_written_down_runs_to_the_same_result(example: Path, tmp_path: Path) -> None:
+    scenario = bp.Scenario.load(example).with_(duration="20s", seed=2**64 - 1)
+    path = tmp_path / "other-name.toml"
+    path.write_text(scenario.to_toml())
+    assert bp.run(bp.Scenario.load(path)) == bp.run(scenario)
+
+
+def test_an_unchanged_file_keeps_its_comments() -> None:
+    example = EXAMPLES / "geo-download.toml"
+    assert bp.Scenario.load(example).to_toml() == example.read_text()

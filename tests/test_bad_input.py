@@ -75,7 +75,7 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
         (["run", "small.toml", "--sede", "1"], "--seed"),
         (["controllers", "newrenno"], "newreno"),
         (["papers", "run", "adarl"], "adalr"),
-        (["study", "small.toml"], "study"),
+        (["study", "small.toml"], "expected a study, found a scenario"),
     ],
 )
 def test_wrong_arguments(

@@ -20,7 +20,7 @@ from bentpipe.study.parameters import log_spaced, spaced
 from bentpipe.study.quantities import Taken, parse
 from bentpipe.study.store import Store
 from bentpipe.study.summary import difference
-from conftest import SMALL
+from conftest import EXAMPLES, SMALL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,12 @@ parameter = "controller"
 baseline = "newreno"
 """
 
+
+FADE = """\
+scenario = "fade.toml"
+quantity = [{ name = "flow.goodput_bps" }]
+replications = { count = 2 }
+"""
 
 UNTIL_NARROW = """\
 quantity = "flow.completion_s"
@@ -229,7 +235,7 @@ def test_parameters_can_go_together(file: Path) -> None:
     assert row["against"] == {"flow.0.controller": "newreno", "link.0.delay": 100}
 
 
-def test_a_program_makes_a_study_of_several_scenarios() -> None:
+def test_a_program_makes_a_study_of_several_scenarios(tmp_path: Path) -> None:
     bases = {
         "near": Base.of(SMALL.replace("250ms", "20ms"), "near.toml"),
         "far": Base.of(SMALL, "far.toml"),
@@ -241,12 +247,28 @@ def test_a_program_makes_a_study_of_several_scenarios() -> None:
         replications=Replications(count=5, seed=100),
         comparisons=[Comparison("scenario", "near")],
     )
-    results = study.run()
+    results = study.run(out=tmp_path / "out")
+    assert (tmp_path / "out" / "scenario-1" / "scenario.toml").read_text() == SMALL
     assert set(results.rows["scenario"]) == {"near", "far"}
     assert sorted(set(results.rows["seed"])) == [100, 101, 102, 103, 104]
     (row,) = results.comparisons
     assert row["distinct"]
     assert row["difference"] > 0
+
+
+def test_files_of_the_scenario_are_kept_with_it(tmp_path: Path) -> None:
+    text = (EXAMPLES / "fade.toml").read_text()
+    (tmp_path / "fade.toml").write_text(text.replace('"900s"', '"60s"'))
+    (tmp_path / "fade.csv").write_bytes((EXAMPLES / "fade.csv").read_bytes())
+    (tmp_path / "study.toml").write_text(FADE)
+    out = tmp_path / "out"
+    assert Study.load(tmp_path / "study.toml").run(out=out).complete
+    assert (out / "fade.csv").read_bytes() == (EXAMPLES / "fade.csv").read_bytes()
+    assert bp.Scenario.load(out / "scenario.toml").name == "fade"
+    calmer = (tmp_path / "fade.csv").read_text().replace("\n20,0.00", "\n20,0.01")
+    (tmp_path / "fade.csv").write_text(calmer)
+    with pytest.raises(bp.OutputError, match="scenarios"):
+        Study.load(tmp_path / "study.toml").run(out=out)
 
 
 def test_a_finished_study_is_one_part_that_others_can_read(file: Path, tmp_path: Path) -> None:
@@ -265,6 +287,10 @@ def test_a_finished_study_is_one_part_that_others_can_read(file: Path, tmp_path:
     assert found[1] == pytest.approx(rows["flow.completion_s"].mean())
     assert (out / "study.toml").read_text() == STUDY
     assert (out / "scenario.toml").read_text() == SMALL
+    # Cut short between the first and the last file.
+    (out / "study.toml").unlink()
+    Study.load(file).run(out=out)
+    assert (out / "study.toml").read_text() == STUDY
 
 
 def test_ten_thousand_rows_open_in_under_a_second(file: Path, tmp_path: Path) -> None:
@@ -310,6 +336,9 @@ def test_a_study_that_was_killed_goes_on_and_ends_the_same(file: Path, tmp_path:
 
 
 def test_ctrl_c_keeps_what_is_finished(file: Path, tmp_path: Path) -> None:
+    # Longer than the first rows are on their way.
+    (file.parent / "small.toml").write_text(SMALL.replace("300kB", "3MB").replace("60s", "300s"))
+    file.write_text(STUDY.replace("count = 20", "count = 500"))
     study, out = Study.load(file), tmp_path / "out"
 
     def interrupt(done: int) -> None:
@@ -318,7 +347,7 @@ def test_ctrl_c_keeps_what_is_finished(file: Path, tmp_path: Path) -> None:
 
     results = study.run(out=out, workers=1, progress=interrupt)
     assert not results.complete
-    assert 7 <= results.rows.height < 80
+    assert 7 <= results.rows.height < 2000
     assert json.loads((out / "summary.json").read_text())["complete"] is False
     calls: list[int] = []
     assert study.run(out=out, progress=calls.append).complete

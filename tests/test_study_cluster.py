@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as bp
-from bentpipe.study import Study
+from bentpipe.study import Study, cluster
 from conftest import SMALL
 from test_study import STUDY, without_wall_time
 
@@ -52,7 +52,7 @@ class Cluster:
         self.workers: list[subprocess.Popen[bytes]] = []
         self.file = folder / "scheduler.json"
         options = ["--no-dashboard", "--port", "0", "--scheduler-file", str(self.file)]
-        self.started(dask("scheduler", *options, log=folder / "scheduler.log"))
+        self.scheduler = self.started(dask("scheduler", *options, log=folder / "scheduler.log"))
         self.address = json.loads(read_when_there(self.file))["address"]
 
     def started(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
@@ -96,6 +96,12 @@ def file(small: Path) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that half-way is not after the last batch."""
+    monkeypatch.setattr(cluster, "BATCH_S", 0.05)
+
+
 @pytest.mark.parametrize("dask_tries_again", [True, False])
 def test_the_death_of_a_worker_loses_and_repeats_nothing(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dask_tries_again: bool
@@ -103,26 +109,43 @@ def test_the_death_of_a_worker_loses_and_repeats_nothing(
     if not dask_tries_again:  # then we do
         monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     study = Study.load(file)
-    with a_cluster(tmp_path / "dask") as cluster:
-        cluster.add_worker()
-        cluster.add_worker()
+    with a_cluster(tmp_path / "dask") as machines:
+        machines.add_worker()
+        machines.add_worker()
         dead: list[int] = []
 
         def kill_one(done: int) -> None:
             if done > 100 and not dead:
-                victim = cluster.workers[0]
+                victim = machines.workers[0]
                 victim.send_signal(signal.SIGKILL)
                 victim.wait()
                 dead.append(done)
 
-        there = study.run(out=tmp_path / "there", cluster=cluster.address, progress=kill_one)
-        assert cluster.workers[1].poll() is None
+        there = study.run(out=tmp_path / "there", cluster=machines.address, progress=kill_one)
+        assert machines.workers[1].poll() is None
     assert 100 < dead[0] < 400
     assert there.rows["run"].to_list() == list(range(400))
     here = study.run(out=tmp_path / "here")
     assert without_wall_time(here.rows).equals(without_wall_time(there.rows))
     first, second = [(tmp_path / name / "summary.json").read_bytes() for name in ("here", "there")]
     assert first == second
+
+
+def test_the_death_of_the_scheduler_keeps_what_is_finished(file: Path, tmp_path: Path) -> None:
+    study, out = Study.load(file), tmp_path / "out"
+    with a_cluster(tmp_path / "dask") as machines:
+        machines.add_worker()
+
+        def kill(done: int) -> None:
+            if done > 50:
+                machines.scheduler.kill()
+                machines.scheduler.wait()
+
+        with pytest.raises(bp.ClusterError, match="finished runs are kept"):
+            study.run(out=out, cluster=machines.address, progress=kill)
+    calls: list[int] = []
+    assert study.run(out=out, progress=calls.append).rows.height == 400
+    assert calls[0] > 50
 
 
 def test_a_study_goes_on_elsewhere(file: Path, tmp_path: Path) -> None:
@@ -133,18 +156,18 @@ def test_a_study_goes_on_elsewhere(file: Path, tmp_path: Path) -> None:
             signal.raise_signal(signal.SIGINT)
 
     assert not study.run(out=out, progress=interrupt).complete
-    with a_cluster(tmp_path / "dask") as cluster:
-        cluster.add_worker()
-        assert study.run(out=out, cluster=cluster.address).rows.height == 400
+    with a_cluster(tmp_path / "dask") as machines:
+        machines.add_worker()
+        assert study.run(out=out, cluster=machines.address).rows.height == 400
 
 
 def test_another_version_on_a_worker_is_refused(file: Path, tmp_path: Path) -> None:
     preload = tmp_path / "older.py"
     preload.write_text(OTHER_VERSION)
-    with a_cluster(tmp_path / "dask") as cluster:
-        cluster.add_worker(preload=str(preload))
+    with a_cluster(tmp_path / "dask") as machines:
+        machines.add_worker(preload=str(preload))
         with pytest.raises(bp.ClusterError, match=r"has Bentpipe 0\.0\.1; expected"):
-            Study.load(file).run(out=tmp_path / "out", cluster=cluster.address)
+            Study.load(file).run(out=tmp_path / "out", cluster=machines.address)
     assert not (tmp_path / "out").exists()
 
 

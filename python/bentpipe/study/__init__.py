@@ -11,6 +11,7 @@
 from bentpipe.study.parameters import Parameter
 from bentpipe.study.plan import Comparison, Replications, Study
 from bentpipe.study.quantities import Quantity
+from bentpipe.study.results import Results
 from bentpipe.study.scenarios import Base
 
-__all__ = ["Base", "Comparison", "Parameter", "Quantity", "Replications", "Study"]
+__all__ = ["Base", "Comparison", "Parameter", "Quantity", "Replications", "Results", "Study"]

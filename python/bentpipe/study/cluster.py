@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import socket
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,8 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
         check_workers(client, address)
         yield Tasks(client, address, study)
     finally:
-        client.close(timeout=TIMEOUT_S)
+        with suppress(OSError, CancelledError):
+            client.close(timeout=TIMEOUT_S)
 
 
 def check_workers(client: Any, address: str) -> None:
@@ -148,9 +150,10 @@ class Tasks:
         try:
             self.fill(left, running, ended)
             while running:
-                future = next(ended)
-                batch = running.pop(future)
-                rows = self.rows(future)
+                with self.reached():
+                    future = next(ended)
+                    batch = running.pop(future)
+                    rows = self.rows(future)
                 if rows is None:
                     left += reversed(batch)
                 else:
@@ -163,11 +166,13 @@ class Tasks:
                     )
                 self.fill(left, running, ended)
         finally:
-            self.client.cancel(list(running), force=True)
+            with suppress(OSError, CancelledError):
+                self.client.cancel(list(running), force=True)
 
     def fill(self, left: list[Job], running: dict[Any, list[Job]], ended: Any) -> None:
         """Send batches until there are two for each thread."""
-        threads = sum(self.client.nthreads().values())
+        with self.reached():
+            threads = sum(self.client.nthreads().values())
         while left and len(running) < max(2, 2 * threads):
             batch = [left.pop() for _ in range(min(self.size, len(left)))]
             future = self.submit(batch)
@@ -192,7 +197,6 @@ class Tasks:
     def rows(self, future: Any) -> list[Row] | None:
         """The rows of a batch; None when it is to be sent again."""
         from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
 
         try:
             rows: list[Row] = future.result()
@@ -201,12 +205,18 @@ class Tasks:
             if self.deaths > MOST_DEATHS:
                 raise ClusterError(f"workers die again and again: {error}") from None
             return None
-        except (FutureCancelledError, OSError) as error:
+        return rows
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """Tells that the cluster was lost when the scheduler cannot be reached any more."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:
             raise ClusterError(
                 f"the cluster at {self.address} was lost; finished runs are kept, and the same"
                 f" command goes on ({type(error).__name__}: {error})"
             ) from None
-        return rows
 
     def adapt(self, rows: Sequence[Row]) -> None:
         """Choose the size of the next batches by how long these runs took."""

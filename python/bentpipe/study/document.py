@@ -63,6 +63,12 @@ class Reader:
 
     def study(self, found: dict[str, Any]) -> Study:
         """The whole file."""
+        if "link" in found and SCENARIO not in found:
+            message = (
+                f"expected a study, found a scenario; a study has scenario = {self.path.name!r}"
+            )
+            self.complaints.add(("link",), message)
+            self.complaints.tell()
         self.known((), found, TOP)
         title = self.value((), found, "title", str, "")
         scenario = self.scenario(found)

@@ -100,9 +100,10 @@ class Study:
 
     @staticmethod
     def load(path: str | Path) -> Study:
-        """Read a study file. `StudyError` tells all that is wrong with it, `ScenarioError` what is
-        wrong with the scenario; nothing has run then.
-        """  # noqa: D205
+        """Read a study file. Nothing has run when it is found to be wrong.
+
+        `StudyError` tells all that is wrong with it, `ScenarioError` what is with the scenario.
+        """
         from bentpipe.study.document import read
 
         return read(Path(path))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 64
 DESCRIPTION = "study.json"
+STUDY = "study.toml"
 SUMMARY = "summary.json"
 
 Outcome = tuple[int, int, "Sequence[float | None]", float, int]
@@ -74,14 +75,15 @@ class Store:
                 raise OutputError(
                     f"{self.folder} holds files and is no study's folder; nothing was written"
                 )
-            self.parts.mkdir(parents=True)
-            for number, (name, base) in enumerate(self.study.bases.items()):
-                main = "scenario.toml" if number == 0 else f"scenario-{name}.toml"
-                write(base.files, self.folder, main)
-            (self.folder / "study.toml").write_text(self.study.text, encoding="utf-8")
-            # Last: a folder without it is no study's.
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # First: it makes the folder this study's, should the rest be cut short.
             save(found, as_json(self.study.description))
         self.parts.mkdir(exist_ok=True)
+        if not (self.folder / STUDY).exists():
+            for number, base in enumerate(self.study.bases.values()):
+                place = self.folder / f"scenario-{number}" if number else self.folder
+                write(base.files, place, "scenario.toml")
+            save(self.folder / STUDY, self.study.text.encode())
 
     def locked(self) -> int:
         """Keep others out until the store is closed or the process ends."""

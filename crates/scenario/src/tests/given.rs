@@ -13,7 +13,7 @@ duration = "10s"
 between = ["hub", "ship"]
 rate = "2Mbit/s"
 delay = "250ms"
-channel = { eb_n0 = 11.0, attenuation = { file = "rain.csv", outside = "hold" } }
+channel = { eb_n0 = 11.0, code = "sequential-3/4", attenuation = { file = "rain.csv", outside = "hold" } }
 
 [[flow]]
 from = "hub"

@@ -13,8 +13,8 @@ import altair as alt
 import polars as pl
 
 import bentpipe as bp
-from bentpipe.papers.statistics import mean
 from bentpipe.plots import Figure, theme
+from bentpipe.study.statistics import mean
 
 CONTROLLERS = ["newreno", "cubic", "hybla", "westwood"]
 RATES = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]

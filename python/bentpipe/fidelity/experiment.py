@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe import _native
 from bentpipe.fidelity.curves import Curve, distance, mean_cwnd
-from bentpipe.papers.statistics import Mean, gains, mean
+from bentpipe.study.statistics import Mean, gains, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bentpipe.fidelity.experiment import Cell, Comparison, Experiment, Parameters, Runs
-    from bentpipe.papers.statistics import Mean
+    from bentpipe.study.statistics import Mean
 
 HEADINGS = (
     "variant", "simulator", "goodput kbit/s", "of the kernel", "difference %", "time s",

@@ -95,8 +95,8 @@ def test_a_row_is_what_a_run_alone_gives(file: Path) -> None:
     ]
     scenario = bp.Scenario.load(file.parent / "small.toml", sets)
     alone = bp.run(scenario, seed=row["seed"])
-    assert row["flow.completion_s"] == alone.flows[0]["completion_s"]
-    assert row["link.server-client.forward.utilisation"] == alone.links[0]["utilisation"]
+    assert row["flow.completion_s"] == alone.flows["completion_s"][0]
+    assert row["link.server-client.forward.utilisation"] == alone.links["utilisation"][0]
     assert row["events"] == alone.events
     assert (row["bentpipe"], row["scenario"]) == (bp.__version__, "small")
 

@@ -197,13 +197,13 @@ impl<B: Copy> SlowLane<B> {
     }
 
     fn rate_at(&self, time: Time) -> Rate {
-        let past = self.changes.iter().filter(|change| change.at <= time);
-        past.filter_map(|change| change.rate).last().unwrap_or(self.settings.rate)
+        let past = self.changes.iter().rev().filter(|change| change.at <= time);
+        past.filter_map(|change| change.rate).next().unwrap_or(self.settings.rate)
     }
 
     fn delay_at(&self, time: Time) -> Span {
-        let past = self.changes.iter().filter(|change| change.at <= time);
-        past.filter_map(|change| change.delay).last().unwrap_or(self.settings.delay)
+        let past = self.changes.iter().rev().filter(|change| change.at <= time);
+        past.filter_map(|change| change.delay).next().unwrap_or(self.settings.delay)
     }
 
     /// Whether a packet that comes now has to wait.

@@ -166,7 +166,7 @@ impl Link {
     /// pushes others out is offered twice must not cost all packets a call.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        if self.changes.is_some() {
+        if self.is_changing() {
             return self.offer_changing(now, bytes, priority);
         }
         self.offer_constant(now, bytes, priority)

@@ -74,6 +74,12 @@ impl Link {
         self
     }
 
+    /// Whether anything changes.
+    #[inline]
+    pub fn is_changing(&self) -> bool {
+        self.changes.is_some()
+    }
+
     /// What changes, in the order of time.
     pub fn changes(&self) -> &[Change] {
         self.changes.as_ref().map_or(&[], |changes| &changes.all)

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod changes;
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -169,7 +171,7 @@ fn a_slow_reader_closes_the_window() {
     let transport = json!({ "receive_buffer": "64KiB", "reader_rate": "2Mbit/s" });
     let flow = json!({ "transport": transport, "traffic": { "download": "750kB" } });
     let mut scenario = scenario(json!({}), flow);
-    scenario.record.interval = Some(units::Span::from_millis(20));
+    scenario.record.interval = Some(Span::from_millis(20));
     let recording = recorded(&scenario);
     let (flow, series) = (&recording.flows[0], &recording.flow_series);
     assert!(flow.completed && flow.segments_retransmitted == 0, "{flow:?}");
@@ -230,7 +232,7 @@ fn the_initial_window_is_that_of_the_scenario() {
         let flow = json!({ "transport": { "initial_window": segments },
                            "traffic": { "download": "200kB" } });
         let mut scenario = scenario(json!({ "rate": "100Mbit/s", "delay": "50ms" }), flow);
-        scenario.record.interval = Some(units::Span::from_millis(10));
+        scenario.record.interval = Some(Span::from_millis(10));
         for scenario in over_both(scenario) {
             let series = recorded(&scenario).flow_series;
             let mut windows = series.cwnd_bytes.iter().zip(&series.sent_bytes);
@@ -281,7 +283,7 @@ fn series_grow_and_end_with_the_totals() {
         return;
     }
     let mut scenario = scenario(json!({}), json!({}));
-    scenario.record.interval = Some(units::Span::from_millis(50));
+    scenario.record.interval = Some(Span::from_millis(50));
     let recording = recorded(&scenario);
     let (flow, series) = (&recording.flows[0], &recording.flow_series);
     assert!(series.len() > 15, "{}", series.len());
@@ -303,7 +305,7 @@ fn the_least_retransmission_timeout_of_the_route_holds_over_ipv6() {
     }
     let flow = json!({ "transport": { "rto": { "min": "3s" } } });
     let [_, mut scenario] = over_both(scenario(json!({}), flow));
-    scenario.record.interval = Some(units::Span::from_millis(50));
+    scenario.record.interval = Some(Span::from_millis(50));
     let series = recorded(&scenario).flow_series;
     let rtos = series.rto_ms.iter().zip(&series.srtt_ms).filter(|(_, srtt)| srtt.is_finite());
     // 40 ms of the path are in the smoothed RTT already.

@@ -44,4 +44,10 @@ impl Direction {
         all.sort_by_key(|(at, _)| *at);
         all
     }
+
+    /// The shortest propagation delay that it may have.
+    pub fn least_delay(&self) -> Span {
+        let changed = self.changes.iter().filter_map(|change| change.delay);
+        changed.fold(self.delay, Span::min)
+    }
 }

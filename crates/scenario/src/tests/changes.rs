@@ -146,7 +146,8 @@ fn a_change_that_changes_nothing_is_told() {
 }
 
 #[test]
-fn a_periodic_value_that_is_new_only_the_second_time_is_no_mistake() {
-    let back = "link.1.change=[{ at = \"10s\", every = \"20s\", delay = \"15ms\" }, { at = \"20s\", every = \"20s\", delay = \"30ms\" }]";
+fn a_periodic_value_that_is_new_at_some_of_its_times_is_no_mistake() {
+    // Not at 10 s, but at 50 s, and not again at 90 s.
+    let back = "link.1.change=[{ at = \"10s\", every = \"40s\", delay = \"15ms\" }, { at = \"20s\", delay = \"30ms\" }]";
     assert_eq!(example("handover", &[back]).warnings, [""; 0]);
 }

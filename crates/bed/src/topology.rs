@@ -1,9 +1,9 @@
 //! From a scenario to its network.
 
-use link::{Channel, Limit, Link, LowPriority, Marking, Purpose, stream};
+use link::{Change, Channel, Limit, Link, LowPriority, Marking, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
-use units::Span;
+use units::{Span, Time};
 
 /// For each node and destination, the lane to take.
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
@@ -21,10 +21,11 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     for link in &scenario.links {
         for (to, direction) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
             let channel = channel(&direction.channel, seed, specs.len());
+            let changes = changes(direction, scenario.duration);
             specs.push(LaneSpec {
                 to: NodeId(to as u16),
                 kind: LaneKind::Link,
-                link: Link::new(settings(direction), channel),
+                link: Link::new(settings(direction), channel).with_changes(changes),
             });
         }
     }
@@ -79,6 +80,16 @@ fn settings(direction: &model::Direction) -> link::Settings {
             .map(|mark| Marking { threshold: mark.packets, weight: mark.weight }),
         framing: direction.framing.get() as u32,
     }
+}
+
+fn changes(direction: &model::Direction, duration: Span) -> Vec<Change> {
+    let change = |(at, change): (Time, &model::Change)| Change {
+        at,
+        rate: change.rate,
+        delay: change.delay,
+        outage: change.outage,
+    };
+    direction.timeline(duration).into_iter().map(change).collect()
 }
 
 fn forwarding_settings(limit: model::Forwarding) -> link::Settings {

@@ -100,12 +100,15 @@ pub(crate) fn with_network<T>(
     Ok((worked?, Emulation { emulated, lost }))
 }
 
-/// Each host with only one link in has its rate measured.
+/// Each host with only one link in has its rate measured, if that is one for the whole run and packets
+/// come as they are sent.
 fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
     for port in ports {
         let node = usize::from(port.node.0);
         let mut into = directions(scenario).filter(|(_, _, to)| *to == node);
-        if let (Some((lane, direction, _)), None) = (into.next(), into.next()) {
+        if let (Some((lane, direction, _)), None) = (into.next(), into.next())
+            && direction.changes.is_empty()
+        {
             let framing = direction.framing.get() as u32;
             port.meter = Some(RateMeter::new(lane, direction.rate, framing));
         }

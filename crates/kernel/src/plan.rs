@@ -211,9 +211,9 @@ fn hops(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<Hop> {
         .collect()
 }
 
-/// Propagation delay to and fro: no smoothed RTT of the flow is below it.
+/// Least propagation delay to and fro: no smoothed RTT of the flow is below it.
 fn round_trip(scenario: &Scenario, hops: &[Hop]) -> Span {
-    hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).delay)
+    hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).least_delay())
 }
 
 /// What becomes of the first queue on the way that tells packets of low priority apart.

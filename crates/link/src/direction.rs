@@ -3,7 +3,10 @@
 //! A first-in first-out link of constant rate knows, when a packet is offered, when the packet
 //! will leave: as soon as all before it have left. So there is no event at the end of a
 //! transmission, and one event per packet and hop: the arrival. This is exact, not an
-//! approximation; the slow engine of the network's tests keeps it so.
+//! approximation; the slow engine of the network's tests keeps it so. It stays exact for a link that
+//! changes, because what changes is known beforehand.
+
+mod changes;
 
 use std::collections::VecDeque;
 
@@ -13,6 +16,9 @@ use crate::channel::Channel;
 use crate::marker::{Marker, Marking};
 use crate::priority::Priority;
 use crate::serialiser::Serialiser;
+
+pub use changes::Change;
+use changes::Changes;
 
 /// How much may wait, not counting the packet that is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +126,9 @@ pub struct Link {
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
-    /// When everything accepted so far will have left.
+    /// What changes while packets pass; `None` for most links, which then pay one comparison.
+    changes: Option<Box<Changes>>,
+    /// When everything accepted so far will have left, and an outage that follows is over.
     free_at: Time,
     /// Time spent sending, for all packets accepted so far.
     busy: Span,
@@ -140,6 +148,7 @@ impl Link {
             settings,
             serialiser,
             channel,
+            changes: None,
             free_at: Time::ZERO,
             busy: Span::ZERO,
             waiting: VecDeque::new(),
@@ -148,7 +157,7 @@ impl Link {
         }
     }
 
-    /// What the link is.
+    /// What the link is, as far as it has changed by now.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -157,6 +166,14 @@ impl Link {
     /// pushes others out is offered twice must not cost all packets a call.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        if self.is_changing() {
+            return self.offer_changing(now, bytes, priority);
+        }
+        self.offer_constant(now, bytes, priority)
+    }
+
+    #[inline(always)]
+    fn offer_constant(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
         let framed = bytes + self.settings.framing;
         self.forget_started(now);
         if now < self.free_at && (self.is_full_for(framed) || self.refuses(priority)) {
@@ -226,9 +243,10 @@ impl Link {
     }
 
     /// Time spent sending until `now`. What was accepted and not yet sent is one block without
-    /// gaps, so it is simply the time that remains.
+    /// gaps but those of outages, so it is simply the time that remains.
     pub fn busy_until(&self, now: Time) -> Span {
-        self.busy.saturating_sub(self.free_at.since(now))
+        let silent = self.changes.as_ref().map_or(Span::ZERO, |changes| changes.silent_after(now));
+        self.busy.saturating_sub(self.free_at.since(now).saturating_sub(silent))
     }
 
     /// When the packet leaves. Inlined for the reason that [`offer`](Self::offer) is.

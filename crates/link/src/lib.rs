@@ -9,7 +9,7 @@ mod serialiser;
 mod stream;
 
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
-pub use direction::{Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
+pub use direction::{Change, Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
 pub use marker::{Marker, Marking};
 pub use priority::Priority;
 pub use serialiser::Serialiser;

@@ -20,6 +20,14 @@ impl Serialiser {
         Self { rate: rate.bits_per_second(), cached: (0, 0, 0), owed: 0 }
     }
 
+    /// From now on another rate, which must not be zero. What is owed at the old one is dropped; where
+    /// the rate is the same, nothing happens.
+    pub fn set_rate(&mut self, rate: Rate) {
+        if self.rate != rate.bits_per_second() {
+            *self = Self::new(rate);
+        }
+    }
+
     /// The time that `bytes` take after an idle period.
     pub fn restart(&mut self, bytes: u32) -> Span {
         self.owed = 0;

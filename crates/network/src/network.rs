@@ -48,15 +48,34 @@ impl<B> Network<B> {
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
+        // Here and not only inside `offer`, so that the fate of most packets stays in registers.
+        if lane.link.is_changing() {
+            return self.enter_changing(now, number, packet);
+        }
         match lane.link.offer(now, u32::from(packet.bytes), packet.priority) {
-            Fate::Arrives(at) => {
-                lane.packets.push_back((at, packet));
-                if lane.packets.len() == 1 {
-                    self.arrivals.set(number, at);
-                }
-            }
+            Fate::Arrives(at) => self.carry(number, at, packet),
             Fate::PushesOut => self.enter_in_place_of_others(now, number, packet),
             Fate::Dropped | Fate::Damaged => {}
+        }
+    }
+
+    /// A packet is on its way through a lane.
+    #[inline(always)]
+    fn carry(&mut self, number: usize, at: Time, packet: Packet<B>) {
+        let lane = &mut self.lanes[number];
+        lane.packets.push_back((at, packet));
+        if lane.packets.len() == 1 {
+            self.arrivals.set(number, at);
+        }
+    }
+
+    /// The links that change push nothing out.
+    #[cold]
+    #[inline(never)]
+    fn enter_changing(&mut self, now: Time, number: usize, packet: Packet<B>) {
+        let link = &mut self.lanes[number].link;
+        if let Fate::Arrives(at) = link.offer(now, u32::from(packet.bytes), packet.priority) {
+            self.carry(number, at, packet);
         }
     }
 

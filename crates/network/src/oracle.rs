@@ -5,18 +5,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Channel, Counters, Limit, LowPriority, Marker, Priority, Serialiser, Settings};
-use units::{Span, Time};
+use link::{Change, Channel, Counters, Limit, LowPriority, Marker, Priority, Serialiser, Settings};
+use units::{Rate, Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
 use crate::routes::Routes;
 use crate::topology::{LaneKind, Topology};
 
-/// The order of simultaneous events: first all ends of transmission, then arrivals by lane.
+/// The order of simultaneous events: first all ends of transmission and of outages, then arrivals by
+/// lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     TransmissionEnds,
+    /// An outage is over in which packets had to wait.
+    Resumes,
     Arrives,
 }
 
@@ -36,6 +39,7 @@ struct SlowLane<B> {
     to: NodeId,
     kind: LaneKind,
     settings: Settings,
+    changes: Vec<Change>,
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
@@ -43,6 +47,7 @@ struct SlowLane<B> {
     sending: Option<Accepted<B>>,
     started: Time,
     last_end: Time,
+    last_arrival: Time,
     busy: Span,
     report: LaneReport,
 }
@@ -68,6 +73,7 @@ impl<B: Copy> SlowNetwork<B> {
                 to: lane.to,
                 kind: lane.kind,
                 settings: lane.link.settings().clone(),
+                changes: lane.link.changes().to_vec(),
                 serialiser: Serialiser::new(lane.link.settings().rate),
                 channel,
                 marker: lane.link.settings().marking.map(Marker::new),
@@ -75,6 +81,7 @@ impl<B: Copy> SlowNetwork<B> {
                 sending: None,
                 started: Time::ZERO,
                 last_end: Time::ZERO,
+                last_arrival: Time::ZERO,
                 busy: Span::ZERO,
                 report: LaneReport::default(),
             })
@@ -96,29 +103,48 @@ impl<B: Copy> SlowNetwork<B> {
             packet.ecn = packet.ecn.marked();
         }
         let bytes = u32::from(packet.bytes) + lane.settings.framing;
-        if lane.sending.is_some() && !lane.make_room(bytes, packet.priority == Priority::Low) {
+        if lane.is_busy(now) && !lane.make_room(bytes, packet.priority == Priority::Low) {
             lane.report.counters.dropped_packets += 1;
             return;
         }
         // Decided now and kept, whatever is pushed out before it.
-        let duration = if lane.sending.is_none() && now > lane.last_end {
+        let before = lane.last_leaves(now);
+        let starts = lane.up_from(before.max(now));
+        lane.serialiser.set_rate(lane.rate_at(starts));
+        let duration = if starts > before {
             lane.serialiser.restart(bytes)
         } else {
             lane.serialiser.next(bytes)
         };
-        let leaves = lane.idle_at(now) + duration;
+        let leaves = starts + duration;
         let damaged = lane.channel.damages(leaves, u32::from(packet.bytes));
         let accepted = Accepted { packet, damaged, duration, leaves };
         let counters: &mut Counters = &mut lane.report.counters;
         counters.accepted_packets += 1;
         counters.damaged_packets += u64::from(damaged);
-        if lane.sending.is_some() {
+        if lane.is_busy(now) {
             lane.waiting.push_back(accepted);
             let waiting_bytes = lane.bytes_behind(0);
             let counters = &mut lane.report.counters;
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(waiting_bytes);
+            if lane.sending.is_none() && lane.waiting.len() == 1 {
+                self.schedule(starts, Kind::Resumes, number, None);
+            }
         } else {
             self.start(now, number, accepted);
+        }
+    }
+
+    /// Starts the transmission of what has waited longest, or waits for the end of an outage.
+    fn start_next(&mut self, now: Time, number: usize) {
+        let lane = &mut self.lanes[number];
+        let starts = lane.up_from(now);
+        if starts > now {
+            if !lane.waiting.is_empty() {
+                self.schedule(starts, Kind::Resumes, number, None);
+            }
+        } else if let Some(next) = lane.waiting.pop_front() {
+            self.start(now, number, next);
         }
     }
 
@@ -134,17 +160,16 @@ impl<B: Copy> SlowNetwork<B> {
 
     fn transmission_ends(&mut self, now: Time, number: usize) {
         let lane = &mut self.lanes[number];
-        let delay = lane.settings.delay;
         let sent = lane.sending.take().expect("a transmission that ends was started");
         let gives_way = lane.settings.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
-        let next = lane.waiting.pop_front();
         if !sent.damaged {
-            self.schedule(now + delay, Kind::Arrives, number, Some(sent.packet));
+            // Packets do not overtake each other.
+            let arrival = lane.last_arrival.max(now + lane.delay_at(now));
+            lane.last_arrival = arrival;
+            self.schedule(arrival, Kind::Arrives, number, Some(sent.packet));
         }
-        if let Some(next) = next {
-            self.start(now, number, next);
-        }
+        self.start_next(now, number);
     }
 }
 
@@ -156,10 +181,34 @@ impl<B: Copy> SlowLane<B> {
         behind.map(|waiting| u64::from(waiting.packet.bytes) + framing).sum()
     }
 
-    /// When everything accepted so far will have left.
-    fn idle_at(&self, now: Time) -> Time {
-        let sending = if self.sending.is_some() { self.last_end } else { now };
-        self.waiting.iter().fold(sending, |end, waiting| end + waiting.duration)
+    /// When the last packet accepted so far will have left, or has.
+    fn last_leaves(&self, now: Time) -> Time {
+        // Packets that wait before nothing wait for the end of an outage.
+        let is_silent = self.sending.is_none() && !self.waiting.is_empty();
+        let first = if is_silent { now } else { self.last_end };
+        self.waiting.iter().fold(first, |end, waiting| self.up_from(end) + waiting.duration)
+    }
+
+    /// The first time from `time` on that is in no outage.
+    fn up_from(&self, time: Time) -> Time {
+        let over = |change: &Change| change.at + change.outage.unwrap_or(Span::ZERO);
+        let lasts = |change: &&Change| change.at <= time && time < over(change);
+        self.changes.iter().find(lasts).map_or(time, |change| self.up_from(over(change)))
+    }
+
+    fn rate_at(&self, time: Time) -> Rate {
+        let past = self.changes.iter().rev().filter(|change| change.at <= time);
+        past.filter_map(|change| change.rate).next().unwrap_or(self.settings.rate)
+    }
+
+    fn delay_at(&self, time: Time) -> Span {
+        let past = self.changes.iter().rev().filter(|change| change.at <= time);
+        past.filter_map(|change| change.delay).next().unwrap_or(self.settings.delay)
+    }
+
+    /// Whether a packet that comes now has to wait.
+    fn is_busy(&self, now: Time) -> bool {
+        self.sending.is_some() || !self.waiting.is_empty() || self.up_from(now) > now
     }
 
     /// Whether a packet that has to wait finds room, be it that others give way.
@@ -205,7 +254,8 @@ impl<B: Copy> SlowLane<B> {
 
     /// Packets that start at `now`, an instant whose events have not happened yet: none or one.
     fn starting(&self, now: Time) -> usize {
-        usize::from(self.sending.is_some() && self.last_end <= now).min(self.waiting.len())
+        let is_free = self.sending.is_none() || self.last_end <= now;
+        usize::from(is_free && self.up_from(now) == now).min(self.waiting.len())
     }
 }
 
@@ -221,9 +271,16 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
 
     fn advance(&mut self) -> Option<Delivery<B>> {
         let ((at, kind, lane, _), packet) = self.events.pop_first()?;
-        if kind == Kind::TransmissionEnds {
-            self.transmission_ends(at, lane);
-            return None;
+        match kind {
+            Kind::TransmissionEnds => {
+                self.transmission_ends(at, lane);
+                return None;
+            }
+            Kind::Resumes => {
+                self.start_next(at, lane);
+                return None;
+            }
+            Kind::Arrives => {}
         }
         let packet = packet?;
         let lane = &mut self.lanes[lane];

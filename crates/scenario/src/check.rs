@@ -59,7 +59,9 @@ fn wrong_kind(tree: &Tree, schemas: &[&Json], path: &Path) -> Problem {
     let problem = Problem::new(path.clone(), describe::expected(schemas), describe::found(tree));
     let wants = |kind: &str| schemas.iter().any(|schema| describe::type_of(schema) == kind);
     match &tree.value {
-        Value::Table(_) if wants("array") => problem.because(format!("write it as [[{path}]]")),
+        Value::Table(_) if wants("array") => {
+            problem.because(format!("write it as [[{}]]", path.header()))
+        }
         Value::Integer(_) | Value::Float(_) if has_unit(schemas) => {
             problem.because("a quantity is a text with its unit")
         }

@@ -1,6 +1,7 @@
 //! What a scenario will do, before it runs: every value with its origin, routes, the figures that
 //! decide about throughput, and warnings.
 
+mod changes;
 mod channels;
 mod figures;
 mod settings;
@@ -55,6 +56,8 @@ pub struct DirectionExplanation {
     pub settings: Vec<Setting>,
     /// What the channel does, if more can be said of it than a word.
     pub channel: Vec<Setting>,
+    /// What becomes different while the run goes on: when, and what.
+    pub changes: Vec<Setting>,
 }
 
 /// A `[[flow]]`; with `count` it stands for several flows.
@@ -147,6 +150,7 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             to: to.clone(),
             settings: settings::of_direction(direction, i, side, written),
             channel: channels::details(scenario, &direction.channel, i, side, written),
+            changes: direction.changes.iter().map(settings::of_change).collect(),
         })
     };
     scenario.links.iter().enumerate().flat_map(directions).collect()

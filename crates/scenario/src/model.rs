@@ -5,6 +5,10 @@ use std::sync::Arc;
 use congestion::{LossThreshold, Pacing, Recovery, SavedPath, Specification};
 use units::{Bytes, Rate, Span};
 
+mod change;
+
+pub use change::Change;
+
 /// A whole experiment.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -114,6 +118,8 @@ pub struct Direction {
     pub framing: Bytes,
     /// What the channel does to packets.
     pub channel: Channel,
+    /// What becomes different while the run goes on, as it was written.
+    pub changes: Vec<Change>,
 }
 
 /// When a queue marks packets.

@@ -31,6 +31,11 @@ impl Path {
         self.with(Step::Index(index))
     }
 
+    /// As the header of a table is written, which counts its lists on its own: `link.change`.
+    pub fn header(&self) -> Self {
+        Self(self.0.iter().filter(|step| matches!(step, Step::Key(_))).cloned().collect())
+    }
+
     fn with(&self, step: Step) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);

@@ -1,5 +1,6 @@
 //! From what was written to what runs: defaults filled in, names resolved.
 
+mod changes;
 mod channels;
 mod flows;
 mod graph;

@@ -65,6 +65,23 @@ fn flows_between_the_same_hosts_share_a_route() {
     assert!(planned(json!([plain, flow("a", "b", json!({ "initial_window": 3 }))])).is_ok());
 }
 
+/// What is added to the smoothed RTT has to make up for the shortest.
+#[test]
+fn the_least_retransmission_timeout_holds_on_a_link_whose_delay_falls() {
+    let rto_min_ms = |changes: Value| {
+        let scenario = crate::tests::scenario(json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "200ms",
+                       "change": changes }],
+            "flow": [flow("a", "b", json!({ "rto": { "min": "1s" } }))],
+        }));
+        let plan = plan(&scenario, &kernel_of(&["cubic"])).unwrap();
+        plan.hosts[0].routes[&1].value.rto_min_ms
+    };
+    assert_eq!(rto_min_ms(json!([])), 600);
+    assert_eq!(rto_min_ms(json!([{ "at": "1s", "forward": { "delay": "50ms" } }])), 750);
+    assert_eq!(rto_min_ms(json!([{ "at": "1s", "delay": "300ms" }])), 600);
+}
+
 #[test]
 fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
     let told = |queue: Value| {

@@ -19,6 +19,46 @@ pub(crate) struct Link {
     pub forward: Option<Direction>,
     /// What differs from the second node to the first.
     pub backward: Option<Direction>,
+    /// What becomes different while the run goes on, in the order of time: a handover, a new route.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<Change>,
+}
+
+/// A change of a link. What stands here becomes so in both directions; `forward` and `backward`
+/// replace it for one, and what stands nowhere stays as it is, as do queue and channel. A packet is
+/// sent at the rate that holds when its transmission starts, and is on its way for the delay that holds
+/// when its last bit leaves; where the delay falls, it does not overtake the packets before, and arrives
+/// with the last of them. Routes stay those of the delays at the start.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct Change {
+    /// From when on.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub at: Span,
+    /// It happens again and again, so long after the time before. Of several changes at one instant, the
+    /// last in the file says rate and delay, and the longest outage holds. Default: it happens once.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub every: Option<Span>,
+    #[serde(flatten)]
+    pub both: Changed,
+    /// What differs from the first node to the second.
+    pub forward: Option<Changed>,
+    /// What differs from the second node to the first.
+    pub backward: Option<Changed>,
+}
+
+/// What a change may change in a direction.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct Changed {
+    /// The new serialisation rate. The packet that is being sent keeps the old one.
+    pub rate: Option<Rate>,
+    /// The new propagation delay, one way. Packets on their way keep the old one.
+    pub delay: Option<Span>,
+    /// For so long no transmission starts: what comes waits in the queue, as far as it has room, and
+    /// what is being sent or on its way arrives.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub outage: Option<Span>,
 }
 
 /// The values of a direction.

@@ -15,7 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
-pub(crate) use link::{Attenuation, Awgn, Channel, CodeName, Direction, Link, LowPriority, Queue};
+pub(crate) use link::{
+    Attenuation, Awgn, Change, Changed, Channel, CodeName, Direction, Link, LowPriority, Queue,
+};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{
     DelayedAck, Estimator, LossThreshold, Pacing, RecoveryName, Transport, every_second,
@@ -48,8 +50,8 @@ pub(crate) struct Document {
     /// Nodes with something to say about them; all others come from the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
-    /// Links between nodes. Any graph is allowed; routes have the least total propagation delay,
-    /// then the fewest hops.
+    /// Links between nodes. Any graph is allowed; routes have the least total propagation delay at the
+    /// start, then the fewest hops.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
     /// Transport flows.

@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::model::{Flow, QueueLimit, Scenario, Traffic};
 use crate::routes::{Hop, Routes};
 
-/// What can be said about a flow before it runs. Times are without any queue.
+/// What can be said about a flow before it runs. Times are without any queue, and links as they are at
+/// the start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// Bytes of a full segment's IP packet.

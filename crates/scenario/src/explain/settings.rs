@@ -8,7 +8,8 @@ use units::Bytes;
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic,
+    Change, Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario,
+    Traffic,
 };
 
 /// A value of the scenario.
@@ -56,6 +57,20 @@ pub(super) fn of_direction(
         setting("framing", direction.framing.to_string()),
         setting("channel", channel(&direction.channel)),
     ]
+}
+
+/// A change of a direction; nothing in it is a default.
+pub(super) fn of_change(change: &Change) -> Setting {
+    let when = match change.every {
+        Some(every) => format!("at {} and every {every}", change.at),
+        None => format!("at {}", change.at),
+    };
+    let what = [
+        change.rate.map(|rate| format!("rate {rate}")),
+        change.delay.map(|delay| format!("delay {delay}")),
+        change.outage.map(|outage| format!("outage of {outage}")),
+    ];
+    Setting::new(when, what.into_iter().flatten().collect::<Vec<_>>().join(", "), true)
 }
 
 fn queue(direction: &Direction) -> String {

@@ -82,7 +82,8 @@ impl Display for Explanation {
 
         writeln!(f, "\nLinks")?;
         links(f, &self.links)?;
-        channels(f, &self.links)?;
+        details(f, &self.links, "Channel", |link| &link.channel)?;
+        details(f, &self.links, "Changes", |link| &link.changes)?;
 
         for flow in &self.flows {
             writeln!(f)?;
@@ -139,18 +140,23 @@ fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Res
     table(f, &rows)
 }
 
-/// The channels about which one word is not enough; once if both directions have the same.
-fn channels(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Result {
+/// What does not fit into the line of a link; once if both directions have the same.
+fn details(
+    f: &mut Formatter<'_>,
+    directions: &[DirectionExplanation],
+    heading: &str,
+    of: impl Fn(&DirectionExplanation) -> &[Setting],
+) -> fmt::Result {
     let write = |f: &mut Formatter<'_>, link: &DirectionExplanation, arrow: &str| {
-        if link.channel.is_empty() {
+        if of(link).is_empty() {
             return Ok(());
         }
-        writeln!(f, "\nChannel {} {arrow} {}", link.from, link.to)?;
-        table(f, &link.channel.iter().map(row).collect::<Vec<_>>())
+        writeln!(f, "\n{heading} {} {arrow} {}", link.from, link.to)?;
+        table(f, &of(link).iter().map(row).collect::<Vec<_>>())
     };
     for link in directions.chunks(2) {
         match link {
-            [forward, backward] if forward.channel == backward.channel => write(f, forward, "<->")?,
+            [forward, backward] if of(forward) == of(backward) => write(f, forward, "<->")?,
             link => link.iter().try_for_each(|direction| write(f, direction, "->"))?,
         }
     }

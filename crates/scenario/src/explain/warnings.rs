@@ -4,6 +4,7 @@ use congestion::Value;
 use units::Span;
 
 use super::FlowExplanation;
+use super::changes;
 use super::channels::Outages;
 use super::figures::Figures;
 use super::text::{bytes, rate};
@@ -42,7 +43,8 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
                 small_queue(scenario, direction.queue),
             ];
             let place = format!("{} {side}", link.name);
-            warnings.extend(found.into_iter().flatten().map(|w| format!("{place}: {w}")));
+            let found = found.into_iter().flatten().chain(changes::warnings(scenario, direction));
+            warnings.extend(found.map(|w| format!("{place}: {w}")));
         }
     }
     warnings.extend(interval(scenario));

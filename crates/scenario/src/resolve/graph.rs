@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 use units::{Bytes, Rate, Span};
 
 use super::Numbers;
+use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use crate::document::{self, Document};
 use crate::error::Problem;
@@ -107,9 +108,11 @@ fn directions(
     let mut channel = |channel: &Option<document::Channel>, path: Path| {
         channel.as_ref().map(|channel| channels.resolve(channel, &path.key("channel"), problems))
     };
+    let duration = channels.duration;
     let both_channel = channel(&link.both.channel, path.clone());
     let channels = sides.map(|(side, own)| channel(&own.channel, path.key(side)));
-    [0, 1].map(|side| {
+    let mut changes = changes(link, duration, path, problems);
+    let directions = [0, 1].map(|side| {
         let own = sides[side].1;
         let both = &link.both;
         let waiting = own.queue.or(both.queue).unwrap_or_default();
@@ -128,8 +131,12 @@ fn directions(
                 .or(both_channel.as_ref())
                 .cloned()
                 .unwrap_or(Channel::Perfect),
+            changes: std::mem::take(&mut changes[side]),
         }
-    })
+    });
+    let pushed_out = |side: &Direction| pushed_out(&side.changes, side.low_priority, path);
+    problems.extend(directions.iter().find_map(pushed_out));
+    directions
 }
 
 fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) -> Option<Problem> {
@@ -165,9 +172,15 @@ fn low_priority(queue: document::Queue) -> LowPriority {
 /// An override of both directions that each direction overrides again would change nothing, and
 /// the user would compare two equal runs.
 pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
-    for i in 0..document.link.len() {
+    let links = document.link.iter().enumerate();
+    let tables = links.flat_map(|(i, link)| {
         let path = Path::entry("link", i);
-        for key in ["rate", "delay", "queue", "mark", "framing", "channel"] {
+        let change = path.key("change");
+        let changes: Vec<_> = (0..link.change.len()).map(|j| change.index(j)).collect();
+        std::iter::once(path).chain(changes)
+    });
+    for path in tables {
+        for key in ["rate", "delay", "queue", "mark", "framing", "channel", "outage"] {
             let written = |path: &Path| tree.at(path).is_some();
             let own = ["forward", "backward"].map(|side| path.key(side).key(key));
             let set = tree.at(&path.key(key)).map(|value| &value.origin);

@@ -2,7 +2,7 @@
 
 use crate::{Explanation, Loaded, explain};
 
-fn example(name: &str, sets: &[&str]) -> Explanation {
+pub(super) fn example(name: &str, sets: &[&str]) -> Explanation {
     let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
     let loaded = Loaded::load(path, &sets).unwrap_or_else(|errors| panic!("{errors}"));
@@ -23,8 +23,15 @@ fn warning(sets: &[&str]) -> String {
 
 #[test]
 fn the_examples_load_and_are_explained() {
-    for name in ["geo-download", "geo-web", "geo-bursts", "fairness-six-rtts", "lossy-geo", "fade"]
-    {
+    for name in [
+        "geo-download",
+        "geo-web",
+        "geo-bursts",
+        "fairness-six-rtts",
+        "lossy-geo",
+        "fade",
+        "handover",
+    ] {
         let explanation = example(name, &[]);
         assert_eq!(explanation.scenario, name);
         insta::assert_snapshot!(name, explanation);

@@ -45,7 +45,7 @@ fn errors(edits: &[(&str, &str)]) -> ScenarioErrors {
 }
 
 /// Each fault makes exactly one error, at its path. Returns the messages.
-fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
+pub(super) fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
     let mut all = String::new();
     for (what, old, new, path) in cases {
         let found = errors(&[(old, new)]);

@@ -7,11 +7,12 @@ use crate::check::check;
 use crate::tree::Tree;
 use crate::{Loaded, NewValue, Override, describe, explain, schema};
 
-const EXAMPLES: [&str; 6] = [
+const EXAMPLES: [&str; 7] = [
     include_str!("../../../../examples/fade.toml"),
     include_str!("../../../../examples/geo-download.toml"),
     include_str!("../../../../examples/geo-web.toml"),
     include_str!("../../../../examples/geo-bursts.toml"),
+    include_str!("../../../../examples/handover.toml"),
     include_str!("../../../../examples/fairness-six-rtts.toml"),
     include_str!("../../../../examples/lossy-geo.toml"),
 ];

@@ -25,6 +25,7 @@ struct Hop {
     channel: String,
     /// What else is written of it.
     more: String,
+    changes: String,
     framing: u32,
 }
 
@@ -88,16 +89,50 @@ fn awgn() -> impl Strategy<Value = String> {
     })
 }
 
+/// Changes at rising times, some of them periodic; for any queue but those that push out.
+fn changes() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        (64u32..20_000).prop_map(|rate| format!("rate = \"{rate}kbit/s\"")),
+        (0u32..300).prop_map(|delay| format!("delay = \"{delay}ms\"")),
+        (0u32..300).prop_map(|delay| format!("backward = {{ delay = \"{delay}ms\" }}")),
+        (1u32..900).prop_map(|outage| format!("outage = \"{outage}ms\"")),
+        (1u32..900).prop_map(|outage| format!("forward = {{ outage = \"{outage}ms\" }}")),
+    ];
+    let every = prop_oneof![Just(String::new()), Just("every = \"1s\", ".to_owned())];
+    let change = (1u32..5000, every, value);
+    prop::collection::vec(change, 0..4).prop_map(|changes| {
+        let mut at = 0;
+        let change = |(wait, every, value)| {
+            at += wait;
+            format!("{{ at = \"{at}ms\", {every}{value} }}")
+        };
+        changes.into_iter().map(change).collect::<Vec<_>>().join(", ")
+    })
+}
+
 fn hops() -> impl Strategy<Value = Vec<Hop>> {
     // Round numbers on purpose: they make events coincide.
     let rate = prop_oneof![Just(8_000u32), Just(1_000), 64u32..20_000];
     let delay = prop_oneof![Just(0u32), Just(1_000), Just(250_000), 1u32..300_000];
-    let hop = (any::<prop::sample::Index>(), rate, delay, queue(), channel(), mark(), 0u32..40);
+    let hop = (
+        any::<prop::sample::Index>(),
+        rate,
+        delay,
+        queue(),
+        channel(),
+        mark(),
+        changes(),
+        0u32..40,
+    );
     prop::collection::vec(hop, 1..5).prop_map(|hops| {
-        let hop = |(number, (from, rate_kbps, delay_us, queue, channel, more, framing))| {
-            let from: prop::sample::Index = from;
-            Hop { from: from.index(number + 1), rate_kbps, delay_us, queue, channel, more, framing }
-        };
+        let hop =
+            |(number, (from, rate_kbps, delay_us, queue, channel, more, changes, framing))| {
+                let (from, queue): (prop::sample::Index, String) = (from, queue);
+                let pushes_out = queue.contains("push-out");
+                let changes = if pushes_out { String::new() } else { changes };
+                let from = from.index(number + 1);
+                Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
+            };
         hops.into_iter().enumerate().map(hop).collect()
     })
 }
@@ -176,11 +211,11 @@ fn scenario(hops: &[Hop], flows: &[Flow], forwarding: bool, interval: Option<u32
         text += "[[node]]\nname = \"n0\"\nforwarding = { rate = \"4Mbit/s\", memory = \"20kB\" }\n";
     }
     for (number, hop) in hops.iter().enumerate() {
-        let Hop { from, rate_kbps, delay_us, queue, channel, more, framing } = hop;
+        let Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing } = hop;
         let to = number + 1;
         write!(
             text,
-            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\nframing = \"{framing}B\"\n{more}forward = {{ channel = {channel} }}\n"
+            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\nframing = \"{framing}B\"\nchange = [{changes}]\n{more}forward = {{ channel = {channel} }}\n"
         )
         .unwrap();
     }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod changes;
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -1,0 +1,123 @@
+//! The fast engine and the slow one, packet by packet.
+
+mod changes;
+mod priorities;
+
+use link::{
+    Change, Channel, Errors, Limit, Link, LowPriority, Priority, Purpose, Settings, stream,
+};
+use network::oracle::SlowNetwork;
+use network::{Ecn, Fabric, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology};
+use proptest::prelude::*;
+use units::{Rate, Span, Time};
+
+#[derive(Clone, Debug)]
+struct Hop {
+    rate_kbps: u32,
+    delay_us: u32,
+    limit: Limit,
+    low_priority: LowPriority,
+    per: f64,
+    changes: Vec<Change>,
+}
+
+/// When after the packet before, its bytes, and whether it is of low priority.
+type Sending = (u32, u16, bool);
+
+/// What came out, and what the lanes reported after each packet that went in.
+type Outcome = (Vec<(Time, u32)>, Vec<LaneReport>);
+
+// Round numbers on purpose in what follows: they make events coincide.
+
+fn rate_kbps() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(8000u32), 500u32..9000]
+}
+
+fn delay_us() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0u32), Just(1000), 0u32..5000]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (1u32..10).prop_map(Limit::Packets),
+        (1000u64..10_000).prop_map(Limit::Bytes),
+        Just(Limit::Unlimited),
+    ]
+}
+
+fn per() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(0.3)]
+}
+
+fn sendings() -> impl Strategy<Value = Vec<Sending>> {
+    let wait = prop_oneof![2 => Just(0u32), 1 => Just(1000), 2 => 0u32..3000];
+    let bytes = prop_oneof![Just(1000u16), 40u16..1500];
+    prop::collection::vec((wait, bytes, any::<bool>()), 1..150)
+}
+
+fn rate(kbps: u32) -> Rate {
+    Rate::from_bits_per_second(u64::from(kbps) * 1000)
+}
+
+fn micros(micros: u32) -> Span {
+    Span::from_nanos(u64::from(micros) * 1000)
+}
+
+/// A chain of nodes with a lane from each to the next.
+fn chain(hops: &[Hop]) -> (Topology, Vec<Channel>) {
+    let channel = |(number, hop): (usize, &Hop)| {
+        let errors = Errors::Packet { per: hop.per };
+        Channel::new(errors, stream(1, Purpose::Channel, number as u64))
+    };
+    let channels: Vec<_> = hops.iter().enumerate().map(channel).collect();
+    let lane = |(number, hop): (usize, &Hop)| {
+        let settings = Settings {
+            rate: rate(hop.rate_kbps),
+            delay: micros(hop.delay_us),
+            limit: hop.limit,
+            low_priority: hop.low_priority,
+            marking: None,
+            framing: 0,
+        };
+        let link = Link::new(settings, channels[number].clone());
+        let link = link.with_changes(hop.changes.clone());
+        LaneSpec { to: NodeId(number as u16 + 1), kind: LaneKind::Link, link }
+    };
+    let lanes = hops.iter().enumerate().map(lane).collect();
+    let nodes = hops.len() + 1;
+    let row = |from: usize| (0..nodes).map(|to| (to > from).then_some(from as u16)).collect();
+    let routes = (0..nodes).map(row).collect();
+    (Topology { lanes, routes, forwarding: vec![None; nodes] }, channels)
+}
+
+fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outcome {
+    let (mut deliveries, mut reports) = (Vec::new(), Vec::new());
+    let mut now = Time::ZERO;
+    let mut deliver = |fabric: &mut dyn Fabric<u32>, until: Time| {
+        while fabric.next_event() <= until && fabric.next_event() != Time::NEVER {
+            deliveries.extend(fabric.advance().map(|out| (out.at, out.packet.body)));
+        }
+    };
+    for (number, (wait, bytes, low)) in sendings.iter().enumerate() {
+        now += micros(*wait);
+        deliver(&mut fabric, now);
+        let priority = if *low { Priority::Low } else { Priority::Normal };
+        let packet =
+            Packet { body: number as u32, to: last, bytes: *bytes, ecn: Ecn::NotCapable, priority };
+        fabric.send(now, NodeId(0), packet);
+        reports.extend(fabric.report(now));
+    }
+    deliver(&mut fabric, Time::NEVER);
+    reports.extend(fabric.report(now + Span::from_secs(1000)));
+    (deliveries, reports)
+}
+
+/// The outcomes of the fast engine and of the slow one.
+fn run_both(hops: &[Hop], sendings: &[Sending]) -> [Outcome; 2] {
+    let (topology, channels) = chain(hops);
+    let last = NodeId(hops.len() as u16);
+    [
+        run(Network::new(topology.clone()), last, sendings),
+        run(SlowNetwork::new(topology, channels), last, sendings),
+    ]
+}

@@ -1,0 +1,40 @@
+//! Packets of both priorities through both engines: with queues that give normal packets the
+//! room of others, a packet that was accepted may still be dropped, and those behind it move.
+
+use link::LowPriority;
+use proptest::prelude::*;
+
+use super::{Hop, delay_us, limit, per, rate_kbps, run_both, sendings};
+
+fn hop() -> impl Strategy<Value = Hop> {
+    let rule = prop::sample::select(vec![
+        LowPriority::Ignore,
+        LowPriority::PushOut,
+        LowPriority::PushOut,
+        LowPriority::Refuse,
+    ]);
+    (rate_kbps(), delay_us(), limit(), rule, per()).prop_map(
+        |(rate_kbps, delay_us, limit, low_priority, per)| {
+            let changes = Vec::new();
+            Hop { rate_kbps, delay_us, limit, low_priority, per, changes }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_engines_push_out_the_same_packets_and_deliver_the_rest_at_the_same_times(
+        hops in prop::collection::vec(hop(), 1..4), sendings in sendings(),
+    ) {
+        let [fast, slow] = run_both(&hops, &sendings);
+        prop_assert_eq!(&fast.0, &slow.0);
+        prop_assert_eq!(&fast.1, &slow.1);
+        for report in &fast.1[fast.1.len() - hops.len()..] {
+            let counters = report.counters;
+            let out = report.delivered_packets + counters.damaged_packets;
+            prop_assert_eq!(out, counters.accepted_packets, "what was accepted came out");
+        }
+    }
+}

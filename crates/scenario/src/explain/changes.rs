@@ -1,0 +1,40 @@
+//! Changes of a link that will not do what they were written for.
+
+use std::collections::BTreeMap;
+
+use units::Span;
+
+use crate::model::{Direction, Scenario};
+
+/// The warnings about the changes of one direction.
+pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String> {
+    let duration = scenario.duration;
+    let late =
+        direction.changes.iter().filter(|change| change.at >= duration).map(|change| {
+            format!("it changes at {}, when the run of {duration} is over", change.at)
+        });
+    late.chain(idle(direction, duration)).collect()
+}
+
+/// Values that hold already, each time that they are set.
+fn idle(direction: &Direction, duration: Span) -> Vec<String> {
+    let (mut rate, mut delay) = (direction.rate, direction.delay);
+    // By the time of a change, which no other has, whether its rate and its delay are new once.
+    let mut new: BTreeMap<Span, [bool; 2]> = BTreeMap::new();
+    for (_, change) in direction.timeline(duration) {
+        let [new_rate, new_delay] = new.entry(change.at).or_default();
+        let before = (rate, delay);
+        rate = change.rate.unwrap_or(rate);
+        delay = change.delay.unwrap_or(delay);
+        *new_rate |= rate != before.0;
+        *new_delay |= delay != before.1;
+    }
+    let told = direction.changes.iter().filter_map(|change| Some((change, new.get(&change.at)?)));
+    told.flat_map(|(change, [new_rate, new_delay])| {
+        let rate = change.rate.filter(|_| !new_rate).map(|rate| format!("rate of {rate}"));
+        let delay = change.delay.filter(|_| !new_delay).map(|delay| format!("delay of {delay}"));
+        let values = rate.into_iter().chain(delay);
+        values.map(|value| format!("its {value} from {} on is the one that it has", change.at))
+    })
+    .collect()
+}

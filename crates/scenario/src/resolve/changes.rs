@@ -1,0 +1,107 @@
+//! Links that change while a run goes on.
+
+use units::Span;
+
+use crate::document::{self, Changed};
+use crate::error::Problem;
+use crate::model::{Change, LowPriority};
+use crate::path::Path;
+
+/// Changes of one entry; more are a slip of the unit, and would fill the memory.
+const MOST: u64 = 100_000;
+
+/// What changes in the two directions of a link, forward first; `path` is that of the link.
+pub(super) fn changes(
+    link: &document::Link,
+    duration: Span,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> [Vec<Change>; 2] {
+    let mut changes = [Vec::new(), Vec::new()];
+    let mut before = Span::ZERO;
+    for (number, entry) in link.change.iter().enumerate() {
+        let path = path.key("change").index(number);
+        problems.extend(unsorted(entry, before, &path));
+        problems.extend(without_end(entry, &path));
+        before = entry.at;
+        let sides = [&entry.forward, &entry.backward].map(|own| change(entry, own.as_ref()));
+        problems.extend(sides.iter().all(Option::is_none).then(|| empty(&path)));
+        for (changes, change) in changes.iter_mut().zip(sides) {
+            changes.extend(change);
+        }
+        problems.extend(too_often(entry, duration, &path));
+    }
+    changes
+}
+
+/// What a change does in one direction, if it does anything there.
+fn change(entry: &document::Change, own: Option<&Changed>) -> Option<Change> {
+    let both = &entry.both;
+    let rate = own.and_then(|own| own.rate).or(both.rate);
+    let delay = own.and_then(|own| own.delay).or(both.delay);
+    let outage = own.and_then(|own| own.outage).or(both.outage);
+    let (at, every) = (entry.at, entry.every);
+    (rate.is_some() || delay.is_some() || outage.is_some()).then_some(Change {
+        at,
+        every,
+        rate,
+        delay,
+        outage,
+    })
+}
+
+fn empty(path: &Path) -> Problem {
+    let expected =
+        "at least one of `rate`, `delay` and `outage`, here or in `forward` or `backward`";
+    Problem::new(path.clone(), expected, "nothing that changes")
+}
+
+fn unsorted(entry: &document::Change, before: Span, path: &Path) -> Option<Problem> {
+    (entry.at <= before).then(|| {
+        let expected = format!("a time after that of the change before, \"{before}\"");
+        Problem::new(path.key("at"), expected, format!("\"{}\"", entry.at))
+    })
+}
+
+/// An outage that has not ended when the next begins.
+fn without_end(entry: &document::Change, path: &Path) -> Vec<Problem> {
+    let Some(every) = entry.every else { return Vec::new() };
+    let outage = |own: &Option<Changed>| own.as_ref().and_then(|own| own.outage);
+    let places = [
+        (entry.both.outage, path.clone()),
+        (outage(&entry.forward), path.key("forward")),
+        (outage(&entry.backward), path.key("backward")),
+    ];
+    let too_long = |(outage, path): (Option<Span>, Path)| {
+        let outage = outage.filter(|outage| *outage >= every)?;
+        let expected = format!("a time below `every`, \"{every}\"");
+        let problem = Problem::new(path.key("outage"), expected, format!("\"{outage}\""));
+        Some(problem.because("the link would never send again"))
+    };
+    places.into_iter().filter_map(too_long).collect()
+}
+
+fn too_often(entry: &document::Change, duration: Span, path: &Path) -> Option<Problem> {
+    let every = entry.every?;
+    let left = duration.saturating_sub(entry.at).as_nanos();
+    (left.div_ceil(every.as_nanos()) > MOST).then(|| {
+        let least = Span::from_nanos(left.div_ceil(MOST));
+        let expected = format!("at least \"{least}\" with this `duration`");
+        let problem = Problem::new(path.key("every"), expected, format!("\"{every}\""));
+        problem.because(format!("a change happens at most {MOST} times"))
+    })
+}
+
+/// A packet that leaves a queue again would move all behind it to other rates and into outages.
+pub(super) fn pushed_out(
+    changes: &[Change],
+    low_priority: LowPriority,
+    path: &Path,
+) -> Option<Problem> {
+    (!changes.is_empty() && low_priority == LowPriority::PushOut).then(|| {
+        let expected = "no change of a link whose queue pushes packets out";
+        let found = "low_priority = \"push-out\"";
+        let problem = Problem::new(path.key("change"), expected, found);
+        problem.because("when a packet leaves is computed as it enters the queue")
+    })
+}

@@ -4,6 +4,7 @@
 
 mod cost;
 mod fades;
+mod foreign;
 mod golden;
 mod oracle;
 mod physics;

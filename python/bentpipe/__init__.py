@@ -10,6 +10,7 @@ Importing this loads the engine and nothing heavy; plots and statistics load wha
 """
 
 from bentpipe._native import (
+    Controller,
     OutputFolder,
     Recording,
     Scenario,
@@ -29,12 +30,21 @@ from bentpipe._native import (
     shell,
     version,
 )
-from bentpipe.errors import BentpipeError, Interrupted, KernelError, OutputError, ScenarioError
+from bentpipe.errors import (
+    BentpipeError,
+    ControllerError,
+    Interrupted,
+    KernelError,
+    OutputError,
+    ScenarioError,
+)
 
 __version__ = version()
 
 __all__ = [
     "BentpipeError",
+    "Controller",
+    "ControllerError",
     "Interrupted",
     "KernelError",
     "OutputError",

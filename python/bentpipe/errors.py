@@ -31,6 +31,10 @@ class ScenarioError(BentpipeError, ValueError):
         return self.message
 
 
+class ControllerError(BentpipeError, ValueError):
+    """A controller in Python that cannot be given to a flow, or does what none may."""
+
+
 class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 

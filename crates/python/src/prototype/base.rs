@@ -32,43 +32,33 @@ impl Controller {
 }
 
 #[pymethods]
+#[expect(unused_variables, reason = "the names of arguments are those that Python sees")]
 impl Controller {
     /// Further arguments are for the classes that inherit it.
     #[new]
-    #[pyo3(signature = (settings, *_args, **_kwargs))]
+    #[pyo3(signature = (settings, *args, **kwargs), text_signature = "(settings)")]
     fn new(
         settings: &Bound<'_, Settings>,
-        _args: &Bound<'_, PyTuple>,
-        _kwargs: Option<&Bound<'_, PyDict>>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let window = settings.get().window();
         Ok(Self { window: Py::new(settings.py(), Window(window))? })
     }
 
-    #[pyo3(signature = (settings))]
-    fn __init__(&self, settings: &Bound<'_, Settings>) {
-        let _ = settings;
-    }
+    fn __init__(&self, settings: &Bound<'_, Settings>) {}
 
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    fn on_feedback(&self, feedback: &Feedback) {
-        let _ = feedback;
-    }
+    fn on_feedback(&self, feedback: &Feedback) {}
 
-    fn on_sent(&self, sent: &Sent) {
-        let _ = sent;
-    }
+    fn on_sent(&self, sent: &Sent) {}
 
-    fn on_segment_lost(&self, lost: &LostSegment) {
-        let _ = lost;
-    }
+    fn on_segment_lost(&self, lost: &LostSegment) {}
 
-    fn on_rtt(&self, now_s: f64, sample_s: f64) {
-        let _ = (now_s, sample_s);
-    }
+    fn on_rtt(&self, now_s: f64, sample_s: f64) {}
 
     fn on_ack(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_ack(controller, &ack.0))
@@ -103,8 +93,7 @@ impl Controller {
     }
 
     fn on_recovery_exit(slf: &Bound<'_, Self>, now_s: f64) -> PyResult<()> {
-        let _ = now_s;
-        Bridge::apply(slf, |controller| standard::on_recovery_exit(controller))
+        Bridge::apply(slf, standard::on_recovery_exit)
     }
 
     fn on_timeout(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
@@ -112,7 +101,7 @@ impl Controller {
     }
 
     fn on_idle(slf: &Bound<'_, Self>) -> PyResult<()> {
-        Bridge::apply(slf, |controller| standard::on_idle(controller))
+        Bridge::apply(slf, standard::on_idle)
     }
 
     fn extra_rto(&self, py: Python<'_>) -> f64 {

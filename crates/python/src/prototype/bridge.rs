@@ -114,7 +114,8 @@ impl Bridge {
             let given = bridge.call(object.py(), Method::needs, ())?;
             let needs = given.cast::<Needs>();
             let what = bridge.told(object.py(), Method::needs);
-            let needs = needs.map_err(|_| unexpected(&what, "bentpipe.Needs(...)", &given))?;
+            let needs =
+                needs.map_err(|_| unexpected(&what, "bentpipe.controller.Needs(...)", &given))?;
             bridge.needs = needs.get().into();
             bridge.window = object.get().window(object.py());
         }
@@ -268,19 +269,28 @@ impl congestion::Controller for Bridge {
     }
 
     fn on_feedback(&mut self, feedback: &congestion::Feedback) {
-        event!(self.on_feedback(Feedback(*feedback)), else ());
+        event!(
+            self.on_feedback(Feedback(*feedback)),
+            else Standard(self.window).on_feedback(feedback)
+        );
     }
 
     fn on_sent(&mut self, sent: &congestion::Sent) {
-        event!(self.on_sent(Sent(*sent)), else ());
+        event!(self.on_sent(Sent(*sent)), else Standard(self.window).on_sent(sent));
     }
 
     fn on_segment_lost(&mut self, lost: &congestion::LostSegment) {
-        event!(self.on_segment_lost(LostSegment(*lost)), else ());
+        event!(
+            self.on_segment_lost(LostSegment(*lost)),
+            else Standard(self.window).on_segment_lost(lost)
+        );
     }
 
     fn on_rtt(&mut self, now: Time, sample: Span) {
-        event!(self.on_rtt(now.as_secs_f64(), sample.as_secs_f64()), else ());
+        event!(
+            self.on_rtt(now.as_secs_f64(), sample.as_secs_f64()),
+            else Standard(self.window).on_rtt(now, sample)
+        );
     }
 
     fn on_ack(&mut self, ack: &congestion::Ack) {
@@ -315,7 +325,10 @@ impl congestion::Controller for Bridge {
     }
 
     fn on_partial_ack(&mut self, partial: &congestion::PartialAck) {
-        event!(self.on_partial_ack(PartialAck(*partial)), else standard::on_partial_ack(self, partial));
+        event!(
+            self.on_partial_ack(PartialAck(*partial)),
+            else standard::on_partial_ack(self, partial)
+        );
     }
 
     fn on_recovery_exit(&mut self, now: Time) {

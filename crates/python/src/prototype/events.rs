@@ -5,9 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use units::{Span, Time};
 
-/// A class for an event of the engine, with a getter for each field.
+use super::values::LARGEST;
+
+/// A class for an event of the engine, with a getter for each field, and what more it has.
 macro_rules! event {
-    ($(#[$about:meta])* $name:ident { $($field:ident: $type:ty = $get:expr;)+ }) => {
+    ($(#[$about:meta])* $name:ident {
+        $($field:ident: $type:ty = $get:expr;)+
+    } $({ $($more:tt)+ })?) => {
         $(#[$about])*
         #[pyclass(frozen, module = "bentpipe.controller")]
         pub struct $name(pub congestion::$name);
@@ -23,6 +27,8 @@ macro_rules! event {
             fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
                 describe(slf.as_any(), stringify!($name), &[$(stringify!($field)),+])
             }
+
+            $($($more)+)?
         }
     };
 }
@@ -36,6 +42,10 @@ fn describe(event: &Bound<'_, PyAny>, name: &str, fields: &[&str]) -> PyResult<S
         })
         .collect();
     Ok(format!("{name}({})", values?.join(", ")))
+}
+
+fn time(seconds: f64) -> Time {
+    Time::ZERO + Span::from_secs_f64(seconds)
 }
 
 fn seconds(span: Option<Span>) -> Option<f64> {
@@ -52,6 +62,29 @@ event! {
         srtt_s: Option<f64> = |ack| seconds(ack.srtt);
         min_rtt_s: Option<f64> = |ack| seconds(ack.min_rtt);
         cwnd_limited: bool = |ack| ack.cwnd_limited;
+    } {
+        /// For trying a controller without a run, as the constructors below.
+        #[new]
+        #[pyo3(signature = (acked, *, now_s = 0.0, flight = 0, advertised = LARGEST, srtt_s = None, min_rtt_s = None, cwnd_limited = true))]
+        fn new(
+            acked: u64,
+            now_s: f64,
+            flight: u64,
+            advertised: u64,
+            srtt_s: Option<f64>,
+            min_rtt_s: Option<f64>,
+            cwnd_limited: bool,
+        ) -> Self {
+            Self(congestion::Ack {
+                now: time(now_s),
+                acked,
+                flight,
+                advertised,
+                srtt: srtt_s.map(Span::from_secs_f64),
+                min_rtt: min_rtt_s.map(Span::from_secs_f64),
+                cwnd_limited,
+            })
+        }
     }
 }
 
@@ -61,6 +94,12 @@ event! {
         now_s: f64 = |loss| loss.now.as_secs_f64();
         flight: u64 = |loss| loss.flight;
         repeated: bool = |loss| loss.repeated;
+    } {
+        #[new]
+        #[pyo3(signature = (flight, *, now_s = 0.0, repeated = false))]
+        fn new(flight: u64, now_s: f64, repeated: bool) -> Self {
+            Self(congestion::Loss { now: time(now_s), flight, repeated })
+        }
     }
 }
 
@@ -69,6 +108,13 @@ event! {
     PartialAck {
         acked: u64 = |partial| partial.acked;
         inflates: bool = |partial| partial.style == RecoveryStyle::Inflation;
+    } {
+        #[new]
+        #[pyo3(signature = (acked, *, inflates = true))]
+        fn new(acked: u64, inflates: bool) -> Self {
+            let style = if inflates { RecoveryStyle::Inflation } else { RecoveryStyle::Pipe };
+            Self(congestion::PartialAck { acked, style })
+        }
     }
 }
 

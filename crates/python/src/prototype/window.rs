@@ -72,9 +72,9 @@ impl Window {
     }
 
     #[setter]
-    fn set_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_cwnd(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let read = Bytes::read(value).ok_or_else(|| unexpected("cwnd", Bytes::EXPECTED, value));
-        self.0.cwnd = read?.0;
+        slf.borrow_mut().0.cwnd = read?.0;
         Ok(())
     }
 
@@ -84,10 +84,10 @@ impl Window {
     }
 
     #[setter]
-    fn set_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_ssthresh(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let read = Threshold::read(value);
         let read = read.ok_or_else(|| unexpected("ssthresh", Threshold::EXPECTED, value));
-        self.0.ssthresh = read?.0;
+        slf.borrow_mut().0.ssthresh = read?.0;
         Ok(())
     }
 
@@ -112,10 +112,11 @@ impl Window {
     }
 
     /// Adds `numerator / cwnd` bytes and keeps the remainder for the next call.
-    fn grow_by_fraction(&mut self, numerator: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn grow_by_fraction(slf: &Bound<'_, Self>, numerator: &Bound<'_, PyAny>) -> PyResult<()> {
         let whole = numerator.extract::<u64>().ok().filter(|whole| *whole <= LARGEST);
         let expected = "a whole number from 0 to 2**48";
-        self.0.grow_by_fraction(whole.ok_or_else(|| unexpected("numerator", expected, numerator))?);
+        let whole = whole.ok_or_else(|| unexpected("numerator", expected, numerator))?;
+        slf.borrow_mut().0.grow_by_fraction(whole);
         Ok(())
     }
 

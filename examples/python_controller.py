@@ -12,7 +12,7 @@ from bentpipe.controller import Ack, Controller, Loss, PartialAck, Settings
 class Reno(Controller):
     """Standard TCP, RFC 5681 and RFC 6582, with nothing left to the defaults.
 
-    Runs byte for byte as the controllers `reno` and `newreno`, which tests/test_controller.py shows.
+    Runs byte for byte as the controllers `reno` and `newreno`: tests/test_controller.py shows it.
     """
 
     def on_ack(self, ack: Ack) -> None:

@@ -25,6 +25,7 @@ from bentpipe.controller import (
     Loss,
     LostSegment,
     Needs,
+    PartialAck,
     Sent,
     Settings,
 )
@@ -275,8 +276,8 @@ def test_flows_are_chosen_by_name_and_copies_by_that_of_their_entry(tmp_path: Pa
     everyone = bentpipe.run(
         bentpipe.Scenario.load(path), controllers={"*": Inherited, "one": EXAMPLE.Reno}
     )
-    names = [flow["controller"] for flow in everyone.flows]
-    assert names == ["python:Reno", *["python:Inherited"] * 3]
+    given = [flow["controller"] for flow in everyone.flows]
+    assert given == ["python:Reno", *["python:Inherited"] * 3]
 
 
 def test_settings_of_its_own_are_bound_to_the_class(tmp_path: Path) -> None:
@@ -352,9 +353,22 @@ def test_a_rate_paces(tmp_path: Path) -> None:
 
 def test_a_controller_can_be_tried_without_a_run() -> None:
     controller = EXAMPLE.Reno(Settings(mss=1000, initial_window=10_000))
-    controller.window.ssthresh = 5000
+    controller.on_ack(Ack(2000))
+    assert controller.window.cwnd == 11_000
+    controller.on_ack(Ack(2000, cwnd_limited=False))
+    assert controller.window.cwnd == 11_000
+    controller.on_loss(Loss(8000))
+    assert (controller.window.cwnd, controller.window.ssthresh) == (4000, 4000)
+    assert not controller.window.in_slow_start
+    controller.on_ack(Ack(1000))
+    assert controller.window.cwnd == 4250
+    controller.on_partial_ack(PartialAck(2000))
+    assert controller.window.cwnd == 3250
+    controller.on_partial_ack(PartialAck(2000, inflates=False))
+    assert controller.window.cwnd == 3250
     controller.on_recovery_exit(1.0)
-    assert (controller.window.cwnd, controller.window.in_slow_start) == (5000, False)
+    assert controller.window.cwnd == 4000
+    assert str(Loss(8000, now_s=1.5)) == "Loss(now_s=1.5, flight=8000, repeated=False)"
     controller.window.ssthresh = math.inf
     assert controller.window.ssthresh == 2**64 - 1
     controller.window.cwnd = 7000.9

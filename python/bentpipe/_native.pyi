@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Self, TypedDict, final, type_check_only
 
 import polars as pl
+from typing_extensions import disjoint_base
 
 __all__ = [
     "Ack",
@@ -263,8 +264,22 @@ class Window:
 
 @final
 class Ack:
-    """An ACK for new data outside of loss recovery; amounts in bytes."""
+    """An ACK for new data outside of loss recovery; amounts in bytes.
 
+    This, `Loss` and `PartialAck` can be made to try a controller without a run.
+    """
+
+    def __new__(
+        cls,
+        acked: int,
+        *,
+        now_s: float = 0.0,
+        flight: int = 0,
+        advertised: int = ...,
+        srtt_s: float | None = None,
+        min_rtt_s: float | None = None,
+        cwnd_limited: bool = True,
+    ) -> Ack: ...
     @property
     def now_s(self) -> float:
         """When it arrived, in seconds of the run."""
@@ -297,6 +312,7 @@ class Ack:
 class Loss:
     """A loss that recovery found, a mark of congestion, or a retransmission timeout."""
 
+    def __new__(cls, flight: int, *, now_s: float = 0.0, repeated: bool = False) -> Loss: ...
     @property
     def now_s(self) -> float:
         """When it was found, in seconds of the run."""
@@ -313,6 +329,7 @@ class Loss:
 class PartialAck:
     """An ACK for new data during recovery that leaves some of the old data unacknowledged."""
 
+    def __new__(cls, acked: int, *, inflates: bool = True) -> PartialAck: ...
     @property
     def acked(self) -> int:
         """Bytes that it acknowledges for the first time."""
@@ -514,8 +531,9 @@ class Needs:
 
     @property
     def own_recovery(self) -> bool:
-        """cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937)."""
+        """Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937)."""
 
+@disjoint_base
 class Controller:
     """A congestion controller in Python: standard TCP until a class that inherits says otherwise.
 
@@ -524,13 +542,13 @@ class Controller:
     that a class does not have of its own costs nothing. docs/python-controllers.md is the guide.
     """
 
-    def __new__(cls, settings: Settings, *_args: object, **_kwargs: object) -> Self: ...
+    def __new__(cls, settings: Settings) -> Self: ...
     def __init__(self, settings: Settings) -> None:
-        """Start with the window of `settings`; a class with further arguments adds its own."""
+        """Start with the window of `settings`; a class may have further arguments."""
 
     @property
     def window(self) -> Window:
-        """cwnd and ssthresh. Recovery changes cwnd as well (RFC 6582 section 3.2)."""
+        """The window and its threshold. Recovery changes cwnd as well (RFC 6582 section 3.2)."""
 
     def needs(self) -> Needs:
         """What it is told beyond `on_ack`; asked once. By default nothing."""
@@ -563,7 +581,7 @@ class Controller:
         """Growth at and above ssthresh (RFC 5681 equation 3)."""
 
     def threshold_after_loss(self, loss: Loss) -> float:
-        """ssthresh after a loss, 1 to 2**48 bytes: half the flight size (RFC 5681 equation 4)."""
+        """1 to 2**48 bytes: ssthresh after a loss, half the flight size (RFC 5681 equation 4)."""
 
     def on_loss(self, loss: Loss) -> None:
         """Recovery found a loss and begins: cwnd = ssthresh = `threshold_after_loss`."""
@@ -650,7 +668,8 @@ def run_on_kernel(
     """Run a scenario on the TCP of this machine's kernel, in real time.
 
     Arguments as for `run`. `KernelError` says what the machine lacks, or what of the scenario a
-    kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands in the recording under `kernel`.
+    kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands
+    in the recording under `kernel`.
     """
 
 def shell(

@@ -12,6 +12,7 @@ Importing this loads the engine and nothing heavy; plots and statistics load wha
 
 from bentpipe._native import (
     ArrowTable,
+    Controller,
     OutputFolder,
     Recording,
     Scenario,
@@ -33,6 +34,7 @@ from bentpipe._native import (
 from bentpipe.errors import (
     BentpipeError,
     ClusterError,
+    ControllerError,
     Interrupted,
     KernelError,
     OutputError,
@@ -50,6 +52,8 @@ __all__ = [
     "ArrowTable",
     "BentpipeError",
     "ClusterError",
+    "Controller",
+    "ControllerError",
     "Interrupted",
     "KernelError",
     "OutputError",

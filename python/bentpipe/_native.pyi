@@ -2,16 +2,28 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final, type_check_only
+from typing import Any, Self, TypedDict, final, type_check_only
 
 import polars as pl
+from typing_extensions import disjoint_base
 
 __all__ = [
+    "Ack",
     "ArrowTable",
+    "Controller",
+    "Feedback",
+    "Loss",
+    "LostSegment",
+    "Needs",
     "OutputFolder",
+    "PartialAck",
     "Quantity",
+    "RateSample",
     "Recording",
     "Scenario",
+    "Sent",
+    "Settings",
+    "Window",
     "build_profile",
     "controllers",
     "kernel_controllers",
@@ -41,7 +53,7 @@ class Parameter(TypedDict):
     meaning: str
 
 @type_check_only
-class Controller(TypedDict):
+class ControllerEntry(TypedDict):
     """What is known of a controller. `status` is `published` or `reconstructed`."""
 
     name: str
@@ -266,18 +278,466 @@ class Quantity:
 def number_columns() -> dict[str, list[str]]:
     """The columns that a quantity can be, by table; `run` is what a recording has once."""
 
+@final
+class Settings:
+    """What a connection tells its controller when it is built; amounts in bytes.
+
+    Can be made to try a controller without a run; `ControllerError` for what is not above zero.
+    """
+
+    def __new__(
+        cls,
+        *,
+        mss: int = 1460,
+        initial_window: int = 14_600,
+        initial_ssthresh: int = ...,
+        byte_counting: int = 1,
+    ) -> Settings: ...
+    @property
+    def mss(self) -> int:
+        """Sender maximum segment size (SMSS): the payload of a full segment."""
+
+    @property
+    def initial_window(self) -> int:
+        """Initial window (RFC 5681 section 3.1, RFC 6928)."""
+
+    @property
+    def initial_ssthresh(self) -> int:
+        """Initial slow start threshold; 2**64 - 1 when there is none."""
+
+    @property
+    def byte_counting(self) -> int:
+        """Segments that an ACK may count for in slow start: the L of RFC 3465."""
+
+@final
+class Window:
+    """cwnd and ssthresh in bytes, with their exact arithmetic."""
+
+    @property
+    def cwnd(self) -> int:
+        """Congestion window.
+
+        Can be set to any number from 1 to 2**48, of which the fraction is cut off; else
+        `ControllerError`.
+        """
+
+    @cwnd.setter
+    def cwnd(self, value: float) -> None: ...
+    @property
+    def ssthresh(self) -> int:
+        """Slow start threshold; 2**64 - 1 while there is none.
+
+        Can be set as cwnd, and to `math.inf` for none.
+        """
+
+    @ssthresh.setter
+    def ssthresh(self, value: float) -> None: ...
+    @property
+    def mss(self) -> int:
+        """Sender maximum segment size, as both ends have agreed on it."""
+
+    @property
+    def initial(self) -> int:
+        """Window after set-up and after an idle period."""
+
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether cwnd is below ssthresh (RFC 5681 section 3.1)."""
+
+    def counted(self, acked: int) -> int:
+        """Of `acked` bytes those that count for growth: at most L segments (RFC 3465)."""
+
+    def grow_by_fraction(self, numerator: int) -> None:
+        """Add `numerator / cwnd` bytes and keep the remainder for the next call.
+
+        `numerator` goes from 0 to 2**48, else `ControllerError`. After a timeout L is 1 until this
+        is called for the first time (RFC 3465 section 2.3).
+        """
+
+    def half(self, flight: int) -> int:
+        """Half the flight size, at least two segments (RFC 5681 equation 4)."""
+
+@final
+class Ack:
+    """An ACK for new data outside of loss recovery; amounts in bytes.
+
+    This, `Loss` and `PartialAck` can be made to try a controller without a run.
+    """
+
+    def __new__(
+        cls,
+        acked: int,
+        *,
+        now_s: float = 0.0,
+        flight: int = 0,
+        advertised: int = ...,
+        srtt_s: float | None = None,
+        min_rtt_s: float | None = None,
+        cwnd_limited: bool = True,
+    ) -> Ack: ...
+    @property
+    def now_s(self) -> float:
+        """When it arrived, in seconds of the run."""
+
+    @property
+    def acked(self) -> int:
+        """What it acknowledges for the first time."""
+
+    @property
+    def flight(self) -> int:
+        """Flight size after this ACK."""
+
+    @property
+    def advertised(self) -> int:
+        """The window that the receiver advertised."""
+
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time in seconds, if there has been a sample."""
+
+    @property
+    def min_rtt_s(self) -> float | None:
+        """Smallest round-trip time of the connection in seconds, if there has been a sample."""
+
+    @property
+    def cwnd_limited(self) -> bool:
+        """Whether cwnd was what held the sender back (RFC 7661)."""
+
+@final
+class Loss:
+    """A loss that recovery found, a mark of congestion, or a retransmission timeout."""
+
+    def __new__(cls, flight: int, *, now_s: float = 0.0, repeated: bool = False) -> Loss: ...
+    @property
+    def now_s(self) -> float:
+        """When it was found, in seconds of the run."""
+
+    @property
+    def flight(self) -> int:
+        """Flight size in bytes when it was found."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the retransmission of the same data timed out before (RFC 5681 section 3.1)."""
+
+@final
+class PartialAck:
+    """An ACK for new data during recovery that leaves some of the old data unacknowledged."""
+
+    def __new__(cls, acked: int, *, inflates: bool = True) -> PartialAck: ...
+    @property
+    def acked(self) -> int:
+        """Bytes that it acknowledges for the first time."""
+
+    @property
+    def inflates(self) -> bool:
+        """Whether recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675)."""
+
+@final
+class Feedback:
+    """What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
+
+    Amounts in bytes; positions count the bytes of the stream.
+    """
+
+    @property
+    def now_s(self) -> float:
+        """When it arrived, in seconds of the run."""
+
+    @property
+    def acked(self) -> int:
+        """What it acknowledges cumulatively for the first time."""
+
+    @property
+    def sacked(self) -> int:
+        """What its SACK blocks acknowledge for the first time."""
+
+    @property
+    def duplicate(self) -> bool:
+        """Whether it counts as a duplicate ACK."""
+
+    @property
+    def recovering(self) -> bool:
+        """Whether it arrived in recovery, or before what a timeout found outstanding was acked."""
+
+    @property
+    def round_trip_s(self) -> float | None:
+        """Round-trip time that it measures, in seconds."""
+
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time in seconds, this sample included."""
+
+    @property
+    def min_rtt_s(self) -> float | None:
+        """Smallest round-trip time of the connection in seconds, this sample included."""
+
+    @property
+    def acknowledged(self) -> int:
+        """Position up to which everything is acknowledged.
+
+        A round trip is over when it reaches what `sent` was at its start.
+        """
+
+    @property
+    def sent(self) -> int:
+        """Position behind the last byte sent."""
+
+    @property
+    def pipe(self) -> int:
+        """What is thought to be in the network after this ACK (RFC 6675 section 4)."""
+
+    @property
+    def advertised(self) -> int:
+        """The window that the receiver advertised."""
+
+    @property
+    def peer_clock_ms(self) -> int | None:
+        """TSval in milliseconds of the receiver's clock, when timestamps are in use (RFC 7323)."""
+
+    @property
+    def marked(self) -> bool:
+        """Whether the receiver echoes a mark of congestion (RFC 3168 section 6.1.3)."""
+
+    @property
+    def needless(self) -> int:
+        """What the receiver reports to have received twice (RFC 2883)."""
+
+    @property
+    def head_sent_s(self) -> float | None:
+        """When the first unacknowledged segment was last sent; for those that need records."""
+
+    @property
+    def rate(self) -> RateSample | None:
+        """A sample of the delivery rate, when this ACK delivers; for those that need records."""
+
+@final
+class RateSample:
+    """How fast the network delivered between a segment and its ACK; amounts in bytes.
+
+    Source: draft-ietf-ccwg-bbr section 4.1.
+    """
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes per second; None when the interval is too short to say."""
+
+    @property
+    def delivered(self) -> int:
+        """Delivered over the whole connection, this ACK included."""
+
+    @property
+    def prior_delivered(self) -> int:
+        """The same when the segment was sent."""
+
+    @property
+    def lost(self) -> int:
+        """Lost between the sending of the segment and this ACK."""
+
+    @property
+    def in_flight_when_sent(self) -> int:
+        """In the network right after the segment was sent."""
+
+    @property
+    def app_limited(self) -> bool:
+        """Whether the application, and not the network, may have set the rate."""
+
+@final
+class LostSegment:
+    """A segment that was found to be lost; amounts in bytes."""
+
+    @property
+    def now_s(self) -> float:
+        """When it was found, in seconds of the run."""
+
+    @property
+    def bytes(self) -> int:
+        """Its length."""
+
+    @property
+    def in_flight_when_sent(self) -> int:
+        """In the network right after it was sent."""
+
+    @property
+    def lost_since_sent(self) -> int:
+        """Lost since it was sent, it included."""
+
+    @property
+    def app_limited(self) -> bool:
+        """Whether the application may have held the sender back when it was sent."""
+
+@final
+class Sent:
+    """A segment that has just been sent; amounts in bytes."""
+
+    @property
+    def now_s(self) -> float:
+        """When, in seconds of the run."""
+
+    @property
+    def bytes(self) -> int:
+        """Its length."""
+
+    @property
+    def again(self) -> bool:
+        """Whether it was sent before."""
+
+    @property
+    def sent(self) -> int:
+        """Position in the stream behind the last byte sent."""
+
+    @property
+    def pipe_before(self) -> int:
+        """In the network before it was sent."""
+
+@final
+class Needs:
+    """What a controller needs to be told beyond the ACKs that let standard TCP grow."""
+
+    def __new__(
+        cls,
+        *,
+        feedback: bool = False,
+        records: bool = False,
+        pacing: bool = False,
+        marks: bool = False,
+        duplicate_reports: bool = False,
+        own_recovery: bool = False,
+    ) -> Needs: ...
+    @property
+    def feedback(self) -> bool:
+        """`on_feedback` for each ACK and `on_sent` for each segment."""
+
+    @property
+    def records(self) -> bool:
+        """Records of segments: `Feedback.rate`, `Feedback.head_sent_s`, `on_segment_lost`."""
+
+    @property
+    def pacing(self) -> bool:
+        """Segments leave no faster than `pacing_rate`."""
+
+    @property
+    def marks(self) -> bool:
+        """Routers may mark instead of dropping (RFC 3168)."""
+
+    @property
+    def duplicate_reports(self) -> bool:
+        """The receiver reports what it has received twice (RFC 2883)."""
+
+    @property
+    def own_recovery(self) -> bool:
+        """Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937)."""
+
+@disjoint_base
+class Controller:
+    """A congestion controller in Python: standard TCP until a class that inherits says otherwise.
+
+    There is one for each end of each connection. Events change `window` and return nothing;
+    questions return an answer and leave `window` alone. Times are seconds, amounts bytes. A method
+    that a class does not have of its own costs nothing. docs/python-controllers.md is the guide.
+    """
+
+    def __new__(cls, settings: Settings) -> Self: ...
+    def __init__(self, settings: Settings) -> None:
+        """Start with the window of `settings`; a class may have further arguments."""
+
+    @property
+    def window(self) -> Window:
+        """The window and its threshold. Recovery changes cwnd as well (RFC 6582 section 3.2)."""
+
+    def needs(self) -> Needs:
+        """What it is told beyond `on_ack`; asked once. By default nothing."""
+
+    def on_feedback(self, feedback: Feedback) -> None:
+        """An ACK arrived, whatever it acknowledges; before all that follows from it.
+
+        For those that need feedback.
+        """
+
+    def on_sent(self, sent: Sent) -> None:
+        """A segment was sent; for those that need feedback."""
+
+    def on_segment_lost(self, lost: LostSegment) -> None:
+        """A segment was found to be lost; for those that need records."""
+
+    def on_rtt(self, now_s: float, sample_s: float) -> None:
+        """A round-trip time was measured on a segment that was sent once (Karn's algorithm)."""
+
+    def on_ack(self, ack: Ack) -> None:
+        """New data was acknowledged outside of recovery; by default `grow`."""
+
+    def grow(self, ack: Ack) -> None:
+        """Growth by the rule of the phase, unless something else than cwnd held the sender."""
+
+    def slow_start(self, ack: Ack) -> None:
+        """Growth below ssthresh (RFC 5681 equation 2)."""
+
+    def avoid_congestion(self, ack: Ack) -> None:
+        """Growth at and above ssthresh (RFC 5681 equation 3)."""
+
+    def threshold_after_loss(self, loss: Loss) -> float:
+        """1 to 2**48 bytes: ssthresh after a loss, half the flight size (RFC 5681 equation 4)."""
+
+    def on_loss(self, loss: Loss) -> None:
+        """Recovery found a loss and begins: cwnd = ssthresh = `threshold_after_loss`."""
+
+    def on_congestion_mark(self, loss: Loss) -> None:
+        """The network marked data, at most once in a round trip: as after a loss (RFC 3168)."""
+
+    def on_partial_ack(self, partial: PartialAck) -> None:
+        """A partial ACK: deflate and add a segment back (RFC 6582 section 3.2 step 5)."""
+
+    def on_recovery_exit(self, now_s: float) -> None:
+        """Recovery is over: cwnd = ssthresh (RFC 6582 section 3.2 step 3)."""
+
+    def on_timeout(self, loss: Loss) -> None:
+        """The retransmission timer expired: one segment (RFC 5681 section 3.1)."""
+
+    def on_idle(self) -> None:
+        """Nothing was sent for an RTO: at most the initial window (RFC 5681 section 4.1)."""
+
+    def extra_rto(self) -> float:
+        """Seconds added to each retransmission timeout, up to a day; by default none."""
+
+    def retransmission_quota(self) -> int:
+        """How many segments one ACK or timeout may have sent again; by default any number."""
+
+    def duplicate_threshold(self, configured: int) -> int:
+        """Duplicate ACKs that mean a loss, by default what the scenario says."""
+
+    def finds_loss(self, feedback: Feedback) -> bool:
+        """Whether this ACK shows a loss before the duplicate threshold; after `on_feedback`.
+
+        May change the window. By default False.
+        """
+
+    def repeats_everything(self) -> bool:
+        """Whether a loss is answered by sending everything outstanding again; after `on_loss`."""
+
+    def backs_off(self) -> bool:
+        """Whether each timeout doubles the next (RFC 6298 rule 5.5); by default True."""
+
+    def pacing_rate(self) -> float | None:
+        """Bytes per second that segments must not exceed, or None; for those that need pacing."""
+
 def run(
     scenario: Scenario,
     *,
     seed: int | None = None,
     progress: Callable[[float], object] | None = None,
     capture: OutputFolder | None = None,
+    controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
 ) -> Recording:
     """Run a scenario in the simulator.
 
     `progress` is called now and then with the fraction that is done. The packets are written into
     `capture`, whose `save` completes them; `OutputError` when they cannot be written. Ctrl-C raises
     `Interrupted` with the partial recording.
+
+    `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
+    when it is called. The name of an entry with `count` stands for all its copies, `*` for every
+    flow that is not named. What they raise ends the run; `ControllerError` when they do what no
+    controller may, or there is no such flow. The recording calls them `python:` and their class.
     """
 
 def run_many(
@@ -313,11 +773,13 @@ def run_on_kernel(
     seed: int | None = None,
     progress: Callable[[float], object] | None = None,
     capture: OutputFolder | None = None,
+    controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
 ) -> Recording:
     """Run a scenario on the TCP of this machine's kernel, in real time.
 
     Arguments as for `run`. `KernelError` says what the machine lacks, or what of the scenario a
-    kernel cannot do. How well the network was emulated stands in the recording under `kernel`.
+    kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands
+    in the recording under `kernel`.
     """
 
 def shell(
@@ -335,7 +797,7 @@ def shell(
     `kernel`. Raises `KernelError` as `run_on_kernel`.
     """
 
-def controllers() -> list[Controller]:
+def controllers() -> list[ControllerEntry]:
     """All congestion controllers, in the order of the registry."""
 
 def kernel_controllers() -> list[KernelController]:

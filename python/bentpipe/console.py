@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe._native import Controller, Recording
+    from bentpipe._native import ControllerEntry, Recording
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
@@ -128,7 +128,7 @@ def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
     )
 
 
-def print_controllers(entries: Iterable[Controller]) -> None:
+def print_controllers(entries: Iterable[ControllerEntry]) -> None:
     """Table of controllers."""
     listed = table("controller", "<status", "<recovery", "<what it is", "<source")
     for entry in entries:
@@ -138,7 +138,7 @@ def print_controllers(entries: Iterable[Controller]) -> None:
     show(listed)
 
 
-def print_controller(entry: Controller) -> None:
+def print_controller(entry: ControllerEntry) -> None:
     """All that is known of one controller."""
     show(f"{entry['name']}: {entry['summary']}")
     show(f"source: {entry['source']}\nstatus: {entry['status']}, recovery: {entry['recovery']}")

@@ -55,6 +55,10 @@ class SeriesError(BentpipeError, LookupError):
     """A figure of what the run did not record; says what to ask for."""
 
 
+class ControllerError(BentpipeError, ValueError):
+    """A controller in Python that cannot be given to a flow, or does what none may."""
+
+
 class OutputError(BentpipeError, OSError):
     """An output folder that cannot be used."""
 

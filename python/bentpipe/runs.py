@@ -16,12 +16,12 @@ from bentpipe import _native
 from bentpipe.errors import Interrupted, RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
     import polars as pl
 
-    from bentpipe._native import Recording, Scenario
+    from bentpipe._native import Controller, Recording, Scenario, Settings
     from bentpipe.plots import Plots
 
 Bed = Literal["simulator", "kernel"]
@@ -188,12 +188,18 @@ def run(
     seed: int | None = None,
     bed: Bed = "simulator",
     progress: Callable[[float], object] | None = None,
+    controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
 ) -> Run:
     """Run a scenario.
 
     `seed` is by default the scenario's. `bed` is the simulator, or the TCP of this machine's kernel
     in real time, as root; `KernelError` says what the machine or the scenario lacks. `progress` is
     called now and then with the fraction that is done; an exception in it ends the run.
+
+    `controllers` gives flows of the simulator, by name, controllers in Python: classes, or what
+    makes controllers when it is called (docs/python-controllers.md). The name of an entry with
+    `count` stands for all its copies, `*` for every flow that is not named. `ControllerError` when
+    they do what no controller may, or there is no such flow.
 
     The interpreter is free for other threads meanwhile. Ctrl-C raises `Interrupted`, whose `run` is
     what there was until then.
@@ -202,12 +208,13 @@ def run(
         raise ValueError(f"bed: expected 'simulator' or 'kernel', found {bed!r}")
     on_bed = _native.run_on_kernel if bed == "kernel" else _native.run
     try:
-        return Run(on_bed(scenario, seed=seed, progress=progress), scenario)
+        recording = on_bed(scenario, seed=seed, progress=progress, controllers=controllers)
     except Interrupted as interrupted:
-        for recording in interrupted.recordings:
-            if recording is not None:
-                interrupted.run = Run(recording, scenario)
+        for stopped in interrupted.recordings:
+            if stopped is not None:
+                interrupted.run = Run(stopped, scenario)
         raise
+    return Run(recording, scenario)
 
 
 def load(folder: str | PathLike[str]) -> Run:

@@ -3,9 +3,9 @@
 use units::{Span, Time};
 
 use crate::events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RecoveryStyle,
-    SendState, Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, SendState, Sent, Sizing,
 };
+use crate::standard;
 use crate::window::Window;
 
 /// How TCP finds and repairs losses. It is no part of the controller, but each controller has one
@@ -88,85 +88,60 @@ pub trait Controller {
 
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, ack: &Ack) {
-        self.grow(ack);
+        standard::on_ack(self, ack);
     }
 
     /// Growth by the rule of the phase, unless something else than cwnd held the sender back.
     fn grow(&mut self, ack: &Ack) {
-        if !ack.cwnd_limited {
-            return;
-        }
-        if self.window().in_slow_start() {
-            self.slow_start(ack);
-        } else {
-            self.avoid_congestion(ack);
-        }
+        standard::grow(self, ack);
     }
 
     /// Growth below ssthresh: by the bytes acknowledged, at most one SMSS (RFC 5681 equation 2).
     fn slow_start(&mut self, ack: &Ack) {
-        let window = self.window_mut();
-        window.cwnd += window.counted(ack.acked);
+        standard::slow_start(self, ack);
     }
 
     /// Growth at and above ssthresh: SMSS * SMSS / cwnd for each ACK (RFC 5681 equation 3).
     fn avoid_congestion(&mut self, ack: &Ack) {
-        let window = self.window_mut();
-        window.grow_by_fraction(window.mss * window.counted(ack.acked).max(window.mss));
+        standard::avoid_congestion(self, ack);
     }
 
     /// ssthresh after a loss, in bytes: half the flight size (RFC 5681 equation 4).
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
-        self.window().half(loss.flight)
+        standard::threshold_after_loss(self, loss)
     }
 
     /// Recovery found a loss and begins: cwnd falls to the new ssthresh.
     fn on_loss(&mut self, loss: &Loss) {
-        let ssthresh = self.threshold_after_loss(loss);
-        let window = self.window_mut();
-        window.ssthresh = ssthresh;
-        window.cwnd = ssthresh;
+        standard::on_loss(self, loss);
     }
 
     /// The network marked data to say that it is congested: as after a loss, but nothing has to be
     /// sent again (RFC 3168 section 6.1.2). At most once in a round trip, and not in recovery.
     fn on_congestion_mark(&mut self, loss: &Loss) {
-        let ssthresh = self.threshold_after_loss(loss);
-        let window = self.window_mut();
-        window.ssthresh = ssthresh;
-        window.cwnd = ssthresh;
+        standard::on_congestion_mark(self, loss);
     }
 
     /// A partial ACK: deflate by what was acknowledged and add one SMSS back
     /// (RFC 6582 section 3.2 step 5). The pipe needs no deflating.
     fn on_partial_ack(&mut self, partial: &PartialAck) {
-        if partial.style == RecoveryStyle::Inflation {
-            let window = self.window_mut();
-            let added = if partial.acked >= window.mss { window.mss } else { 0 };
-            window.cwnd = (window.cwnd.saturating_sub(partial.acked) + added).max(window.mss);
-        }
+        standard::on_partial_ack(self, partial);
     }
 
     /// Recovery is over: cwnd = ssthresh (RFC 6582 section 3.2 step 3, second option).
     fn on_recovery_exit(&mut self, _now: Time) {
-        let window = self.window_mut();
-        window.cwnd = window.ssthresh;
+        standard::on_recovery_exit(self);
     }
 
     /// The retransmission timer expired: one segment (RFC 5681 section 3.1).
     fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.repeated {
-            self.window_mut().ssthresh = self.threshold_after_loss(loss);
-        }
-        let window = self.window_mut();
-        window.cwnd = window.mss;
+        standard::on_timeout(self, loss);
     }
 
     /// Nothing was sent for longer than the RTO: at most the initial window
     /// (RFC 5681 section 4.1).
     fn on_idle(&mut self) {
-        let window = self.window_mut();
-        window.cwnd = window.cwnd.min(window.initial);
+        standard::on_idle(self);
     }
 
     /// The window that the sender takes as advertised, in bytes, given the one it took so far.

@@ -35,6 +35,7 @@ mod reno;
 mod scalable;
 mod slow_start;
 mod spike;
+pub mod standard;
 mod star;
 #[cfg(test)]
 mod test_path;
@@ -53,5 +54,7 @@ pub use events::{
     RecoveryStyle, SendState, Sent, Sizing,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
-pub use registry::{AnyController, Entry, Specification, Status, UnknownController, entries, find};
+pub use registry::{
+    AnyController, Entry, Foreign, Specification, Status, UnknownController, entries, find,
+};
 pub use window::{Settings, Window};

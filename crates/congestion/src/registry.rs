@@ -1,5 +1,6 @@
 //! Controllers by name. Adding one is its own file and one line in `registry!`.
 
+use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use units::{Span, Time};
@@ -81,6 +82,11 @@ pub(crate) trait Listed: Controller + Sized {
     /// Builds it with the parameter values of a scenario.
     fn build(settings: &Settings, values: &Values) -> Self;
 }
+
+/// A controller from outside of this crate. Only it is called through a vtable.
+pub trait Foreign: Controller + Debug {}
+
+impl<C: Controller + Debug> Foreign for C {}
 
 /// An [`Entry`] as a controller's file writes it.
 pub(crate) struct Listing {
@@ -166,10 +172,12 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 macro_rules! registry {
     (inline: $inline:ident; boxed: $($boxed:ident),+ $(,)?) => {
         /// Any of the controllers.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub enum AnyController {
             #[allow(missing_docs)] $inline($inline),
             $(#[allow(missing_docs)] $boxed(Box<$boxed>),)+
+            /// One that is in no registry.
+            Foreign(Box<dyn Foreign>),
         }
 
         const LISTS: &[fn() -> Vec<Entry>] = &[
@@ -186,6 +194,7 @@ macro_rules! registry {
                 match $self {
                     AnyController::$inline($controller) => $call,
                     $(AnyController::$boxed($controller) => $call,)+
+                    AnyController::Foreign($controller) => $call,
                 }
             };
         }

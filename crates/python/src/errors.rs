@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::recording::Recording;
 
+import_exception!(bentpipe.errors, ControllerError);
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OutputError);

@@ -3,27 +3,36 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use kernel::{KernelError, Options, Program};
+use kernel::{Options, Program};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyMapping;
 
-use crate::errors::{interrupted, kernel_error, output_error};
+use crate::errors::{KernelError, interrupted, kernel_error, output_error};
 use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
+
+/// What `controllers` gets for an answer.
+const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
+                         what `bentpipe kernel list` names";
 
 /// Runs a scenario on the TCP of this machine's kernel, in real time. `progress` is called now and
 /// then with the fraction of the time that is over. The packets go to `capture`. Ctrl-C raises
 /// `Interrupted` with the partial recording.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None))]
+#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
 pub fn run_on_kernel(
     py: Python<'_>,
     scenario: &Scenario,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     capture: Option<&OutputFolder>,
+    controllers: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Recording> {
+    if controllers.is_some() {
+        return Err(KernelError::new_err(NO_PYTHON));
+    }
     let scenario = &scenario.inner;
     let seed = seed.unwrap_or(scenario.seed);
     let mut sink = capture.map(OutputFolder::capture).transpose()?;
@@ -72,9 +81,9 @@ pub fn shell(
     Ok((ran.status, ran.kernel.to_json()))
 }
 
-fn raise(error: KernelError) -> PyErr {
+fn raise(error: kernel::KernelError) -> PyErr {
     match error {
-        KernelError::Capture(error) => output_error(error),
+        kernel::KernelError::Capture(error) => output_error(error),
         other => kernel_error(other),
     }
 }

@@ -8,6 +8,7 @@ mod deploy;
 mod errors;
 mod kernel;
 mod output;
+mod prototype;
 mod recording;
 mod run;
 mod scenario;
@@ -35,7 +36,10 @@ mod _native {
         arrow::ArrowTable, build_profile, controllers::controllers, deploy::kernel_controllers,
         deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
         deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, output::OutputFolder,
-        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::reference,
-        scenario::schema, study::Quantity, study::number_columns, study::run_study, version,
+        prototype::Ack, prototype::Controller, prototype::Feedback, prototype::Loss,
+        prototype::LostSegment, prototype::Needs, prototype::PartialAck, prototype::RateSample,
+        prototype::Sent, prototype::Settings, prototype::Window, recording::Recording, run::run,
+        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, study::Quantity,
+        study::number_columns, study::run_study, version,
     };
 }

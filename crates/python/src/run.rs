@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use simulator::{Capture, Observed, Options, Progress};
+use pyo3::types::PyMapping;
+use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::errors::{interrupted, output_error};
 use crate::output::OutputFolder;
+use crate::prototype::Prototypes;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
 
@@ -20,18 +22,22 @@ use crate::scenario::Scenario;
 pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a scenario in the simulator. `progress` is called now and then with the fraction that is
-/// done. The packets go to `capture`. Ctrl-C raises `Interrupted` with the partial recording.
+/// done. The packets go to `capture`. `controllers` are classes in Python by the names of their
+/// flows. Ctrl-C raises `Interrupted` with the partial recording.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None))]
+#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     capture: Option<&OutputFolder>,
+    controllers: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Recording> {
     let scenario = &scenario.inner;
     let seed = seed.unwrap_or(scenario.seed);
+    let prototypes =
+        controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
     let sink = capture.map(OutputFolder::capture).transpose()?;
     let capture = sink.map(|sink| Capture::new(sink, scenario.ip)).transpose();
     let mut capture = capture.map_err(output_error)?;
@@ -41,7 +47,8 @@ pub fn run(
             raised = Python::attach(|py| heard(py, progress.as_ref(), now)).err();
             raised.is_none()
         };
-        let mut options = Options { progress: Some(&mut heard), observer: None };
+        let controllers = prototypes.as_ref().map(|prototypes| prototypes as &dyn Controllers);
+        let mut options = Options { progress: Some(&mut heard), observer: None, controllers };
         let captures = capture.is_some();
         let mut observe = |packet: &Observed<'_>| {
             capture.iter_mut().for_each(|capture| capture.observe(packet));
@@ -53,7 +60,7 @@ pub fn run(
     });
     capture.map_or(Ok(()), Capture::finish).map_err(output_error)?;
     let recording = Recording::new(finished);
-    match raised {
+    match raised.or_else(|| prototypes.and_then(|prototypes| prototypes.take_error())) {
         None => Ok(recording),
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
             Err(interrupted(vec![Some(recording)]))

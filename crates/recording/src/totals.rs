@@ -48,9 +48,9 @@ pub struct Recording {
 pub struct FlowRecord {
     /// Name of the flow.
     pub flow: String,
-    /// Name of the controller.
+    /// Name of the controller; `python:` and its class for one in Python.
     pub controller: String,
-    /// `published` or `reconstructed`.
+    /// `published` or `reconstructed`; `prototype` for one in Python.
     pub status: String,
     /// Name of the loss recovery.
     pub recovery: String,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bed::{Connections, Pair};
-use congestion::{Settings, Specification};
+use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use scenario::model::IpVersion;
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
 
-use crate::simulation::{Observed, Observer};
+use crate::simulation::{Controllers, Observed, Observer};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Body {
 }
 
 /// One end of a connection on a host.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
     /// Number of delivered bytes at which the application wants to be told.
@@ -120,7 +120,7 @@ const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
 
 /// All endpoints, and the timers of endpoints and applications.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub(crate) endpoints: Vec<Endpoint>,
     timers: Schedule,
@@ -134,13 +134,17 @@ impl Hosts {
         &mut self,
         flow: u32,
         blueprint: &Blueprint,
+        controllers: Option<&dyn Controllers>,
         initial_sequence: u32,
     ) -> Pair {
         let first = self.endpoints.len() as u32;
         let pair = Pair { sender: first, receiver: first + 1 };
         let ends = [(blueprint.from, blueprint.to, 1, 0), (blueprint.to, blueprint.from, 0, 1)];
         for (node, peer_node, peer, offset) in ends {
-            let controller = blueprint.controller.build(&blueprint.settings);
+            let settings = &blueprint.settings;
+            let foreign = controllers.and_then(|others| others.build(flow as usize, settings));
+            let controller = foreign
+                .map_or_else(|| blueprint.controller.build(settings), AnyController::Foreign);
             let sequence = initial_sequence.wrapping_add(offset);
             self.endpoints.push(Endpoint {
                 connection: Connection::new(blueprint.config.clone(), controller, sequence),
@@ -277,12 +281,14 @@ pub(crate) struct FlowConnections<'a> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) flow: u32,
     pub(crate) blueprint: &'a Blueprint,
+    pub(crate) controllers: Option<&'a dyn Controllers>,
     pub(crate) initial_sequence: u32,
 }
 
 impl Connections for FlowConnections<'_> {
     fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        let pair = self.hosts.open_pair(self.flow, self.blueprint, self.initial_sequence);
+        let (flow, sequence) = (self.flow, self.initial_sequence);
+        let pair = self.hosts.open_pair(flow, self.blueprint, self.controllers, sequence);
         let (opener, other) = if opened_by_receiver {
             (pair.receiver, pair.sender)
         } else {

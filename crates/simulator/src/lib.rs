@@ -11,4 +11,4 @@ mod simulation;
 
 pub use capture::Capture;
 pub use hosts::Body;
-pub use simulation::{Observed, Observer, Options, Progress, run, run_with_oracle};
+pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_with_oracle};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bed::Application;
+use congestion::{Foreign, Settings};
 use network::{Delivery, Ecn, Fabric, Network, NodeId, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
@@ -58,6 +59,21 @@ pub struct Options<'a> {
     pub progress: Option<&'a mut dyn FnMut(&Progress) -> bool>,
     /// Called for each packet that a host sends or receives.
     pub observer: Option<&'a mut Observer<'a>>,
+    /// Controllers from elsewhere for some of the flows.
+    pub controllers: Option<&'a dyn Controllers>,
+}
+
+/// Gives flows other controllers than the scenario does.
+pub trait Controllers {
+    /// What recordings call the controller of `flow`, counted in the order of the scenario, and how
+    /// far it can be trusted; `None` when it has that of the scenario.
+    fn describe(&self, flow: usize) -> Option<(&str, &str)>;
+
+    /// The controller of one end of a connection of `flow`.
+    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn Foreign>>;
+
+    /// Whether one of them cannot go on. Asked after each event: the run stops, marked as partial.
+    fn failed(&self) -> bool;
 }
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
@@ -89,6 +105,8 @@ struct Simulation<'a, F> {
     recorder: Recorder,
     options: Options<'a>,
     events: u64,
+    /// Number of events at which the run looks up from its work.
+    next_look: u64,
 }
 
 impl<'a, F: Fabric<Body>> Simulation<'a, F> {
@@ -111,6 +129,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             has_endless: applications.iter().any(Application::is_endless),
             applications,
             recorder: Recorder::new(scenario),
+            next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
             options,
             events: 0,
             scenario,
@@ -128,6 +147,13 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();
         recording.partial = partial;
+        for (number, flow) in recording.flows.iter_mut().enumerate() {
+            let foreign = self.options.controllers.and_then(|others| others.describe(number));
+            if let Some((controller, status)) = foreign {
+                flow.controller = controller.to_owned();
+                flow.status = status.to_owned();
+            }
+        }
         recording
     }
 
@@ -156,7 +182,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             } else {
                 self.expire();
             }
-            if self.events.is_multiple_of(EVENTS_PER_REPORT) && !self.report_progress() {
+            if self.events >= self.next_look && !self.look() {
                 return false;
             }
         }
@@ -232,6 +258,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             hosts: &mut self.hosts,
             flow,
             blueprint: &self.blueprints[number],
+            controllers: self.options.controllers,
             initial_sequence: self.scenario.flows[number].initial_sequence,
         };
         (&mut self.applications[number], connections)
@@ -290,6 +317,17 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             delivered += receivers.map(|r| self.hosts.connection(r).delivered()).sum::<u64>();
         }
         Some(delivered as f64 / expected as f64)
+    }
+
+    /// Returns whether the run goes on.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self) -> bool {
+        let failed = self.options.controllers.map(|controllers| controllers.failed());
+        let apart = if failed.is_some() { 1 } else { EVENTS_PER_REPORT };
+        self.next_look = self.events + apart;
+        let reports = self.events.is_multiple_of(EVENTS_PER_REPORT);
+        failed != Some(true) && (!reports || self.report_progress())
     }
 
     fn report_progress(&mut self) -> bool {

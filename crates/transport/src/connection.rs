@@ -53,7 +53,7 @@ pub enum State {
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
 /// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
 /// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Connection {
     state: State,
     /// A SYN, or a SYN with ACK, is to be sent.

@@ -5,6 +5,7 @@
 mod changes;
 mod cost;
 mod fades;
+mod foreign;
 mod golden;
 mod oracle;
 mod physics;

@@ -73,7 +73,7 @@ pub struct Counters {
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Sender {
     // What every ACK touches stands together.
     una: u64,

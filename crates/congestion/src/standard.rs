@@ -1,0 +1,96 @@
+//! Standard TCP, RFC 5681 and RFC 6582: what a controller does that does not say otherwise.
+//!
+//! The bodies of [`Controller`]'s defaults, by name, so that whoever passes the trait on to somebody
+//! else can fall back to them. Where one rule asks for another it asks the controller, which may
+//! have its own. The rules are told where the trait declares them.
+
+use crate::controller::Controller;
+use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
+
+/// The default of [`Controller::on_ack`].
+#[inline]
+pub fn on_ack<C: Controller + ?Sized>(controller: &mut C, ack: &Ack) {
+    controller.grow(ack);
+}
+
+/// The default of [`Controller::grow`].
+#[inline]
+pub fn grow<C: Controller + ?Sized>(controller: &mut C, ack: &Ack) {
+    if !ack.cwnd_limited {
+        return;
+    }
+    if controller.window().in_slow_start() {
+        controller.slow_start(ack);
+    } else {
+        controller.avoid_congestion(ack);
+    }
+}
+
+/// The default of [`Controller::slow_start`].
+#[inline]
+pub fn slow_start<C: Controller + ?Sized>(controller: &mut C, ack: &Ack) {
+    let window = controller.window_mut();
+    window.cwnd += window.counted(ack.acked);
+}
+
+/// The default of [`Controller::avoid_congestion`].
+#[inline]
+pub fn avoid_congestion<C: Controller + ?Sized>(controller: &mut C, ack: &Ack) {
+    let window = controller.window_mut();
+    window.grow_by_fraction(window.mss * window.counted(ack.acked).max(window.mss));
+}
+
+/// The default of [`Controller::threshold_after_loss`].
+#[inline]
+pub fn threshold_after_loss<C: Controller + ?Sized>(controller: &C, loss: &Loss) -> u64 {
+    controller.window().half(loss.flight)
+}
+
+/// The default of [`Controller::on_loss`].
+#[inline]
+pub fn on_loss<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
+    let ssthresh = controller.threshold_after_loss(loss);
+    let window = controller.window_mut();
+    window.ssthresh = ssthresh;
+    window.cwnd = ssthresh;
+}
+
+/// The default of [`Controller::on_congestion_mark`]: what a loss does to the window.
+#[inline]
+pub fn on_congestion_mark<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
+    on_loss(controller, loss);
+}
+
+/// The default of [`Controller::on_partial_ack`].
+#[inline]
+pub fn on_partial_ack<C: Controller + ?Sized>(controller: &mut C, partial: &PartialAck) {
+    if partial.style == RecoveryStyle::Inflation {
+        let window = controller.window_mut();
+        let added = if partial.acked >= window.mss { window.mss } else { 0 };
+        window.cwnd = (window.cwnd.saturating_sub(partial.acked) + added).max(window.mss);
+    }
+}
+
+/// The default of [`Controller::on_recovery_exit`].
+#[inline]
+pub fn on_recovery_exit<C: Controller + ?Sized>(controller: &mut C) {
+    let window = controller.window_mut();
+    window.cwnd = window.ssthresh;
+}
+
+/// The default of [`Controller::on_timeout`].
+#[inline]
+pub fn on_timeout<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
+    if !loss.repeated {
+        controller.window_mut().ssthresh = controller.threshold_after_loss(loss);
+    }
+    let window = controller.window_mut();
+    window.cwnd = window.mss;
+}
+
+/// The default of [`Controller::on_idle`].
+#[inline]
+pub fn on_idle<C: Controller + ?Sized>(controller: &mut C) {
+    let window = controller.window_mut();
+    window.cwnd = window.cwnd.min(window.initial);
+}

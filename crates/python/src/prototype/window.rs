@@ -1,0 +1,132 @@
+//! The congestion window and what it starts from.
+
+use pyo3::prelude::*;
+
+use crate::errors::ControllerError;
+
+use super::values::{Answer, Bytes, LARGEST, Threshold, unexpected};
+
+/// What a connection tells its controller when it is built.
+#[pyclass(frozen, get_all, module = "bentpipe.controller")]
+pub struct Settings {
+    mss: u32,
+    initial_window: u64,
+    initial_ssthresh: u64,
+    byte_counting: u32,
+}
+
+impl From<congestion::Settings> for Settings {
+    fn from(settings: congestion::Settings) -> Self {
+        let congestion::Settings { mss, initial_window, initial_ssthresh, byte_counting } =
+            settings;
+        Self { mss, initial_window, initial_ssthresh, byte_counting }
+    }
+}
+
+impl Settings {
+    pub fn window(&self) -> congestion::Window {
+        congestion::Window::new(&congestion::Settings {
+            mss: self.mss,
+            initial_window: self.initial_window,
+            initial_ssthresh: self.initial_ssthresh,
+            byte_counting: self.byte_counting,
+        })
+    }
+}
+
+#[pymethods]
+impl Settings {
+    /// For trying a controller without a run.
+    #[new]
+    #[pyo3(signature = (*, mss = 1460, initial_window = 14_600, initial_ssthresh = u64::MAX, byte_counting = 1))]
+    fn new(
+        mss: u32,
+        initial_window: u64,
+        initial_ssthresh: u64,
+        byte_counting: u32,
+    ) -> PyResult<Self> {
+        if mss == 0 || initial_window == 0 || initial_ssthresh == 0 || byte_counting == 0 {
+            return Err(ControllerError::new_err("Settings: expected numbers above zero"));
+        }
+        Ok(Self { mss, initial_window, initial_ssthresh, byte_counting })
+    }
+
+    fn __repr__(&self) -> String {
+        let Self { mss, initial_window, initial_ssthresh, byte_counting } = self;
+        format!(
+            "Settings(mss={mss}, initial_window={initial_window}, \
+             initial_ssthresh={initial_ssthresh}, byte_counting={byte_counting})"
+        )
+    }
+}
+
+/// cwnd and ssthresh in bytes, with their exact arithmetic.
+#[pyclass(module = "bentpipe.controller")]
+pub struct Window(pub congestion::Window);
+
+#[pymethods]
+impl Window {
+    #[getter]
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd
+    }
+
+    #[setter]
+    fn set_cwnd(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let read = Bytes::read(value).ok_or_else(|| unexpected("cwnd", Bytes::EXPECTED, value));
+        slf.borrow_mut().0.cwnd = read?.0;
+        Ok(())
+    }
+
+    #[getter]
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh
+    }
+
+    #[setter]
+    fn set_ssthresh(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let read = Threshold::read(value);
+        let read = read.ok_or_else(|| unexpected("ssthresh", Threshold::EXPECTED, value));
+        slf.borrow_mut().0.ssthresh = read?.0;
+        Ok(())
+    }
+
+    #[getter]
+    fn mss(&self) -> u64 {
+        self.0.mss
+    }
+
+    #[getter]
+    fn initial(&self) -> u64 {
+        self.0.initial
+    }
+
+    #[getter]
+    fn in_slow_start(&self) -> bool {
+        self.0.in_slow_start()
+    }
+
+    /// The bytes that count for growth out of `acked` newly acknowledged ones.
+    fn counted(&self, acked: u64) -> u64 {
+        self.0.counted(acked)
+    }
+
+    /// Adds `numerator / cwnd` bytes and keeps the remainder for the next call.
+    fn grow_by_fraction(slf: &Bound<'_, Self>, numerator: &Bound<'_, PyAny>) -> PyResult<()> {
+        let whole = numerator.extract::<u64>().ok().filter(|whole| *whole <= LARGEST);
+        let expected = "a whole number from 0 to 2**48";
+        let whole = whole.ok_or_else(|| unexpected("numerator", expected, numerator))?;
+        slf.borrow_mut().0.grow_by_fraction(whole);
+        Ok(())
+    }
+
+    /// Half the flight size, at least two segments.
+    fn half(&self, flight: u64) -> u64 {
+        self.0.half(flight)
+    }
+
+    fn __repr__(&self) -> String {
+        let congestion::Window { cwnd, ssthresh, mss, initial, .. } = self.0;
+        format!("<Window cwnd={cwnd} ssthresh={ssthresh} mss={mss} initial={initial}>")
+    }
+}

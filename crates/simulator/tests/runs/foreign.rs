@@ -1,0 +1,99 @@
+//! Controllers that are in no registry.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use congestion::{Ack, AnyController, Controller, Foreign, Settings, Specification, Window};
+use simulator::{Controllers, Options};
+
+use crate::{geo, parse, run};
+
+/// Reno as a stranger, which gives up after some ACKs.
+#[derive(Debug)]
+struct Stranger {
+    reno: AnyController,
+    acks_left: Rc<Cell<u32>>,
+}
+
+impl Controller for Stranger {
+    fn window(&self) -> &Window {
+        self.reno.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.acks_left.set(self.acks_left.get().saturating_sub(1));
+        self.reno.on_ack(ack);
+    }
+}
+
+/// Strangers for one flow.
+struct For {
+    flow: usize,
+    acks_left: Rc<Cell<u32>>,
+}
+
+impl For {
+    fn flow(flow: usize, acks: u32) -> Self {
+        Self { flow, acks_left: Rc::new(Cell::new(acks)) }
+    }
+}
+
+impl Controllers for For {
+    fn describe(&self, flow: usize) -> Option<(&str, &str)> {
+        (flow == self.flow).then_some(("stranger", "unknown"))
+    }
+
+    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn Foreign>> {
+        let reno = Specification::named("reno").unwrap().build(settings);
+        let stranger = Stranger { reno, acks_left: self.acks_left.clone() };
+        (flow == self.flow).then(|| Box::new(stranger) as Box<dyn Foreign>)
+    }
+
+    fn failed(&self) -> bool {
+        self.acks_left.get() == 0
+    }
+}
+
+/// Two flows with losses.
+fn scenario() -> String {
+    let link = r#"rate = "2Mbit/s"
+channel = { per = 0.01 }"#;
+    let flow = geo(link, "", r#"download = "300kB""#);
+    let second = flow[flow.find("[[flow]]").unwrap()..].replace("newreno", "cubic");
+    format!("{flow}{second}")
+}
+
+#[test]
+fn a_flow_with_the_same_rules_from_elsewhere_runs_the_same() {
+    let ours = run(&scenario());
+    let others = For::flow(0, u32::MAX);
+    let options = Options { controllers: Some(&others), ..Options::default() };
+    let mut theirs = simulator::run(&parse(&scenario()), 1, options);
+    let named = |recording: &recording::Recording| {
+        recording.flows.iter().map(|f| (f.controller.clone(), f.status.clone())).collect::<Vec<_>>()
+    };
+    let published = |name: &str| (name.to_owned(), "published".to_owned());
+    assert_eq!(named(&ours), [published("newreno"), published("cubic")]);
+    assert_eq!(named(&theirs), [("stranger".into(), "unknown".into()), published("cubic")]);
+    assert!(others.acks_left.get() < u32::MAX, "the stranger heard of ACKs");
+    theirs.flows[0].controller = "newreno".to_owned();
+    theirs.flows[0].status = "published".to_owned();
+    assert_eq!(theirs.digest(), ours.digest());
+}
+
+#[test]
+fn a_run_stops_at_the_event_at_which_a_controller_fails() {
+    let events = |acks| {
+        let others = For::flow(1, acks);
+        let options = Options { controllers: Some(&others), ..Options::default() };
+        let recording = simulator::run(&parse(&scenario()), 1, options);
+        assert!(recording.partial);
+        recording.events
+    };
+    assert!(events(20) < events(21));
+    assert!(events(21) < events(40));
+}

@@ -20,6 +20,7 @@ bench: ## side by side with ns-2 and ns-3; fails on nothing
 	@scripts/peers.sh
 	@.venv/bin/python benches/side_by_side.py
 	@.venv/bin/python benches/study.py
+	@.venv/bin/python benches/emulators.py
 
 lock: ## choose the versions of all Python packages anew
 	@$(PREPARE) test

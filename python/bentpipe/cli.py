@@ -249,6 +249,36 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
+@cli.command()
+@click.argument("controller")
+@click.option(
+    "--against",
+    default="cubic,newreno",
+    show_default=True,
+    metavar="A,B,...",
+    help="The baselines.",
+)
+@click.option("--items", metavar="A,B,...", help="Only these of the check-list.")
+@click.option("--quick", is_flag=True, help="Three seeds instead of twenty, for a first look.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here; goes on there.")
+@json_option
+def evaluate(
+    controller: str,
+    against: str,
+    items: str | None,
+    quick: bool,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Take CONTROLLER through the check-list of RFC 9743 (BCP 133) beside baselines."""
+    from bentpipe.evaluate.command import run_and_print
+
+    if not run_and_print(controller, against, items, quick, workers, out, as_json):
+        sys.exit(INTERRUPTED)
+
+
 @cli.group()
 def papers() -> None:
     """Published experiments, run again: published and measured values side by side."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
 from bentpipe.compare import candidates, links
+from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
+from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import WORKLOADS
+from bentpipe.study import Results
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
@@ -148,7 +152,7 @@ def test_a_changed_link_keeps_its_queue_in_products() -> None:
         (("--link", "leo", "--controllers", "cubik"), "no controller 'cubik'; did you mean 'cubic"),
         (("--link", "leo", "--rtt", "1ms"), "--rtt: expected more than 10ms"),
         (("--link", "leo", "--queue", "much"), "--queue: expected packets such as 100, a size"),
-        (("--link", "leo", "--rate", "3mbps"), 'expected a data rate such as "2Mbit/s"'),
+        (("--link", "leo", "--rate", "3mbps"), '--rate: expected a data rate such as "2Mbit/s"'),
         (("--scenario", EXAMPLES / "fade.toml", "--per", "0.1"), "change a scenario with --set"),
         ((), "expected --link NAME or --scenario FILE; links are geo-irtf, geo-ka"),
     ],
@@ -160,3 +164,80 @@ def test_wrong_input_is_told_before_anything_runs(
     assert done.returncode == 2
     assert answer in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    two = (*SMALL, "--controllers", "cubic", "--out", "out")
+    assert bentpipe("compare", *two).returncode == 0
+    before = (tmp_path / "out/compare.json").read_bytes()
+    again = bentpipe("compare", *two)
+    assert (again.returncode, again.stderr) == (0, "")
+    other = bentpipe("compare", *SMALL, "--controllers", "hybla", "--out", "out")
+    assert other.returncode == 2
+    assert "holds another one: controllers is" in other.stderr
+    faster = bentpipe("compare", *two[:3], "2Mbit/s", *two[4:])
+    assert faster.returncode == 2
+    assert "holds another study" in faster.stderr
+    assert (tmp_path / "out/compare.json").read_bytes() == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+    foreign = bentpipe("compare", *SMALL, "--out", "mine")
+    assert foreign.returncode == 2
+    assert "mine holds notes.txt" in foreign.stderr
+    assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def outcome(name: str, found: dict[str, Runs]) -> Outcome:
+    """The outcome of a workload with these runs, as a study would have left it."""
+    workload = next(workload for workload in WORKLOADS if workload.name == name)
+    link = links.of_preset("geo-ka", rate="1Mbit/s", rtt="100ms")
+    taking_part = candidates.chosen(list(found), link)
+    study = workload.study(link, taking_part, 1, 1)
+    rows = [
+        {"variant": number, "replication": replication, workload.quantity: value}
+        | dict.fromkeys(workload.also, 0.0)
+        for number, candidate in enumerate(taking_part)
+        for replication, value in found[candidate.name].items()
+    ]
+    return Outcome(workload, taking_part, Results(study, pl.DataFrame(rows), {"complete": True}))
+
+
+def test_a_verdict_names_the_best_and_who_is_as_good() -> None:
+    found: dict[str, Runs] = {
+        "cubic": {0: 5e6, 1: 7e6},
+        "newreno": {0: 5.5e6, 1: 6.3e6},
+        "vegas": {0: 1e6, 1: 3.1e6},
+    }
+    (said,) = verdicts([outcome("bulk", found)])
+    assert (said.controller, said.mean, said.not_distinguishable) == ("cubic", 6e6, ["newreno"])
+    # A half width of 12.7062 * 1 around 6.
+    assert said.sentence == (
+        "Best for one bulk flow: cubic, 6 (-6.706 to 18.71) Mbit/s."
+        " Not distinguishable from it: newreno."
+    )
+
+
+def test_harm_is_what_newreno_has_less_than_beside_newreno() -> None:
+    found: dict[str, Runs] = {
+        "cubic": {0: 1e6, 1: 1.1e6, 2: 0.9e6},
+        "newreno": {0: 2e6, 1: 2e6, 2: 2e6},
+        "vegas": {0: 3e6, 1: 3.1e6, 2: 2.9e6},
+    }
+    (said,) = verdicts([outcome("beside-newreno", found)])
+    assert said.sentence == (
+        "Safest beside NewReno: vegas, which leaves NewReno 3 (2.752 to 3.248) Mbit/s, 150 %"
+        " (138 to 162 %) of what it has beside another NewReno. All others are distinguishable"
+        " from it. Distinguishably less than another NewReno leaves it: cubic."
+    )
+
+
+def test_the_worst_is_found_from_the_other_end() -> None:
+    found: dict[str, Runs] = {
+        "cubic": {0: 9e6, 1: 9e6},
+        "newreno": {0: 3e6, 1: 3.1e6},
+        "vegas": {0: 2.9e6, 1: 3.1e6},
+    }
+    best, worst = verdicts([outcome("fade", found)])
+    assert best.controller == "cubic"
+    assert not best.not_distinguishable
+    assert (worst.controller, worst.not_distinguishable) == ("vegas", ["newreno"])

@@ -22,6 +22,7 @@ ASKS = {
     "new-jersey": "routers that mark packets",
 }
 """What a controller needs of routers to be itself: docs/controllers.md, not in the registry."""
+TOLD = {"ck-stp": "to be told rate and round trip of the link, and was"}
 REFERENCES = ("newreno", "cubic")
 """Those that all others are compared with, and so always take part."""
 
@@ -37,7 +38,7 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """Its name, marked where it is not itself without other routers."""
+        """Its name, marked where it needs what others do not."""
         return f"{self.name}*" if self.asks else self.name
 
 
@@ -52,7 +53,7 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
             raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
     return [
-        Candidate(name, entry["status"], setting(name, link), ASKS.get(name))
+        Candidate(name, entry["status"], setting(name, link), (ASKS | TOLD).get(name))
         for name, entry in known.items()
         if name in wanted
     ]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from bentpipe.compare import candidates, links, tables
+from bentpipe.compare.folder import taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import WORKLOADS
 from bentpipe.console import late_progress, show
 from bentpipe.errors import InputError
-from bentpipe.papers.command import writable
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
 
 SEED = 1
@@ -36,7 +38,8 @@ def run_and_print(
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
     studies = [w.study(link, taking_part, replications, SEED) for w in WORKLOADS]
-    folder = writable(out) if out else None
+    plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
+    folder = taken(out, "compare", [w.name for w in WORKLOADS], plan) if out else None
     total = sum(study.most_runs for study in studies)
     outcomes: list[Outcome] = []
     before = 0
@@ -67,7 +70,7 @@ def run_and_print(
             show(f"\n{outcome.workload.title}", tables.text_table(outcome))
         for verdict in found:
             show(verdict.sentence)
-        print_notes(left_out, [c.name for c in taking_part if c.asks])
+        print_notes(left_out, taking_part)
         if folder:
             show(f"the studies, compare.json and compare.md are in {folder}")
     return bool(summary["complete"])
@@ -78,15 +81,16 @@ def after(before: int, progress: Callable[[float], None] | None) -> Callable[[in
     return None if progress is None else lambda done: progress(before + done)
 
 
-def print_notes(left_out: dict[str, str], marked: Sequence[str]) -> None:
+def print_notes(left_out: Mapping[str, str], taking_part: Sequence[Candidate]) -> None:
     """What is to be known about who took part."""
     show("= is a tie with the best: the 95 % interval of the paired difference holds zero. Of"
          " twenty comparisons one is distinct by chance.")  # fmt: skip
-    if left_out:
-        show(f"left out: {', '.join(left_out)}; they need routers that mark packets or let low"
-             " priority give way, and run when --controllers names them")  # fmt: skip
-    if marked:
-        show(f"* {', '.join(marked)}: not itself unless the link's queue helps (docs/compare.md)")
+    for candidate in taking_part:
+        if candidate.asks:
+            show(f"* {candidate.name} needs {candidate.asks}")
+    for reason in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, other in left_out.items() if other == reason)
+        show(f"left out unless --controllers names them: {names}; they need {reason}")
 
 
 def the_link(

@@ -158,6 +158,7 @@ def of_preset(
     path = f"link.{SATELLITE}"
     changes: list[str] = []
     if rate is not None:
+        check_rate(rate)
         changes.append(f"{path}.forward.rate={rate}")
     if rtt is not None:
         changes.append(f"{path}.delay={satellite_delay(plain, rtt)}")
@@ -167,6 +168,17 @@ def of_preset(
     if queue is not None or rate is not None or rtt is not None:
         changes.append(f"{path}.queue={queue_of(plain, changed, queue)}")
     return Link(name, _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets)))
+
+
+def check_rate(text: str) -> None:
+    """Refuse what is no rate in the words of the option."""
+    try:
+        bps(text)
+    except ValueError:
+        units = ", ".join(RATES)
+        raise InputError(
+            f'--rate: expected a data rate such as "2Mbit/s", found {text!r}; units are {units}'
+        ) from None
 
 
 def satellite_delay(plain: Link, rtt: str) -> str:

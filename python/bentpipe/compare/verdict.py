@@ -93,11 +93,11 @@ def kept(outcome: Outcome, place: Place) -> str:
     base = next((p.mean for p in outcome.places if p.name == outcome.workload.baseline), None)
     if row is None or not base or row["difference"] is None:
         return ""
-    share = f"{1 + row['difference'] / base:.0%}"
+    share = f"{100 + 100 * row['difference'] / base:.0f} %"
     if row["ci95"] is None:
         return share
-    low, high = (1 + end / base for end in row["ci95"])
-    return f"{share} ({low:.0%} to {high:.0%})"
+    low, high = (100 + 100 * end / base for end in row["ci95"])
+    return f"{share} ({low:.0f} to {high:.0f} %)"
 
 
 def harmful(outcome: Outcome) -> str:
@@ -128,4 +128,4 @@ def amount(mean: float | None, ci95: Any, unit: str) -> str:
         return "undefined in every run"
     factor, name = UNITS.get(unit, (1.0, unit))
     ends = f" ({ci95[0] * factor:.4g} to {ci95[1] * factor:.4g})" if ci95 else ""
-    return f"{mean * factor:.4g}{ends} {name}".rstrip(" 1" if name == "1" else " ")
+    return f"{mean * factor:.4g}{ends} {name}"

@@ -9,13 +9,13 @@ import click
 
 import bentpipe
 from bentpipe.compare.command import after
+from bentpipe.compare.folder import taken
 from bentpipe.console import late_progress, nearest, show
 from bentpipe.errors import InputError
 from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import CHECKLIST, NOT_COVERED, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, planned
-from bentpipe.papers.command import writable
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def run_and_print(
     chosen = items(only)
     replications = QUICK_REPLICATIONS if quick else REPLICATIONS
     studies = [planned(item, candidate, against, replications) for item in chosen]
-    folder = writable(out) if out else None
+    plan = {"evaluate": candidate, "against": against, "asked": [item.name for item in chosen]}
+    folder = taken(out, "evaluate", plan["asked"], plan) if out else None
     total = sum(study.most_runs for study in studies if study)
     reports: list[Report] = []
     before, complete = 0, True
@@ -69,7 +70,7 @@ def run_and_print(
             found = findings(item, candidate, against, results)
             reports.append(Report(item, found, results.summary["runs"]))
             before += study.most_runs
-    summary = tables.to_dict(reports, candidate, against, complete)
+    summary = tables.to_dict(reports, plan, complete)
     if folder:
         save(folder / "evaluate.json", as_json(summary))
         save(folder / "evaluate.md", tables.markdown(reports, candidate, against).encode())

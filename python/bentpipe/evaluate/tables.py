@@ -13,7 +13,7 @@ from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -71,14 +71,11 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
     return "\n".join(lines) + "\n"
 
 
-def to_dict(
-    reports: Sequence[Report], candidate: str, against: Sequence[str], complete: bool
-) -> dict[str, Any]:
+def to_dict(reports: Sequence[Report], plan: Mapping[str, Any], complete: bool) -> dict[str, Any]:
     """The object that `--json` prints and `evaluate.json` holds."""
     return {
-        "evaluate": candidate,
+        **plan,
         "bentpipe": _native.version(),
-        "against": list(against),
         "complete": complete,
         "items": [item(report) for report in reports],
         "not_covered": [{"section": s, "reason": why} for s, why in NOT_COVERED.items()],

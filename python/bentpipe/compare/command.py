@@ -71,6 +71,9 @@ def run_and_print(
         for verdict in found:
             show(verdict.sentence)
         print_notes(left_out, taking_part)
+        if not summary["complete"]:
+            show("interrupted: the questions that are not there were cut short; the same command"
+                 " with --out goes on")  # fmt: skip
         if folder:
             show(f"the studies, compare.json and compare.md are in {folder}")
     return bool(summary["complete"])

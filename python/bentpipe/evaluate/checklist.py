@@ -85,8 +85,8 @@ CHECKLIST = (
         measures=(DELAY, GOODPUT),
         paths=QUEUE,
         cases=buffers(1, 4, 10),
-        note="A message of 1000 bytes takes 51 ms on the empty path; what it takes longer it waits"
-        " in the queue, or for its repetition.",
+        note="A message of 1000 bytes takes about 51 ms on the empty path; what it takes longer it"
+        " waits in the queue, or for its repetition.",
     ),
     Item(
         name="packet-loss",
@@ -252,7 +252,7 @@ CHECKLIST = (
         paths=tuple(f"flow.{n}.count" for n in range(9)),
         cases=tuple((f"load {load} %", (n,) * 9) for load, n in ((60, 24), (85, 35), (110, 46))),
         note="REPLACEMENT TRAFFIC: the suite's Tmix traces are not to be had; bursts and web pages"
-        " make the three loads instead. Loads are 59.85, 84.60 and 109.35 %.",
+        " make the three loads instead, and no data goes up. Loads are 59.85, 84.60 and 109.35 %.",
     ),
 )
 

@@ -42,13 +42,7 @@ def run_and_print(
     as_one_object: bool,
 ) -> bool:
     """Run the check-list and say what was found; whether all of it was run."""
-    against = [name for name in listed(baselines) if name != candidate]
-    known = [entry["name"] for entry in bentpipe.controllers()]
-    for name in (candidate, *against):
-        if name not in known:
-            raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
-    if not against:
-        raise InputError(f"--against: expected another controller than {candidate}")
+    against = baselines_of(candidate, baselines)
     chosen = items(only)
     replications = QUICK_REPLICATIONS if quick else REPLICATIONS
     studies = [planned(item, candidate, against, replications) for item in chosen]
@@ -56,7 +50,7 @@ def run_and_print(
     folder = taken(out, "evaluate", plan["asked"], plan) if out else None
     total = sum(study.most_runs for study in studies if study)
     reports: list[Report] = []
-    before, complete = 0, True
+    before = 0
     with late_progress(f"evaluation of {candidate}", total, unit="runs") as progress:
         for item, study in zip(chosen, studies, strict=True):
             if study is None:
@@ -65,11 +59,11 @@ def run_and_print(
             place = folder / item.name if folder else None
             results = study.run(out=place, workers=workers, progress=after(before, progress))
             if not results.complete:
-                complete = False
                 break
             found = findings(item, candidate, against, results)
             reports.append(Report(item, found, results.summary["runs"]))
             before += study.most_runs
+    complete = len(reports) == len(chosen)
     summary = tables.to_dict(reports, plan, complete)
     if folder:
         save(folder / "evaluate.json", as_json(summary))
@@ -78,9 +72,24 @@ def run_and_print(
         click.echo(as_json(summary).decode(), nl=False)
     else:
         print_reports(reports, candidate, against)
+        if not complete:
+            show("interrupted: the items that are not there were cut short; the same command with"
+                 " --out goes on")  # fmt: skip
         if folder:
             show(f"the studies, evaluate.json and evaluate.md are in {folder}")
     return complete
+
+
+def baselines_of(candidate: str, baselines: str) -> list[str]:
+    """What the candidate is put beside; `InputError` for a controller that does not exist."""
+    against = [name for name in listed(baselines) if name != candidate]
+    known = [entry["name"] for entry in bentpipe.controllers()]
+    for name in (candidate, *against):
+        if name not in known:
+            raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
+    if not against:
+        raise InputError(f"--against: expected another controller than {candidate}")
+    return against
 
 
 def listed(names: str) -> list[str]:

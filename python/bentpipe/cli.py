@@ -211,6 +211,74 @@ def study(
         sys.exit(INTERRUPTED)
 
 
+@cli.command()
+@click.option("--link", "link_name", metavar="NAME", help="A link that comes with Bentpipe.")
+@click.option("--scenario", type=FILE, help="The links and ends of a scenario file instead.")
+@click.option("--rate", metavar="RATE", help="Of the data over the satellite, as 20Mbit/s.")
+@click.option("--rtt", metavar="TIME", help="The round trip without queues, as 600ms.")
+@click.option("--per", type=click.FloatRange(0, 1), help="Packet error rate of the data.")
+@click.option("--queue", metavar="LENGTH", help="Before the satellite: 100, 650kB or 0.5bdp.")
+@sets_option
+@click.option("--controllers", metavar="A,B,...", help="Compare only these.")
+@click.option(
+    "--replications", type=click.IntRange(1), default=20, show_default=True, help="Seeds."
+)
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here; goes on there.")
+@json_option
+def compare(
+    link_name: str | None,
+    scenario: Path | None,
+    rate: str | None,
+    rtt: str | None,
+    per: float | None,
+    queue: str | None,
+    sets: tuple[str, ...],
+    controllers: str | None,
+    replications: int,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Rank the controllers on a link: bulk, web pages, beside NewReno, under a rain fade."""
+    from bentpipe.compare.command import run_and_print, the_link
+
+    link = the_link(link_name, scenario, rate, rtt, per, queue, sets)
+    names = [name.strip() for name in controllers.split(",")] if controllers else None
+    if not run_and_print(link, names, replications, workers, out, as_json):
+        sys.exit(INTERRUPTED)
+
+
+@cli.command()
+@click.argument("controller")
+@click.option(
+    "--against",
+    default="cubic,newreno",
+    show_default=True,
+    metavar="A,B,...",
+    help="The baselines.",
+)
+@click.option("--items", metavar="A,B,...", help="Only these of the check-list.")
+@click.option("--quick", is_flag=True, help="Three seeds instead of twenty, for a first look.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here; goes on there.")
+@json_option
+def evaluate(
+    controller: str,
+    against: str,
+    items: str | None,
+    quick: bool,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Take CONTROLLER through the check-list of RFC 9743 (BCP 133) beside baselines."""
+    from bentpipe.evaluate.command import run_and_print
+
+    if not run_and_print(controller, against, items, quick, workers, out, as_json):
+        sys.exit(INTERRUPTED)
+
+
 @cli.group()
 def papers() -> None:
     """Published experiments, run again: published and measured values side by side."""

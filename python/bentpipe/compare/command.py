@@ -1,0 +1,117 @@
+"""The command `bentpipe compare`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.compare import candidates, links, tables
+from bentpipe.compare.folder import taken
+from bentpipe.compare.outcome import Outcome
+from bentpipe.compare.verdict import verdicts
+from bentpipe.compare.workloads import WORKLOADS
+from bentpipe.console import late_progress, show
+from bentpipe.errors import InputError
+from bentpipe.study.store import as_json, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.links import Link
+
+SEED = 1
+
+
+def run_and_print(
+    link: Link,
+    names: Sequence[str] | None,
+    replications: int,
+    workers: int | None,
+    out: Path | None,
+    as_one_object: bool,
+) -> bool:
+    """Run the studies of all workloads and say what came out; whether all runs are there."""
+    taking_part = candidates.chosen(names, link)
+    left_out = candidates.left_out(names)
+    studies = [w.study(link, taking_part, replications, SEED) for w in WORKLOADS]
+    plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
+    folder = taken(out, "compare", [w.name for w in WORKLOADS], plan) if out else None
+    total = sum(study.most_runs for study in studies)
+    outcomes: list[Outcome] = []
+    before = 0
+    with late_progress(f"controllers on {link.name}", total, unit="runs") as progress:
+        for workload, study in zip(WORKLOADS, studies, strict=True):
+            results = study.run(
+                out=folder / workload.name if folder else None,
+                workers=workers,
+                progress=after(before, progress),
+            )
+            outcomes.append(Outcome(workload, taking_part, results))
+            before += study.most_runs
+            if not results.complete:
+                break
+    # A workload that was cut short is kept for the next time, and not judged.
+    whole = [outcome for outcome in outcomes if outcome.results.complete]
+    found = verdicts(whole)
+    summary = tables.to_dict(link, taking_part, whole, found, left_out)
+    summary["complete"] = len(whole) == len(WORKLOADS)
+    if folder:
+        save(folder / "compare.json", as_json(summary))
+        save(folder / "compare.md", tables.markdown(link, whole, found, left_out).encode())
+    if as_one_object:
+        click.echo(as_json(summary).decode(), nl=False)
+    else:
+        show(f"{link.name}: {tables.described(link)}")
+        for outcome in whole:
+            show(f"\n{outcome.workload.title}", tables.text_table(outcome))
+        for verdict in found:
+            show(verdict.sentence)
+        print_notes(left_out, taking_part)
+        if not summary["complete"]:
+            show("interrupted: the questions that are not there were cut short; the same command"
+                 " with --out goes on")  # fmt: skip
+        if folder:
+            show(f"the studies, compare.json and compare.md are in {folder}")
+    return bool(summary["complete"])
+
+
+def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:
+    """Progress of one study after the runs of others."""
+    return None if progress is None else lambda done: progress(before + done)
+
+
+def print_notes(left_out: Mapping[str, str], taking_part: Sequence[Candidate]) -> None:
+    """What is to be known about who took part."""
+    show("= is a tie with the best: the 95 % interval of the paired difference holds zero. Of"
+         " twenty comparisons one is distinct by chance.")  # fmt: skip
+    for candidate in taking_part:
+        if candidate.asks:
+            show(f"* {candidate.name} needs {candidate.asks}")
+    for reason in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, other in left_out.items() if other == reason)
+        show(f"left out unless --controllers names them: {names}; they need {reason}")
+
+
+def the_link(
+    name: str | None,
+    scenario: Path | None,
+    rate: str | None,
+    rtt: str | None,
+    per: float | None,
+    queue: str | None,
+    sets: tuple[str, ...],
+) -> Link:
+    """The link that the options ask for."""
+    if (name is None) == (scenario is None):
+        known = ", ".join(links.presets())
+        raise InputError(f"expected --link NAME or --scenario FILE; links are {known}")
+    if scenario is None:
+        return links.of_preset(str(name), rate=rate, rtt=rtt, per=per, queue=queue, sets=sets)
+    if any(option is not None for option in (rate, rtt, per, queue)):
+        raise InputError("--rate, --rtt, --per and --queue change a --link;"
+                         " change a scenario with --set")  # fmt: skip
+    return links.of_scenario(scenario, sets)

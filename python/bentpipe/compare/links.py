@@ -1,0 +1,219 @@
+"""The link to compare on: a preset with changes, or a scenario of the user.
+
+Of a scenario the links, the ends of its first flow and that flow's `transport` are taken; its flows
+give way to those of the workloads.
+"""
+
+from __future__ import annotations
+
+import heapq
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bentpipe import _native
+from bentpipe.console import nearest
+from bentpipe.durations import seconds
+from bentpipe.errors import InputError
+from bentpipe.study.parameters import written
+
+RATES = {
+    f"{prefix}{unit}": factor * bits
+    for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+    for unit, bits in (("bit/s", 1), ("B/s", 8))
+}
+SATELLITE = 1
+"""The number of the satellite's link in every preset."""
+SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One link on the way of the data."""
+
+    number: int
+    direction: str
+    rate_bps: float
+    delay_s: float
+
+
+@dataclass(frozen=True)
+class Link:
+    """Links and ends that all workloads share."""
+
+    name: str
+    scenario: _native.Scenario
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The scenario as a document; defaults may be left out."""
+        return tomllib.loads(self.scenario.to_toml())
+
+    @property
+    def ends(self) -> dict[str, str]:
+        """Where the data of the first flow comes from and goes to."""
+        flow = self.document["flow"][0]
+        return {"from": flow["from"], "to": flow["to"]}
+
+    @property
+    def transport(self) -> dict[str, Any]:
+        """The TCP settings of all flows."""
+        found: dict[str, Any] = self.document["flow"][0].get("transport", {})
+        return found
+
+    @cached_property
+    def hops(self) -> list[Hop]:
+        """The way of the data."""
+        return way(self.document["link"], self.ends["from"], self.ends["to"])
+
+    @cached_property
+    def back(self) -> list[Hop]:
+        """The way of the acknowledgements."""
+        return way(self.document["link"], self.ends["to"], self.ends["from"])
+
+    @property
+    def bottleneck(self) -> Hop:
+        """The slowest link on the way of the data."""
+        return min(self.hops, key=lambda hop: hop.rate_bps)
+
+    @property
+    def rtt_s(self) -> float:
+        """The propagation delay of the round trip."""
+        return sum(hop.delay_s for hop in (*self.hops, *self.back))
+
+    @property
+    def bdp_bytes(self) -> float:
+        """What the path holds without queues."""
+        return self.bottleneck.rate_bps * self.rtt_s / 8
+
+
+def way(links: list[dict[str, Any]], start: str, end: str) -> list[Hop]:
+    """The route of least delay, then of fewest links, as the simulator takes it."""
+    hops: dict[str, list[tuple[str, Hop]]] = {}
+    for number, link in enumerate(links):
+        first, second = link["between"]
+        for direction, here, there in (("forward", first, second), ("backward", second, first)):
+            both = link | link.get(direction, {})
+            hop = Hop(number, direction, bps(both["rate"]), seconds(both["delay"]))
+            hops.setdefault(here, []).append((there, hop))
+    waiting: list[tuple[float, int, str, list[Hop]]] = [(0.0, 0, start, [])]
+    reached: set[str] = set()
+    while waiting:
+        delay, count, here, path = heapq.heappop(waiting)
+        if here == end:
+            return path
+        if here not in reached:
+            reached.add(here)
+            for there, hop in hops.get(here, []):
+                heapq.heappush(waiting, (delay + hop.delay_s, count + 1, there, [*path, hop]))
+    raise AssertionError(f"a scenario without a way from {start} to {end}")
+
+
+def bps(text: str) -> float:
+    """A rate in bit/s; `ValueError` for what is none."""
+    number, unit = written(text)
+    if unit not in RATES:
+        raise ValueError(f'expected a data rate such as "2Mbit/s", found {text!r}')
+    return float(number) * RATES[unit]
+
+
+def presets() -> list[str]:
+    """The names of the links that come with Bentpipe."""
+    folder = resources.files("bentpipe.compare") / "links"
+    return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name[-5:] == ".toml")
+
+
+def shipped(name: str) -> Path:
+    """A file that comes with the presets."""
+    return Path(str(resources.files("bentpipe.compare") / "links" / name))
+
+
+def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
+    """The link of a scenario file."""
+    scenario = _native.Scenario.load(file, sets)
+    return Link(scenario.name, scenario)
+
+
+def of_preset(
+    name: str,
+    *,
+    rate: str | None = None,
+    rtt: str | None = None,
+    per: float | None = None,
+    queue: str | None = None,
+    sets: tuple[str, ...] = (),
+) -> Link:
+    """A preset whose satellite link is changed as asked; `InputError` tells what cannot be.
+
+    The queue keeps its length in bandwidth-delay products unless `queue` says another: a number of
+    packets, a size, or "0.5bdp".
+    """
+    known = presets()
+    if name not in known:
+        raise InputError(f"there is no link {name!r}{nearest(name, known)}")
+    plain = Link(name, _native.Scenario.load(shipped(f"{name}.toml")))
+    path = f"link.{SATELLITE}"
+    changes: list[str] = []
+    if rate is not None:
+        check_rate(rate)
+        changes.append(f"{path}.forward.rate={rate}")
+    if rtt is not None:
+        changes.append(f"{path}.delay={satellite_delay(plain, rtt)}")
+    if per is not None:
+        changes.append(f"{path}.forward.channel={{ per = {per!r} }}")
+    changed = Link(name, _native.Scenario.load(shipped(f"{name}.toml"), changes))
+    if queue is not None or rate is not None or rtt is not None:
+        changes.append(f"{path}.queue={queue_of(plain, changed, queue)}")
+    return Link(name, _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets)))
+
+
+def check_rate(text: str) -> None:
+    """Refuse what is no rate in the words of the option."""
+    try:
+        bps(text)
+    except ValueError:
+        units = ", ".join(RATES)
+        raise InputError(
+            f'--rate: expected a data rate such as "2Mbit/s", found {text!r}; units are {units}'
+        ) from None
+
+
+def satellite_delay(plain: Link, rtt: str) -> str:
+    """The one-way delay of the satellite link that makes the round trip as long as asked."""
+    try:
+        asked = seconds(rtt)
+    except ValueError as error:
+        raise InputError(f"--rtt: {error}") from None
+    ground = plain.rtt_s - 2 * plain.hops[SATELLITE].delay_s
+    if asked <= ground:
+        raise InputError(f"--rtt: expected more than {ground * 1e3:g}ms, which the way to the"
+                         f" gateway takes, found {rtt!r}")  # fmt: skip
+    return f"{round((asked - ground) / 2 * 1e9)}ns"
+
+
+def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
+    """The queue of the satellite link as it is written in a scenario."""
+    if queue is None:
+        size = bytes_of(plain.document["link"][SATELLITE]["queue"]["bytes"])
+        return f"{{ bytes = '{round(size * changed.bdp_bytes / plain.bdp_bytes)}B' }}"
+    try:
+        number, unit = written(queue)
+    except ValueError:
+        unit = "?"
+    if unit == "bdp" and number > 0:
+        return f"{{ bytes = '{round(float(number) * changed.bdp_bytes)}B' }}"
+    if unit in SIZES:
+        return f"{{ bytes = '{queue}' }}"
+    if unit == "" and number == int(number) and number >= 1:
+        return f"{{ packets = {int(number)} }}"
+    raise InputError('--queue: expected packets such as 100, a size such as "650kB" or'
+                     f' "0.5bdp", found {queue!r}')  # fmt: skip
+
+
+def bytes_of(text: str) -> float:
+    """A size of a preset in bytes."""
+    number, unit = written(text)
+    return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]

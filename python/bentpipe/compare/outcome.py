@@ -1,0 +1,65 @@
+"""What came out of one workload: the runs of every controller and their ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bentpipe.compare.ranking import Place, Runs, defined, ranked
+from bentpipe.study.summary import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.workloads import Workload
+    from bentpipe.study import Results
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The results of a workload's study, by the names of controllers."""
+
+    workload: Workload
+    candidates: Sequence[Candidate]
+    results: Results
+
+    def of(self, quantity: str) -> dict[str, Runs]:
+        """The values of a quantity; variants stand in the order of the candidates."""
+        found = values_of(self.results.rows, quantity)
+        return {candidate.name: found[n] for n, candidate in enumerate(self.candidates)}
+
+    @cached_property
+    def runs(self) -> dict[str, Runs]:
+        """The values of the quantity that answers the question."""
+        return self.of(self.workload.quantity)
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The controllers, best first."""
+        return ranked(
+            self.runs,
+            higher_is_better=self.workload.higher_is_better,
+            baseline=self.workload.baseline,
+        )
+
+    @cached_property
+    def also(self) -> dict[str, dict[str, float | None]]:
+        """Means of the other quantities, by quantity and controller."""
+        return {
+            quantity: {
+                name: sum(values) / len(values) if (values := defined(runs)) else None
+                for name, runs in self.of(quantity).items()
+            }
+            for quantity in self.workload.also
+        }
+
+    @property
+    def unit(self) -> str:
+        """The unit of the quantity that answers the question."""
+        return self.unit_of(self.workload.quantity)
+
+    def unit_of(self, name: str) -> str:
+        """The unit of any quantity of the workload."""
+        return next(q.unit for q in self.results.study.quantities if q.name == name)

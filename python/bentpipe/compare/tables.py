@@ -1,0 +1,192 @@
+"""The comparison as tables for people, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.compare.verdict import UNITS
+from bentpipe.console import table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.links import Link
+    from bentpipe.compare.outcome import Outcome
+    from bentpipe.compare.ranking import Place
+    from bentpipe.compare.verdict import Verdict
+
+LABELS = {
+    "flow.bulk.goodput_bps": "goodput",
+    "flow.bulk.srtt_ms": "RTT at the end",
+    "flow.bulk.timeouts": "timeouts",
+    "page.web.response_s": "time of a page",
+    "p95(page.web.response_s)": "95 % of pages within",
+    "flow.beside-newreno.goodput_bps": "NewReno's goodput",
+    "flow.beside-candidate.goodput_bps": "its own",
+    "jain(flow.beside-*.goodput_bps)": "Jain index",
+}
+
+
+def headings(outcome: Outcome) -> list[str]:
+    """The columns of a ranking."""
+    quantity = outcome.workload.quantity
+    shown = UNITS.get(outcome.unit, (1, outcome.unit))[1]
+    others = []
+    for name in outcome.workload.also:
+        unit = UNITS.get(outcome.unit_of(name), (1, outcome.unit_of(name)))[1]
+        others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
+    return ["rank", "<controller", "<status", f"{LABELS[quantity]} {shown}", "95 % interval",
+            "from the best", f"<from {outcome.workload.baseline}", *others]  # fmt: skip
+
+
+def rows(outcome: Outcome) -> list[list[str]]:
+    """One row for each controller, best first."""
+    by_name = {candidate.name: candidate for candidate in outcome.candidates}
+    factor = UNITS.get(outcome.unit, (1.0, ""))[0]
+    listed = []
+    for place in outcome.places:
+        candidate = by_name[place.name]
+        undefined = f" ({place.undefined} undefined)" if place.undefined else ""
+        listed.append(
+            [
+                f"{place.rank}{'=' if place.tied else ''}",
+                candidate.title,
+                candidate.status,
+                f"{short(place.mean, factor)}{undefined}",
+                interval(place.ci95, factor),
+                from_best(place, factor),
+                from_baseline(place, factor),
+                *others(outcome, place),
+            ]
+        )
+    return listed
+
+
+def others(outcome: Outcome, place: Place) -> list[str]:
+    """The means of the other quantities."""
+    return [
+        short(means[place.name], UNITS.get(outcome.unit_of(name), (1.0, ""))[0])
+        for name, means in outcome.also.items()
+    ]
+
+
+def from_best(place: Place, factor: float) -> str:
+    """How far from the best, or that it is the best or cannot be told apart."""
+    if place.against_best is None:
+        return "best"
+    told = interval(place.against_best["ci95"], factor, sign="+")
+    return f"{told}, a tie" if place.tied else told
+
+
+def from_baseline(place: Place, factor: float) -> str:
+    """How far from the baseline."""
+    row = place.against_baseline
+    if row is None:
+        return "-"
+    told = interval(row["ci95"], factor, sign="+")
+    return told if row["distinct"] else f"{told}, a tie"
+
+
+def short(value: float | None, factor: float = 1.0, sign: str = "") -> str:
+    """A number with the digits that matter."""
+    return "-" if value is None else f"{value * factor:{sign}.4g}"
+
+
+def interval(ends: Any, factor: float, sign: str = "") -> str:
+    """Both ends of an interval."""
+    if ends is None:
+        return "-"
+    return f"{short(ends[0], factor, sign)} to {short(ends[1], factor, sign)}"
+
+
+def text_table(outcome: Outcome) -> Table:
+    """For the terminal."""
+    listed = table(*headings(outcome))
+    for row in rows(outcome):
+        listed.add_row(*row)
+    return listed
+
+
+def markdown(
+    link: Link,
+    outcomes: Sequence[Outcome],
+    found: Sequence[Verdict],
+    left_out: Mapping[str, str],
+) -> str:
+    """For documents."""
+    lines = [f"# Controllers on {link.name}", "", described(link), ""]
+    lines += [f"- {verdict.sentence}" for verdict in found]
+    lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
+    for outcome in outcomes:
+        heads = [heading.lstrip("<") for heading in headings(outcome)]
+        lines += ["", f"## {outcome.workload.title}", "", f"| {' | '.join(heads)} |"]
+        lines += [f"|{'---|' * len(heads)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows(outcome)]
+    return "\n".join(lines) + "\n"
+
+
+def described(link: Link) -> str:
+    """The link in one line."""
+    transport = link.transport.get("recovery", "of each controller")
+    return (
+        f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s, {link.rtt_s * 1e3:g} ms round trip, "
+        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, recovery {transport}"
+    )
+
+
+def to_dict(
+    link: Link,
+    candidates: Sequence[Candidate],
+    outcomes: Sequence[Outcome],
+    found: Sequence[Verdict],
+    left_out: Mapping[str, str],
+) -> dict[str, Any]:
+    """The object that `--json` prints and `compare.json` holds."""
+    return {
+        "compare": link.name,
+        "bentpipe": _native.version(),
+        "link": {
+            "rate_bps": link.bottleneck.rate_bps,
+            "rtt_s": link.rtt_s,
+            "bdp_bytes": link.bdp_bytes,
+        },
+        "complete": all(outcome.results.complete for outcome in outcomes),
+        "controllers": [asdict(candidate) for candidate in candidates],
+        "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
+        "workloads": [workload(outcome) for outcome in outcomes],
+        "verdicts": [asdict(verdict) for verdict in found],
+    }
+
+
+def workload(outcome: Outcome) -> dict[str, Any]:
+    """One ranking."""
+    return {
+        "workload": outcome.workload.name,
+        "title": outcome.workload.title,
+        "study": outcome.results.study.name,
+        "runs": outcome.results.summary["runs"],
+        "quantity": outcome.workload.quantity,
+        "unit": outcome.unit,
+        "higher_is_better": outcome.workload.higher_is_better,
+        "baseline": outcome.workload.baseline,
+        "ranking": [
+            {
+                "rank": place.rank,
+                "controller": place.name,
+                "n": place.n,
+                "undefined": place.undefined,
+                "mean": place.mean,
+                "ci95": place.ci95,
+                "tied_with_best": place.tied,
+                "against_best": place.against_best,
+                "against_baseline": place.against_baseline,
+                "also": {name: means[place.name] for name, means in outcome.also.items()},
+            }
+            for place in outcome.places
+        ],
+    }

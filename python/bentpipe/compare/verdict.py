@@ -1,0 +1,131 @@
+"""What a comparison says in plain words, each with its number, its interval and who is as good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.compare.ranking import Place, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.compare.outcome import Outcome
+
+UNITS = {"bit/s": (1e-6, "Mbit/s"), "s": (1.0, "s")}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One sentence and what it is made of. The field names are the JSON names."""
+
+    workload: str
+    question: str
+    controller: str
+    mean: float | None
+    ci95: tuple[float, float] | None
+    unit: str
+    not_distinguishable: list[str]
+    sentence: str
+
+
+def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
+    """Best for one bulk flow and for pages, safest beside NewReno, best and worst under fade."""
+    by_name = {outcome.workload.name: outcome for outcome in outcomes}
+    found = []
+    for name, question, worst in (
+        ("bulk", "Best for one bulk flow", False),
+        ("web", "Best for web pages", False),
+        ("beside-newreno", "Safest beside NewReno", False),
+        ("fade", "Best under fade", False),
+        ("fade", "Worst under fade", True),
+    ):
+        if name in by_name:
+            found.append(verdict(by_name[name], question, worst=worst))
+    return found
+
+
+def verdict(outcome: Outcome, question: str, *, worst: bool) -> Verdict:
+    """The first of the ranking, or of the ranking from its other end."""
+    places = outcome.places
+    if worst:
+        higher = outcome.workload.higher_is_better
+        # From the other end, but those with undefined values still come first.
+        places = from_worst(outcome, higher)
+    first, *others = places
+    tied = [place.name for place in others if place.tied]
+    sentence = f"{question}: {first.name}, {told(outcome, first)}. {alike(first, tied, others)}"
+    if outcome.workload.name == "beside-newreno":
+        sentence += harmful(outcome)
+    return Verdict(
+        workload=outcome.workload.name,
+        question=question,
+        controller=first.name,
+        mean=first.mean,
+        ci95=first.ci95,
+        unit=outcome.unit,
+        not_distinguishable=tied,
+        sentence=sentence,
+    )
+
+
+def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:
+    """The ranking with its last first, each against that one."""
+    found = {place.name: outcome.runs[place.name] for place in outcome.places}
+    return ranked(found, higher_is_better=not higher_is_better, baseline=None)
+
+
+def told(outcome: Outcome, place: Place) -> str:
+    """The number and its interval; beside NewReno, what is left to it."""
+    number = amount(place.mean, place.ci95, outcome.unit)
+    if outcome.workload.name == "web":
+        return f"{number} for a page"
+    if outcome.workload.name == "beside-newreno":
+        share = kept(outcome, place)
+        of = f", {share} of what it has beside another NewReno" if share else ""
+        return f"which leaves NewReno {number}{of}"
+    return number
+
+
+def kept(outcome: Outcome, place: Place) -> str:
+    """What NewReno keeps, in percent of what it has beside another."""
+    row = place.against_baseline
+    base = next((p.mean for p in outcome.places if p.name == outcome.workload.baseline), None)
+    if row is None or not base or row["difference"] is None:
+        return ""
+    share = f"{100 + 100 * row['difference'] / base:.0f} %"
+    if row["ci95"] is None:
+        return share
+    low, high = (100 + 100 * end / base for end in row["ci95"])
+    return f"{share} ({low:.0f} to {high:.0f} %)"
+
+
+def harmful(outcome: Outcome) -> str:
+    """Who takes from NewReno more than another NewReno does."""
+    rows = [(place.name, place.against_baseline) for place in outcome.places]
+    names = [
+        name for name, row in rows if row is not None and row["distinct"] and row["difference"] < 0
+    ]
+    if not names:
+        return " None leaves it distinguishably less than another NewReno does."
+    return f" Distinguishably less than another NewReno leaves it: {', '.join(names)}."
+
+
+def alike(first: Place, tied: list[str], others: Sequence[Place]) -> str:
+    """Who cannot be told apart from the first."""
+    if not others:
+        return "Nothing else took part."
+    if first.n < 2:
+        return "One run tells no difference: ask for more replications."
+    if not tied:
+        return "All others are distinguishable from it."
+    return f"Not distinguishable from it: {', '.join(tied)}."
+
+
+def amount(mean: float | None, ci95: Any, unit: str) -> str:
+    """A value with its interval in the unit that people use."""
+    if mean is None:
+        return "undefined in every run"
+    factor, name = UNITS.get(unit, (1.0, unit))
+    ends = f" ({ci95[0] * factor:.4g} to {ci95[1] * factor:.4g})" if ci95 else ""
+    return f"{mean * factor:.4g}{ends} {name}"

@@ -1,0 +1,187 @@
+"""The four questions that are asked of a link, each a study over the controllers.
+
+Every workload has a background of short bursts, a fortieth of the rate: it differs from seed to
+seed and is the same for every controller, so that seeds differ where the channel loses no packet.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.compare.links import shipped
+from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, Study
+from bentpipe.study.scenarios import referred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.links import Link
+
+CONTROLLER = "flow.0.controller"
+BURSTS = 0.1
+"""Rate of the background's bursts as a share of the bottleneck; they last 1 s in 4 s on average."""
+ROUND_TRIPS = 100
+SHORTEST_S = 20.0
+PAGES = 4
+PAGE_EVERY_S = 30
+PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB", "connections": 6}
+"""About 2 MB in 71 objects over the six connections of a browser: our choice of today's page."""
+LONGEST_WEB_S = 600.0
+FADE_S = 120.0
+FADE = {
+    "eb_n0": 11.0,
+    "code": "sequential-3/4",
+    "system_temperature": 150,
+    "lock": {"threshold": 4.5, "hysteresis": 1.0, "reacquisition": "5s"},
+}
+"""The modem of examples/fade.toml; the event takes the signal away for about twenty seconds."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A question, the quantity that answers it, and the scenario in which it is measured."""
+
+    name: str
+    title: str
+    quantity: str
+    higher_is_better: bool
+    baseline: str
+    also: tuple[str, ...]
+    flows: Callable[[Link], list[dict[str, Any]]]
+    duration_s: Callable[[Link], float]
+    ends_with_pages: bool = False
+    fades: bool = False
+
+    def study(
+        self, link: Link, candidates: Sequence[Candidate], replications: int, seed: int
+    ) -> Study:
+        """All candidates on the link under the same seeds."""
+        names = (self.quantity, *self.also)
+        return Study.make(
+            name=f"{link.name}-{self.name}",
+            title=f"{self.title} on {link.name}",
+            scenario=self.base(link),
+            parameters=[Parameter("controller", CONTROLLER, tuple(c.setting for c in candidates))],
+            quantities=[Quantity(name) for name in names],
+            replications=Replications(count=replications, seed=seed),
+            comparisons=[Comparison("controller", self.baseline)],
+        )
+
+    def base(self, link: Link) -> Base:
+        """The link with the flows of the workload."""
+        duration = self.duration_s(link)
+        changes: dict[str, Any] = {
+            "name": f"{link.name}-{self.name}",
+            "duration": f"{duration:g}s",
+            "record": {},
+            "flow": [*self.flows(link), background(link, self.ends_with_pages)],
+        }
+        if self.fades:
+            hop = link.bottleneck
+            event = {"file": str(shipped("fade.csv")), "outside": "hold"}
+            changes[f"link.{hop.number}.{hop.direction}.channel"] = FADE | {"attenuation": event}
+        return portable(link.scenario.with_(changes).to_toml())
+
+
+def portable(text: str) -> Base:
+    """The scenario with the files that it names beside it, as studies are kept and sent."""
+    files = {"scenario.toml": b""}
+    for number, name in enumerate(dict.fromkeys(referred(tomllib.loads(text)))):
+        beside = f"attenuation-{number}{Path(name).suffix}"
+        files[beside] = Path(name).read_bytes()
+        text = text.replace(json.dumps(name), json.dumps(beside))
+    files["scenario.toml"] = text.encode()
+    return Base.unpack(files)
+
+
+def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dict[str, Any]:
+    """A flow between the ends of the link."""
+    return {
+        "name": name,
+        **link.ends,
+        "controller": controller,
+        "transport": link.transport,
+        "traffic": traffic,
+    }
+
+
+def background(link: Link, ends_with_pages: bool) -> dict[str, Any]:
+    """Short bursts that the seed decides. A run goes on until they stop."""
+    rate = f"{round(link.bottleneck.rate_bps * BURSTS)}bit/s"
+    made = flow(link, "background", "newreno", {"on_off": {"rate": rate, "on": "1s", "off": "3s"}})
+    return made | {"stop": f"{PAGES * PAGE_EVERY_S}s"} if ends_with_pages else made
+
+
+def bulk(link: Link) -> list[dict[str, Any]]:
+    """One long transfer."""
+    return [flow(link, "bulk", "cubic", {"bulk": "unlimited"})]
+
+
+def web(link: Link) -> list[dict[str, Any]]:
+    """A browser."""
+    traffic = {"web": PAGE | {"pages": PAGES, "interval": f"{PAGE_EVERY_S}s"}}
+    return [flow(link, "web", "cubic", traffic)]
+
+
+def beside(link: Link) -> list[dict[str, Any]]:
+    """One long transfer beside one of NewReno; they begin together."""
+    return [
+        flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"}),
+        flow(link, "beside-newreno", "newreno", {"bulk": "unlimited"}),
+    ]
+
+
+def some_round_trips(link: Link) -> float:
+    """As many as let a controller show what it does, and not too short on a short path."""
+    return max(SHORTEST_S, ROUND_TRIPS * link.rtt_s)
+
+
+WORKLOADS = (
+    Workload(
+        name="bulk",
+        title="One bulk flow",
+        quantity="flow.bulk.goodput_bps",
+        higher_is_better=True,
+        baseline="cubic",
+        also=("flow.bulk.srtt_ms", "flow.bulk.timeouts"),
+        flows=bulk,
+        duration_s=some_round_trips,
+    ),
+    Workload(
+        name="web",
+        title="Web pages",
+        quantity="page.web.response_s",
+        higher_is_better=False,
+        baseline="cubic",
+        also=("p95(page.web.response_s)",),
+        flows=web,
+        duration_s=lambda _: LONGEST_WEB_S,
+        ends_with_pages=True,
+    ),
+    Workload(
+        name="beside-newreno",
+        title="Beside NewReno",
+        quantity="flow.beside-newreno.goodput_bps",
+        higher_is_better=True,
+        baseline="newreno",
+        also=("flow.beside-candidate.goodput_bps", "jain(flow.beside-*.goodput_bps)"),
+        flows=beside,
+        duration_s=lambda link: 2 * some_round_trips(link),
+    ),
+    Workload(
+        name="fade",
+        title="Under a rain fade",
+        quantity="flow.bulk.goodput_bps",
+        higher_is_better=True,
+        baseline="cubic",
+        also=("flow.bulk.timeouts",),
+        flows=bulk,
+        duration_s=lambda _: FADE_S,
+        fades=True,
+    ),
+)

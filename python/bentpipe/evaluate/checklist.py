@@ -1,0 +1,270 @@
+"""What RFC 9743 asks to be evaluated: sections, scenarios, and what is measured in them.
+
+The sections are those of RFC 9743, "Specifying New Congestion Control Algorithms" (BCP 133, 2025).
+It sets no thresholds (section 5), and so neither does this list: every value stands beside those
+of the baselines. All figures of paths are our choice unless the scenario names a source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FIRST = ("flow.0.controller",)
+"""The first flow is the candidate's; others keep their algorithm."""
+ALL = ("flow.*.controller",)
+"""All flows are the candidate's: behaviour of a single algorithm (section 5.1)."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity, what it is called, and which way is better."""
+
+    quantity: str
+    label: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of the check-list. `values` are cases: for each of them the value of every path.
+
+    `beside` are the algorithms that are compared with whatever the baselines are: harm to a
+    standard flow is measured against that flow beside one of its own kind.
+    """
+
+    name: str
+    section: str
+    title: str
+    scenario: str
+    measures: tuple[Measure, ...]
+    controllers: tuple[str, ...] = FIRST
+    paths: tuple[str, ...] = ()
+    cases: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
+    sets: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    needs: str | None = None
+    note: str = ""
+
+
+GOODPUT = Measure("flow.candidate.goodput_bps", "goodput", higher_is_better=True)
+DELAY = Measure("flow.probe.burst_completion_s", "message of others", higher_is_better=False)
+DROPS = Measure(
+    "link.gateway-client.forward.dropped_packets", "dropped at the queue", higher_is_better=False
+)
+USE = Measure("link.gateway-client.forward.utilisation", "use of the link", higher_is_better=True)
+JAIN = Measure("jain(flow.candidate*.goodput_bps)", "Jain index", higher_is_better=True)
+PAGES = Measure("page.short.response_s", "time of a page", higher_is_better=False)
+QUEUE = ("link.1.queue",)
+LOSS = ("link.1.forward.channel",)
+
+
+def buffers(*products: float) -> tuple[tuple[str, tuple[str | int, ...]], ...]:
+    """Queues in bandwidth-delay products of 250 kB."""
+    return tuple((f"{p:g} BDP", (f"{{ bytes = '{round(p * 250)}kB' }}",)) for p in products)
+
+
+CHECKLIST = (
+    Item(
+        name="collapse",
+        section="5.1.1",
+        title="Protection against congestion collapse",
+        scenario="path",
+        measures=(
+            Measure("flow.candidate.segments_sent", "segments sent", higher_is_better=False),
+        ),
+        paths=LOSS,
+        cases=(("30 % lost", ("{ per = 0.3 }",)), ("60 % lost", ("{ per = 0.6 }",))),
+        note="Full backoff means at some point one segment in each round trip, and then less: 600"
+        " segments in the 60 s of the run are one in each 100 ms.",
+    ),
+    Item(
+        name="bufferbloat",
+        section="5.1.2",
+        title="Protection against bufferbloat",
+        scenario="path",
+        measures=(DELAY, GOODPUT),
+        paths=QUEUE,
+        cases=buffers(1, 4, 10),
+        note="A message of 1000 bytes takes about 51 ms on the empty path; what it takes longer it"
+        " waits in the queue, or for its repetition.",
+    ),
+    Item(
+        name="packet-loss",
+        section="5.1.3",
+        title="Protection against high packet loss: four flows, shallow buffers",
+        scenario="shared",
+        controllers=ALL,
+        measures=(DROPS, USE),
+        paths=QUEUE,
+        cases=buffers(0.1, 0.5, 1.5),
+        note="The RFC reports that BBR 1 kept losing packets below about 1.5 BDP.",
+    ),
+    Item(
+        name="fairness",
+        section="5.1.4",
+        title="Fairness to itself",
+        scenario="shared",
+        controllers=ALL,
+        measures=(JAIN, USE),
+        paths=("flow.0.count",),
+        cases=(("2 flows", (2,)), ("4 flows", (4,)), ("8 flows", (8,))),
+    ),
+    Item(
+        name="rtt-fairness",
+        section="5.1.4",
+        title="Fairness to itself over round trips of 60 and 300 ms",
+        scenario="rtts",
+        controllers=ALL,
+        measures=(
+            Measure("jain(flow.rtt-*.goodput_bps)", "Jain index", higher_is_better=True),
+            Measure("flow.rtt-far.goodput_bps", "goodput over 300 ms", higher_is_better=True),
+        ),
+    ),
+    Item(
+        name="short-flows",
+        section="5.1.5",
+        title="Short flows and a long one of the same algorithm",
+        scenario="short-flows",
+        controllers=ALL,
+        measures=(PAGES, Measure("flow.long.goodput_bps", "long flow", higher_is_better=True)),
+    ),
+    Item(
+        name="beside-standard",
+        section="5.2.1",
+        title="Beside NewReno and CUBIC: harm",
+        scenario="beside",
+        measures=(
+            Measure("flow.standard.goodput_bps", "goodput of the other", higher_is_better=True),
+            DELAY,
+            DROPS,
+            GOODPUT,
+        ),
+        paths=("flow.1.controller",),
+        cases=(("beside newreno", ("newreno",)), ("beside cubic", ("cubic",))),
+        beside=("newreno", "cubic"),
+        note="Harm is what the other has less than beside one of its own kind.",
+    ),
+    Item(
+        name="mixed-flows",
+        section="5.2.3",
+        title="A long flow beside short ones of CUBIC",
+        scenario="mixed-flows",
+        measures=(PAGES, GOODPUT),
+    ),
+    Item(
+        name="wired",
+        section="6.3",
+        title="Wired paths with drop-tail queues (and section 6.1)",
+        scenario="path",
+        measures=(GOODPUT, DELAY),
+        paths=("link.1.delay", "link.1.forward.rate"),
+        cases=(
+            ("2 Mbit/s, 30 ms", ("5ms", "2Mbit/s")),
+            ("20 Mbit/s, 100 ms", ("40ms", "20Mbit/s")),
+            ("50 Mbit/s, 30 ms", ("5ms", "50Mbit/s")),
+        ),
+        note="The queue is 250 kB throughout: from 33 products down to 1.",
+    ),
+    Item(
+        name="wireless",
+        section="6.4",
+        title="Wireless paths: losses alone and in bursts",
+        scenario="path",
+        measures=(GOODPUT, DELAY),
+        paths=LOSS,
+        cases=(
+            ("PER 1e-4", ("{ per = 1e-4 }",)),
+            ("PER 1e-3", ("{ per = 1e-3 }",)),
+            ("PER 1e-2", ("{ per = 1e-2 }",)),
+            ("1e-3 in bursts of 10", ("{ mean_loss = 1e-3, mean_burst = 10 }",)),
+            ("1e-2 in bursts of 10", ("{ mean_loss = 1e-2, mean_burst = 10 }",)),
+        ),
+    ),
+    Item(
+        name="marks",
+        section="7.1",
+        title="Active queue management: a queue that marks (ECN)",
+        scenario="path",
+        measures=(GOODPUT, DELAY, DROPS),
+        sets=("link.1.mark={ packets = 20 }", "flow.0.transport.ecn=true"),
+        note="Marks all packets while 20 wait on average (RFC 3168); FQ-CoDel, PIE and L4S are not"
+        " in this simulator.",
+    ),
+    Item(
+        name="varying-delay",
+        section="7.3",
+        title="Paths with varying delay",
+        scenario="varying-delay",
+        measures=(GOODPUT, DELAY),
+        needs="link.change",
+    ),
+    Item(
+        name="high-delay",
+        section="7.5",
+        title="Paths with high delay",
+        scenario="path",
+        measures=(GOODPUT, DELAY),
+        paths=("link.1.delay", "link.1.queue"),
+        cases=(
+            ("140 ms", ("60ms", "{ bytes = '350kB' }")),
+            ("600 ms", ("290ms", "{ bytes = '1500kB' }")),
+            ("600 ms, 0.1 BDP", ("290ms", "{ bytes = '150kB' }")),
+        ),
+        note="A medium and a geostationary orbit, with a queue of one product and a shallow one.",
+    ),
+    Item(
+        name="onset",
+        section="7.8",
+        title="Transient events: sudden congestion",
+        scenario="onset",
+        measures=(
+            GOODPUT,
+            Measure("flow.crowd.goodput_bps", "goodput of those who came", higher_is_better=True),
+            DELAY,
+        ),
+    ),
+    Item(
+        name="path-change",
+        section="7.9",
+        title="Sudden changes in the path",
+        scenario="path-change",
+        measures=(GOODPUT, DELAY),
+        needs="link.change",
+    ),
+    Item(
+        name="geo-suite",
+        section="tcpeval 4.4.4",
+        title="GEO scenario of the IRTF common TCP evaluation suite",
+        scenario="geo-suite",
+        controllers=ALL,
+        measures=(
+            Measure("page.response_s", "time of a page", higher_is_better=False),
+            Measure("p95(page.response_s)", "95 % of pages within", higher_is_better=False),
+            Measure(
+                "link.gateway-terminal.forward.utilisation",
+                "use of the link",
+                higher_is_better=True,
+            ),
+            Measure(
+                "link.gateway-terminal.forward.dropped_packets", "dropped", higher_is_better=False
+            ),
+        ),
+        paths=tuple(f"flow.{n}.count" for n in range(9)),
+        cases=tuple((f"load {load} %", (n,) * 9) for load, n in ((60, 24), (85, 35), (110, 46))),
+        note="REPLACEMENT TRAFFIC: the suite's Tmix traces are not to be had; bursts and web pages"
+        " make the three loads instead, and no data goes up. Loads are 59.85, 84.60 and 109.35 %.",
+    ),
+)
+
+NOT_COVERED = {
+    "5.2.2": "real-time congestion control: none is here; what messages wait is measured",
+    "5.3": "principles and deployment: to be argued, not run",
+    "6.2": "tunnels: packets here are not encapsulated",
+    "7.2": "circuit breakers: not modelled",
+    "7.4": "constrained nodes: not modelled",
+    "7.6": "misbehaving nodes: every receiver here complies",
+    "7.7": "extreme reordering: links here keep the order",
+    "7.10": "multipath: one path for each connection",
+    "7.11": "data centres: another laboratory",
+}
+"""Sections that ask for what this list does not measure, with the reason."""

@@ -1,0 +1,167 @@
+"""What an item found: the candidate beside each baseline, in numbers and in words.
+
+RFC 9743 sets no thresholds, and no pass marks are invented: a finding is `better`, `worse` or `not
+distinguishable`, by the paired 95 % interval of the difference.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe.evaluate.items import labels_of, names_of
+from bentpipe.study.summary import around, difference, paired, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.evaluate.checklist import Item, Measure
+    from bentpipe.study import Results
+
+Word = Literal["better", "worse", "not distinguishable", "undefined"]
+
+
+@dataclass(frozen=True)
+class Against:
+    """The candidate against one baseline. The field names are the JSON names."""
+
+    baseline: str
+    mean: float | None
+    n: int
+    difference: float | None
+    ci95: tuple[float, float] | None
+    relative: float | None
+    finding: Word
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One quantity in one case. The field names are the JSON names."""
+
+    case: str
+    quantity: str
+    label: str
+    unit: str
+    higher_is_better: bool
+    n: int
+    undefined: int
+    mean: float | None
+    ci95: tuple[float, float] | None
+    against: list[Against]
+
+
+def word(row: Mapping[str, Any], *, higher_is_better: bool) -> Word:
+    """What a paired difference, candidate less baseline, says."""
+    if row["difference"] is None:
+        return "undefined"
+    if not row["distinct"]:
+        return "not distinguishable"
+    return "better" if (row["difference"] > 0) == higher_is_better else "worse"
+
+
+def findings(item: Item, candidate: str, against: Sequence[str], results: Results) -> list[Finding]:
+    """All quantities in all cases, case by case."""
+    names, labels = names_of(item, candidate, against), labels_of(item)
+    found = []
+    # Variants stand controller by controller, and within one case by case.
+    for case, label in enumerate(labels):
+        for measure in item.measures:
+            values = values_of(results.rows, measure.quantity)
+            runs = {n: values[i * len(labels) + case] for i, n in enumerate(names)}
+            unit = next(q.unit for q in results.study.quantities if q.name == measure.quantity)
+            found.append(finding(label, measure, unit, candidate, runs))
+    return found
+
+
+def finding(
+    label: str,
+    measure: Measure,
+    unit: str,
+    candidate: str,
+    runs: Mapping[str, dict[int, float | None]],
+) -> Finding:
+    """One quantity in one case."""
+    own = [value for value in runs[candidate].values() if value is not None]
+    return Finding(
+        case=label,
+        quantity=measure.quantity,
+        label=measure.label,
+        unit=unit,
+        higher_is_better=measure.higher_is_better,
+        n=len(own),
+        undefined=len(runs[candidate]) - len(own),
+        mean=statistics.fmean(own) if own else None,
+        ci95=around(own) if len(own) > 1 else None,
+        against=[
+            compared(name, runs[candidate], others, measure)
+            for name, others in runs.items()
+            if name != candidate
+        ],
+    )
+
+
+def compared(
+    name: str,
+    own: dict[int, float | None],
+    others: dict[int, float | None],
+    measure: Measure,
+) -> Against:
+    """The candidate's runs against those of a baseline under the same seeds."""
+    row = difference(paired(own, others))
+    there = [value for value in others.values() if value is not None]
+    return Against(
+        baseline=name,
+        mean=statistics.fmean(there) if there else None,
+        n=row["n"],
+        difference=row["difference"],
+        ci95=row["ci95"],
+        relative=row["relative"],
+        finding=word(row, higher_is_better=measure.higher_is_better),
+    )
+
+
+def sentences(found: Sequence[Finding]) -> list[str]:
+    """For each baseline one sentence: which quantities are better or worse, and in which cases."""
+    baselines = list(dict.fromkeys(row.baseline for one in found for row in one.against))
+    return [sentence(baseline, found) for baseline in baselines]
+
+
+def sentence(baseline: str, found: Sequence[Finding]) -> str:
+    """Against one baseline."""
+    told: dict[Word, list[str]] = {"better": [], "worse": [], "undefined": []}
+    cases = len({one.case for one in found})
+    for label in dict.fromkeys(one.label for one in found):
+        rows = [
+            (one.case, row)
+            for one in found
+            if one.label == label
+            for row in one.against
+            if row.baseline == baseline
+        ]
+        for kind, listed in told.items():
+            of_kind = [(case, row) for case, row in rows if row.finding == kind]
+            if of_kind:
+                listed.append(f"{label} {changes(of_kind, cases)}")
+    parts = [f"{kind}: {'; '.join(listed)}" for kind, listed in told.items() if listed]
+    if not parts:
+        return f"against {baseline}: not distinguishable"
+    return f"against {baseline}: {'. '.join(parts)}"
+
+
+def changes(rows: Sequence[tuple[str, Against]], cases: int) -> str:
+    """The relative differences, with the cases where there are several."""
+    told = []
+    for case, row in rows:
+        where = f" ({case})" if cases > 1 else ""
+        told.append(f"{size(row)}{where}")
+    return ", ".join(told)
+
+
+def size(row: Against) -> str:
+    """The difference in percent of the baseline; as it is where that is zero."""
+    if row.difference is None:
+        return "in no pair of runs"
+    if row.relative is None:
+        return f"{row.difference:+.3g}"
+    return f"{row.relative * 100:+.3g} %"

@@ -1,0 +1,67 @@
+"""Runs one item of the check-list: the candidate and the baselines in every case, same seeds."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bentpipe._native import Scenario
+from bentpipe.compare.candidates import setting
+from bentpipe.compare.links import Link
+from bentpipe.errors import ScenarioError
+from bentpipe.study import Base, Parameter, Quantity, Replications, Study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.evaluate.checklist import Item
+
+SEED = 1
+REPLICATIONS = 20
+QUICK_REPLICATIONS = 3
+
+
+def names_of(item: Item, candidate: str, against: Sequence[str]) -> list[str]:
+    """The candidate and all that it is compared with, each once."""
+    return list(dict.fromkeys((candidate, *against, *item.beside)))
+
+
+def labels_of(item: Item) -> list[str]:
+    """The names of the cases; an item without any is one case."""
+    return [label for label, _ in item.cases] or [""]
+
+
+def is_unknown(key: str, complaint: str) -> bool:
+    """Whether a scenario was refused because this engine does not know the key of a table."""
+    return f".{key.rpartition('.')[2]}: " in complaint and "unknown key" in complaint
+
+
+def planned(item: Item, candidate: str, against: Sequence[str], replications: int) -> Study | None:
+    """The study of an item; None when it needs what this engine does not have yet."""
+    file = Path(str(resources.files("bentpipe.evaluate") / "scenarios" / f"{item.scenario}.toml"))
+    try:
+        plain = Scenario.load(file, item.sets)
+    except ScenarioError as error:
+        if item.needs and is_unknown(item.needs, str(error)):
+            return None
+        raise
+    link = Link(item.name, plain)
+    text = plain.with_({"name": item.name}).to_toml()
+    names = names_of(item, candidate, against)
+    controllers = Parameter(
+        "controller", item.controllers[0], tuple(setting(name, link) for name in names)
+    )
+    varied = [
+        Parameter(path, path, tuple(values[number] for _, values in item.cases))
+        for number, path in enumerate(item.paths)
+    ]
+    return Study.make(
+        name=f"evaluate-{item.name}",
+        title=f"{item.title} (section {item.section})",
+        scenario=Base.of(text),
+        parameters=[controllers, *varied],
+        zips=[tuple(item.paths)] if len(item.paths) > 1 else [],
+        quantities=[Quantity(measure.quantity) for measure in item.measures],
+        replications=Replications(count=replications, seed=SEED),
+    )

@@ -1,0 +1,107 @@
+"""The report as tables for people, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.compare.tables import interval, short
+from bentpipe.compare.verdict import UNITS
+from bentpipe.console import table
+from bentpipe.evaluate.checklist import NOT_COVERED
+from bentpipe.evaluate.findings import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from bentpipe.evaluate.command import Report
+    from bentpipe.evaluate.findings import Finding
+
+HEADINGS = ("case", "<quantity", "<unit", "value", "95 % interval", "<beside", "its value",
+            "difference", "<finding")  # fmt: skip
+
+
+def rows(found: Sequence[Finding]) -> list[list[str]]:
+    """One row for each quantity, case and baseline."""
+    listed = []
+    case = None
+    for one in found:
+        factor, unit = UNITS.get(one.unit, (1.0, one.unit))
+        undefined = f" ({one.undefined} undefined)" if one.undefined else ""
+        head = ["" if one.case == case else one.case, one.label, unit,
+                f"{short(one.mean, factor)}{undefined}", interval(one.ci95, factor)]  # fmt: skip
+        case = one.case
+        for row in one.against:
+            finding = row.finding
+            told = [row.baseline, short(row.mean, factor), interval(row.ci95, factor, "+"), finding]
+            listed.append([*head, *told])
+            head = [""] * len(head)
+    return listed
+
+
+def text_table(found: Sequence[Finding]) -> Table:
+    """For the terminal."""
+    listed = table(*HEADINGS)
+    for row in rows(found):
+        listed.add_row(*row)
+    return listed
+
+
+def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> str:
+    """For documents."""
+    lines = [f"# {candidate} by the check-list of RFC 9743 (BCP 133)", ""]
+    lines += [f"Beside {' and '.join(against)}. The RFC sets no thresholds; findings are those of"
+              " paired 95 % intervals."]  # fmt: skip
+    for report in reports:
+        item = report.item
+        lines += ["", f"## {item.section} {item.title}", ""]
+        if report.found is None:
+            lines.append(f"Not run: needs {item.needs}.")
+            continue
+        lines += [item.note, ""] if item.note else []
+        lines += [f"- {told}" for told in sentences(report.found)]
+        heads = [heading.lstrip("<") for heading in HEADINGS]
+        lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows(report.found)]
+    lines += ["", "## Not covered", ""]
+    lines += [f"- {section}: {why}" for section, why in NOT_COVERED.items()]
+    return "\n".join(lines) + "\n"
+
+
+def to_dict(reports: Sequence[Report], plan: Mapping[str, Any], complete: bool) -> dict[str, Any]:
+    """The object that `--json` prints and `evaluate.json` holds."""
+    return {
+        **plan,
+        "bentpipe": _native.version(),
+        "complete": complete,
+        "items": [item(report) for report in reports],
+        "not_covered": [{"section": s, "reason": why} for s, why in NOT_COVERED.items()],
+    }
+
+
+def item(report: Report) -> dict[str, Any]:
+    """One entry of the check-list."""
+    listed = report.item
+    head = {
+        "item": listed.name,
+        "section": listed.section,
+        "title": listed.title,
+        "scenario": listed.scenario,
+        "note": listed.note,
+    }
+    if report.found is None:
+        return head | {
+            "status": f"needs {listed.needs}",
+            "runs": 0,
+            "findings": [],
+            "sentences": [],
+        }
+    return head | {
+        "status": "run",
+        "runs": report.runs,
+        "findings": [asdict(one) for one in report.found],
+        "sentences": sentences(report.found),
+    }

@@ -1,0 +1,180 @@
+"""The check-list of RFC 9743: what is run, what is found, and what it says in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.evaluate.checklist import CHECKLIST, FIRST, Item, Measure
+from bentpipe.evaluate.findings import finding, sentence, word
+from bentpipe.evaluate.items import is_unknown, labels_of, names_of, planned
+
+if TYPE_CHECKING:
+    from bentpipe.compare.ranking import Runs
+    from conftest import Bentpipe
+
+GOODPUT = Measure("flow.candidate.goodput_bps", "goodput", higher_is_better=True)
+DELAY = Measure("flow.probe.burst_completion_s", "delay", higher_is_better=False)
+NEEDING = {item.name for item in CHECKLIST if item.needs}
+
+# Run by run the candidate has 1 or 1.2 more than "low", and about as much as "like".
+RUNS: dict[str, Runs] = {
+    "new": {0: 10.0, 1: 30.0, 2: 20.0},
+    "low": {0: 9.0, 1: 28.8, 2: 19.0},
+    "like": {0: 9.0, 1: 31.0, 2: 20.1},
+}
+
+
+def test_a_finding_is_that_of_pairs_and_of_the_better_way() -> None:
+    one = finding("", GOODPUT, "bit/s", "new", RUNS)
+    assert (one.n, one.undefined, one.mean) == (3, 0, 20.0)
+    low, like = one.against
+    assert (low.baseline, low.finding) == ("low", "better")
+    # Differences of 1, 1.2 and 1: half width 4.302653 * 0.11547 / sqrt(3).
+    assert low.ci95 == pytest.approx((1.066667 - 0.286844, 1.066667 + 0.286844), abs=1e-5)
+    assert low.relative == pytest.approx(1.066667 / 18.933333)
+    assert like.finding == "not distinguishable"
+    reverse = finding("", DELAY, "s", "new", RUNS)
+    assert [row.finding for row in reverse.against] == ["worse", "not distinguishable"]
+
+
+def test_a_difference_without_pairs_is_undefined() -> None:
+    row = {"difference": None, "distinct": False}
+    assert word(row, higher_is_better=True) == "undefined"
+    runs: dict[str, Runs] = {"new": {0: None}, "old": {0: 1.0}}
+    one = finding("load", GOODPUT, "bit/s", "new", runs)
+    assert (one.mean, one.undefined, one.against[0].finding) == (None, 1, "undefined")
+    assert sentence("old", [one]) == "against old: undefined: goodput in no pair of runs"
+
+
+def test_a_sentence_tells_the_cases_only_where_there_are_several() -> None:
+    one = finding("short", GOODPUT, "bit/s", "new", RUNS)
+    other = finding("long", GOODPUT, "bit/s", "new", RUNS)
+    assert sentence("low", [one]) == "against low: better: goodput +5.63 %"
+    both = sentence("low", [one, other])
+    assert both == "against low: better: goodput +5.63 % (short), +5.63 % (long)"
+    assert sentence("like", [one]) == "against like: not distinguishable"
+
+
+def test_the_list_has_what_the_issue_asks_for() -> None:
+    sections = {item.section for item in CHECKLIST}
+    asked = {"5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "6.4", "7.3", "7.5", "7.9"}
+    assert asked | {"tcpeval 4.4.4"} <= sections
+    assert len({item.name for item in CHECKLIST}) == len(CHECKLIST)
+
+
+@pytest.mark.parametrize("item", CHECKLIST, ids=lambda item: item.name)
+def test_every_item_can_be_run(item: Item) -> None:
+    study = planned(item, "hybla", ["cubic"], 1)
+    if study is None:
+        assert item.name in NEEDING
+    else:
+        names = names_of(item, "hybla", ["cubic"])
+        assert names[:2] == ["hybla", "cubic"]
+        assert len(study.variants) == len(names) * len(labels_of(item))
+        for number, variant in enumerate(study.variants):
+            name = names[number // len(labels_of(item))]
+            assert variant.parameters[item.controllers[0]] == name
+
+
+def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
+    (item,) = (one for one in CHECKLIST if one.name == "geo-suite")
+    file = Path(bp.__file__).parent / "evaluate/scenarios/geo-suite.toml"
+    flows = bp.Scenario.load(file).to_toml()
+    assert flows.count("on_off") == flows.count("web = ") == 9
+    browsers = 9 * (50e3 + 20 * 30e3) * 8 / 20
+    loads = [
+        (9 * count * 4e6 * 0.5 / 20 + browsers) / 40e6
+        for _, (count, *_) in item.cases
+        if isinstance(count, int)
+    ]
+    stated = [float(number) for number in re.findall(r"\d+\.\d\d", item.note)]
+    assert [round(load * 100, 2) for load in loads] == stated
+
+
+def test_an_engine_without_link_change_is_told_apart_from_a_mistake() -> None:
+    link = "[[link]]\nbetween = ['a', 'b']\nrate = '1Mbit/s'\ndelay = '1ms'\n"
+    flow = "[[flow]]\nfrom = 'a'\nto = 'b'\ncontroller = 'reno'\ntraffic = { bulk = '1kB' }\n"
+    with pytest.raises(bp.ScenarioError) as unknown:
+        bp.Scenario.parse(f"{link}[[link.changes]]\nat = '1s'\n{flow}")
+    assert is_unknown("link.changes", str(unknown.value))
+    with pytest.raises(bp.ScenarioError) as wrong:
+        bp.Scenario.parse(link.replace("1ms", "1m") + flow)
+    assert not is_unknown("link.delay", str(wrong.value))
+
+
+def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    items = "wireless,beside-standard,varying-delay"
+    done = bentpipe("evaluate", "hybla", "--quick", "--items", items, "--out", "out", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "out/evaluate.json").read_text())
+    assert (found["evaluate"], found["against"]) == ("hybla", ["cubic", "newreno"])
+    by_name = {item["item"]: item for item in found["items"]}
+    assert by_name["varying-delay"]["status"] in ("run", "needs link.change")
+    # Hybla is made for losses that are no congestion, and takes its share from NewReno.
+    verdicts = {
+        (item, row["case"], row["label"], against["baseline"]): against["finding"]
+        for item in ("wireless", "beside-standard")
+        for row in by_name[item]["findings"]
+        for against in row["against"]
+    }
+    assert verdicts["wireless", "PER 1e-2", "goodput", "newreno"] == "better"
+    other = "goodput of the other"
+    assert verdicts["beside-standard", "beside newreno", other, "newreno"] == "worse"
+    summary = json.loads((tmp_path / "out/wireless/summary.json").read_text())
+    assert summary["runs"] == 3 * 5 * 3
+    means = {
+        (cell["parameters"]["flow.0.controller"], cell["parameters"]["link.1.forward.channel"]):
+        cell["mean"]
+        for cell in summary["cells"] if cell["quantity"] == "flow.candidate.goodput_bps"
+    }  # fmt: skip
+    row = next(
+        row for row in by_name["wireless"]["findings"]
+        if (row["case"], row["label"]) == ("PER 1e-2", "goodput")
+    )  # fmt: skip
+    assert row["mean"] == means["hybla", "{ per = 1e-2 }"]
+    assert row["against"][0]["mean"] == means["cubic", "{ per = 1e-2 }"]
+    assert "## 6.4 Wireless" in (tmp_path / "out/evaluate.md").read_text()
+
+
+def test_a_controller_is_not_its_own_baseline(bentpipe: Bentpipe) -> None:
+    done = bentpipe("evaluate", "cubic", "--quick", "--items", "rtt-fairness")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cubic beside newreno" in done.stdout
+    assert "against cubic" not in done.stdout
+    assert "no thresholds" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (("cubik",), "there is no controller 'cubik'; did you mean 'cubic'?"),
+        (("cubic", "--against", "newrenno"), "did you mean 'newreno'?"),
+        (("cubic", "--against", "cubic"), "expected another controller than cubic"),
+        (
+            ("cubic", "--items", "wirelesss"),
+            "there is no item 'wirelesss'; did you mean 'wireless'",
+        ),
+    ],
+)
+def test_wrong_input_is_told_before_anything_runs(
+    bentpipe: Bentpipe, tmp_path: Path, arguments: tuple[str, ...], answer: str
+) -> None:
+    done = bentpipe("evaluate", *arguments, "--out", "out")
+    assert done.returncode == 2
+    assert answer in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_first_flow_is_the_candidate_where_others_keep_their_algorithm() -> None:
+    for item in CHECKLIST:
+        if item.controllers == FIRST:
+            file = Path(bp.__file__).parent / f"evaluate/scenarios/{item.scenario}.toml"
+            first = file.read_text().split("[[flow]]")[1]
+            assert 'name = "candidate"' in first

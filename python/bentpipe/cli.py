@@ -309,6 +309,17 @@ def run_papers(
         sys.exit(INTERRUPTED)
 
 
+@cli.command()
+@click.argument("folder", type=FILE, metavar="DIR")
+@click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")
+@click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
+def report(folder: Path, out: Path | None, figures: Path | None) -> None:
+    """Write one HTML page about DIR: a run, a study or paper packs, as --out saved them."""
+    from bentpipe.report.command import write_report
+
+    write_report(folder, out, figures)
+
+
 SITE_OPTIONS = {
     "latitude-deg": "Latitude of the station, north positive.",
     "longitude-deg": "Longitude of the station; only for --maps.",

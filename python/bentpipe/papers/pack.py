@@ -201,15 +201,26 @@ def names() -> list[str]:
 
 
 def save(outcome: Outcome, folder: Path) -> None:
-    """Write the rows as JSON and text and, if complete, the plots as SVG and PNG to `folder`."""
+    """Write the rows as JSON and text and, if complete, the plots as SVG and PNG to `folder`.
+
+    `plots.json` holds what the plots show, for `bentpipe report`, and the version that ran.
+    """
     import json
 
-    from bentpipe.papers.plots import save_plot
+    from bentpipe.papers.plots import as_data, save_plot
     from bentpipe.papers.tables import as_text
 
     text = json.dumps({"papers": [outcome.to_dict()]}, indent=1)
     (folder / "rows.json").write_text(text + "\n")
     (folder / "rows.txt").write_text(as_text(outcome))
-    if outcome.complete:
-        for name, plot in outcome.pack.plots(outcome.results).items():
-            save_plot(plot, folder / name)
+    plots = outcome.pack.plots(outcome.results) if outcome.complete else {}
+    for name, plot in plots.items():
+        save_plot(plot, folder / name)
+    held = {
+        "bentpipe": bentpipe.__version__,
+        "title": outcome.pack.publication.title,
+        "authors": outcome.pack.publication.authors,
+        "runs": sum(map(len, outcome.results.values())),
+        "plots": {name: as_data(plot) for name, plot in plots.items()},
+    }
+    (folder / "plots.json").write_text(json.dumps(held, separators=(",", ":")) + "\n")

@@ -111,6 +111,19 @@ def bar_chart(plot: Bars) -> Any:
     return (bars + whiskers).properties(width=640, height=320)
 
 
+def as_data(plot: Plot | Bars) -> dict[str, Any]:
+    """What the plot shows, with every point, as JSON takes it."""
+    held: dict[str, Any] = {"title": plot.title, "x": plot.x, "y": plot.y}
+    if isinstance(plot, Plot):
+        lines = {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in plot.lines.items()}
+        return held | {"kind": "lines", "y_range": plot.y_range, "lines": lines}
+    bars = {
+        name: {group: [mean.value, mean.ci95] for group, mean in means.items()}
+        for name, means in plot.bars.items()
+    }
+    return held | {"kind": "bars", "bars": bars}
+
+
 def save_plot(plot: Plot | Bars, path: Path) -> None:
     """Write `path` with the endings `.svg` and `.png`."""
     import vl_convert

@@ -40,3 +40,50 @@ def colour_and_dash(number: int) -> tuple[str, list[int]]:
     """What the line of this number, from 0, looks like."""
     repeats, colour = divmod(number, len(PALETTE))
     return PALETTE[colour], DASHES[repeats % len(DASHES)]
+
+
+LIGHT = ("#1b1f24", "#6a737d", "#e3e6ea")
+DARK = ("#e6e8eb", "#9aa4b2", "#343b46")
+"""Text, lines beside it, and the grid."""
+
+
+def theme(dark: bool) -> dict[str, Any]:
+    """The `config` of a Vega-Lite specification; the background is left to the page."""
+    ink, faint, grid = DARK if dark else LIGHT
+    palette = list(PALETTE)
+    if dark:
+        palette = [ink if colour == "#000000" else colour for colour in palette]  # black on black
+    return {
+        "background": None,
+        "font": "sans-serif",
+        "range": {"category": palette},
+        "view": {"stroke": None},
+        "title": {
+            "color": ink,
+            "anchor": "start",
+            "fontSize": 14,
+            "fontWeight": 600,
+            "subtitleColor": faint,
+        },
+        "axis": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "titleFontWeight": 500,
+            "titlePadding": 8,
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "gridColor": grid,
+            "domainColor": faint,
+            "tickColor": faint,
+        },
+        "legend": {
+            "orient": "bottom",
+            "direction": "horizontal",
+            "columns": 3,
+            "labelColor": ink,
+            "labelLimit": 400,
+            "symbolStrokeWidth": 2.5,
+            "title": None,
+        },
+        "rule": {"color": ink},
+    }

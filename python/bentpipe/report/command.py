@@ -1,0 +1,112 @@
+"""The command `bentpipe report`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.errors import BentpipeError, OutputError
+from bentpipe.report.figures import FORMATS, save_figures
+from bentpipe.report.render import GENERATOR, html
+from bentpipe.report.source import recognise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bentpipe.report.page import Page
+    from bentpipe.report.source import Source
+
+MANIFEST = "figures.json"
+"""Names the files that an earlier report wrote into a folder of figures, and so may replace."""
+
+HEAD_BYTES = 400
+
+
+def write_report(folder: Path, out: Path | None, figures: Path | None) -> None:
+    """Write the page of a folder and print its name; figures as files only when asked for.
+
+    Raises `BentpipeError` for a folder that is none of ours, `OutputError` when a foreign file is
+    in the way. Both are found before anything is written.
+    """
+    source = recognise(folder)
+    out = out or folder / "report.html"
+    check_page(out)
+    page = page_of(source)
+    names = [f"{figure.name}.{ending}" for figure in page.figures for ending in FORMATS]
+    if figures:
+        check_figures(figures, names)
+    text = html(page)
+    try:
+        if figures:
+            figures.mkdir(parents=True, exist_ok=True)
+            manifest = {"generator": "bentpipe report", "files": names}
+            (figures / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+            save_figures(page.figures, figures)
+        replace(out, text)
+    except OSError as error:
+        raise OutputError(f"cannot write {error.filename or out}: {error.strerror}") from error
+    click.echo(f"{out}: {len(page.figures)} figures, {len(text.encode()) / 1e6:.1f} MB")
+    if figures:
+        click.echo(f"{figures}: {len(names)} files")
+
+
+def page_of(source: Source) -> Page:
+    """The page of what was recognised."""
+    try:
+        if source.kind == "run":
+            from bentpipe.report.run import run_page
+
+            return run_page(source.folder)
+        if source.kind == "study":
+            from bentpipe.report.study import study_page
+
+            return study_page(source.folder)
+        from bentpipe.report.papers import papers_page
+
+        return papers_page(source.packs)
+    except KeyError as error:
+        reason = f"{error.args[0]!r} is missing in its files"
+        raise BentpipeError(f"{source.folder} is no {source.kind} folder: {reason}") from error
+
+
+def check_page(path: Path) -> None:
+    """Refuse to write over what is not a page of ours."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; --out takes the name of a page, FILE.html")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror}") from error
+    if GENERATOR.encode() not in head:
+        raise OutputError(f"{path} is no report of Bentpipe and is left as it is; choose another")
+
+
+def check_figures(folder: Path, names: list[str]) -> None:
+    """Refuse to write over files that no report wrote."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is not a folder")
+    try:
+        own = set(json.loads((folder / MANIFEST).read_text())["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        own = set()
+    foreign = [name for name in names if name not in own and (folder / name).exists()]
+    if foreign:
+        raise OutputError(f"{folder / foreign[0]} is of no report and is left as it is")
+
+
+def replace(path: Path, text: str) -> None:
+    """Write the file beside its place and put it there when it is whole."""
+    beside = path.with_name(f".bentpipe-{path.name}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

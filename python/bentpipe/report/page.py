@@ -1,0 +1,111 @@
+"""What a page is made of, before it is HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.report.figures import Figure
+
+MOST_ROWS = 2000
+"""A table that is longer is cut off, and says so."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, or items of a list if there are several."""
+
+    lines: Sequence[str]
+    marked: bool = False
+
+    kind = "text"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading with its unit; numbers are aligned right, `choices` are offered as a filter."""
+
+    label: str
+    unit: str = ""
+    numeric: bool = True
+    choices: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows, by what it is sorted, and the note that it points to."""
+
+    text: str
+    value: float | None = None
+    note: int | None = None
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a caption, with numbered notes below."""
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+
+    kind = "table"
+
+    @property
+    def shown(self) -> Sequence[Sequence[Cell]]:
+        """The rows that the page holds."""
+        return self.rows[:MOST_ROWS]
+
+    def values_of(self, column: int) -> list[str]:
+        """The different texts of a column, in order of appearance."""
+        return list(dict.fromkeys(row[column].text for row in self.shown))
+
+
+@dataclass(frozen=True)
+class Details:
+    """A text that is shown on demand; a `copy` one has a button that copies it."""
+
+    title: str
+    text: str
+    copy: bool = False
+    open: bool = False
+
+    kind = "details"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it; `name` is its anchor."""
+
+    name: str
+    title: str
+    blocks: Sequence[Text | Table | Details | Figure]
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Page:
+    """All of a page. `version` is that of Bentpipe which made the data."""
+
+    title: str
+    subtitle: str
+    version: str
+    summary: Sequence[str]
+    sections: Sequence[Section]
+    warnings: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures in the order of the page."""
+        blocks: list[Any] = [block for section in self.sections for block in section.blocks]
+        return [block for block in blocks if block.kind == "figure"]
+
+
+def words(*texts: str) -> list[Cell]:
+    """Cells of plain text."""
+    return [Cell(text) for text in texts]

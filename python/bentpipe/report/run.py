@@ -1,0 +1,318 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.report.figures import Figure, line_figure
+from bentpipe.report.kernel import kernel_section, kernel_summary
+from bentpipe.report.numbers import amount, count, percent, scale, significant
+from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
+from bentpipe.report.scenarios import explained, facts_table, scenario_section, warnings_of
+from bentpipe.report.source import options_of, read_json, read_table, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    Totals = list[dict[str, Any]]
+
+RECORD = (
+    "No series were recorded, so nothing can be drawn over time. Run it again with "
+    "--set record.interval=100ms to record cwnd, srtt, goodput and queues ten times a second."
+)
+
+FLOW_SERIES = (
+    ("cwnd", "Congestion window", "cwnd", "cwnd_bytes", "B"),
+    ("flight", "Data in flight", "flight size", "flight_bytes", "B"),
+    ("goodput", "Goodput since the row before", "goodput", "goodput_bps", "bit/s"),
+    ("srtt", "Smoothed round-trip time", "srtt", "srtt_ms", "ms"),
+)
+LINK_SERIES = (
+    ("queue", "Queue of each link direction", "queue", "queue_bytes", "B"),
+    ("utilisation", "Utilisation of each link direction", "utilisation", "utilisation", "%"),
+)
+"""Name, title, label of the y axis, column and its unit of each figure."""
+
+
+def run_page(folder: Path) -> Page:
+    """The page of a folder of `bentpipe run --out`."""
+    keys = ("scenario", "bed", "seed", "version", "simulated_s", "flows", "links", "partial")
+    recording = read_json(folder / "recording.json", *keys)
+    scenario = folder / "scenario.toml"
+    explanation = explained(scenario)
+    flows, links = recording["flows"], recording["links"]
+    drawn = figures(folder, flows, links)
+    sections = [
+        Section("what", "What was run", what_was_run(recording, explanation)),
+        Section("flows", "Flows", [flows_table(flows)]),
+        Section("links", "Links", [links_table(links)]),
+        Section("time", "Over time", drawn or [Text([RECORD])]),
+    ]
+    kernel = recording.get("kernel")
+    if kernel:
+        sections.insert(1, kernel_section(kernel))
+    command = ["bentpipe", "run", "scenario.toml", *options_of(read_text(scenario))]
+    if kernel:
+        command += ["--bed", "kernel"]
+    sections.append(scenario_section(scenario, recording["version"], command, explanation))
+    return Page(
+        title=recording["scenario"],
+        subtitle=f"One run on the {recording['bed']}, seed {recording['seed']}",
+        version=recording["version"],
+        summary=summary(recording),
+        sections=sections,
+        warnings=run_warnings(recording),
+    )
+
+
+# ------------------------------------------------------------------------------------- summary
+
+
+def summary(recording: dict[str, Any]) -> list[str]:
+    """What happened, in sentences for anyone."""
+    flows = recording["flows"]
+    lines = [flow_sentence(flows[0]) if len(flows) == 1 else flows_sentence(recording)]
+    lines += [loss_sentence(flows), links_sentence(recording["links"])]
+    kernel = recording.get("kernel")
+    lines.append(kernel_summary(kernel) if kernel else effort_sentence(recording))
+    return [line for line in lines if line]
+
+
+def run_warnings(recording: dict[str, Any]) -> list[str]:
+    """What a reader must know before trusting the numbers."""
+    found = []
+    if recording["partial"]:
+        found.append("The run was interrupted: all of this is only what happened until then.")
+    unfinished = [flow["flow"] for flow in recording["flows"] if not flow["completed"]]
+    if unfinished:
+        few = ", ".join(unfinished[:5]) + (" and others" if len(unfinished) > 5 else "")
+        found.append(f"Not finished at the end of the run: {few}.")
+    return found
+
+
+def flow_sentence(flow: dict[str, Any]) -> str:
+    """What the only flow did."""
+    took = f" in {significant(flow['completion_s'])} s" if flow["completion_s"] is not None else ""
+    return (
+        f"One flow, {flow['flow']}, with the congestion controller {flow['controller']} brought "
+        f"{amount(flow['bytes'], 'B', 4)} to the receiving application{took}: "
+        f"{amount(flow['goodput_bps'], 'bit/s')} of goodput."
+    )
+
+
+def flows_sentence(recording: dict[str, Any]) -> str:
+    """What several flows did together, and how equal they were."""
+    flows = recording["flows"]
+    if not flows:
+        return "Nothing was sent."
+    rates = [flow["goodput_bps"] for flow in flows if flow["goodput_bps"] is not None]
+    kinds = sorted({flow["controller"] for flow in flows})
+    jain = recording.get("jain_index")
+    equal = "" if jain is None else f" Jain's fairness index is {jain:.3f}; 1 is an equal share."
+    return (
+        f"{count(len(flows))} flows with {', '.join(kinds)} brought "
+        f"{amount(sum(flow['bytes'] for flow in flows), 'B', 4)} to the receiving applications. "
+        f"Goodput is {amount(min(rates, default=None), 'bit/s')} for the slowest and "
+        f"{amount(max(rates, default=None), 'bit/s')} for the fastest.{equal}"
+    )
+
+
+def loss_sentence(flows: Totals) -> str:
+    """How much was sent again."""
+    sent = sum(flow["segments_sent"] for flow in flows)
+    again = sum(flow["segments_retransmitted"] for flow in flows)
+    timeouts = sum(flow["timeouts"] for flow in flows)
+    if not sent:
+        return ""
+    waited = {0: "No retransmission timer ran out.", 1: "One retransmission timer ran out."}
+    return (
+        f"{count(again)} of {count(sent)} segments ({percent(again / sent)} %) were sent again. "
+        + waited.get(timeouts, f"Retransmission timers ran out {count(timeouts)} times.")
+    )
+
+
+def links_sentence(links: Totals) -> str:
+    """Where the network was full and where packets were lost."""
+    known = [link for link in links if link["utilisation"] is not None]
+    if not known:
+        return ""
+    busiest = max(known, key=lambda link: link["utilisation"])
+    dropped = sum(link["dropped_packets"] for link in links)
+    damaged = sum(link["corrupted_packets"] for link in links)
+    return (
+        f"The busiest link was {direction_name(busiest)}, sending "
+        f"{percent(busiest['utilisation'])} % of the time. Queues dropped {count(dropped)} packets "
+        f"and channels damaged {count(damaged)}."
+    )
+
+
+def effort_sentence(recording: dict[str, Any]) -> str:
+    """What the simulation took."""
+    return (
+        f"{significant(recording['simulated_s'])} s of network time were simulated in "
+        f"{significant(recording['wall_s'], 2)} s, with {count(recording['events'])} events."
+    )
+
+
+# -------------------------------------------------------------------------------------- tables
+
+
+def what_was_run(recording: dict[str, Any], explanation: str | None) -> list[Any]:
+    """The setting and what follows from it."""
+    facts = facts_table(explanation) if explanation else None
+    doubts = warnings_of(explanation) if explanation else []
+    blocks: list[Any] = [facts] if facts else []
+    if doubts:
+        blocks += [Text(["Doubts about the scenario:"]), Text(doubts, marked=True)]
+    if not blocks:
+        nodes = {link["link"] for link in recording["links"]}
+        blocks.append(Text([f"{len(recording['flows'])} flows over {len(nodes)} links."]))
+    return blocks
+
+
+def flows_table(flows: Totals) -> Table:
+    """Totals of the flows."""
+    size, bytes_unit = scale("B", (flow["bytes"] for flow in flows))
+    speed, speed_unit = scale("bit/s", (flow["goodput_bps"] for flow in flows))
+    columns = [
+        Column("flow", numeric=False),
+        Column("controller", numeric=False, choices=len({f["controller"] for f in flows}) > 1),
+        Column("delivered", bytes_unit),
+        Column("time", "s"),
+        Column("goodput", speed_unit),
+        Column("segments"),
+        Column("sent again"),
+        Column("sent again", "%"),
+        Column("timeouts"),
+        Column("recoveries"),
+        Column("srtt at the end", "ms"),
+        Column("lowest RTT", "ms"),
+    ]
+    rows = [
+        [
+            Cell(flow["flow"]),
+            Cell(flow["controller"]),
+            cell(flow["bytes"], size),
+            cell(flow["completion_s"]),
+            cell(flow["goodput_bps"], speed),
+            whole(flow["segments_sent"]),
+            whole(flow["segments_retransmitted"]),
+            cell(share(flow["segments_retransmitted"], flow["segments_sent"]), 0.01, 3),
+            whole(flow["timeouts"]),
+            whole(flow["fast_recoveries"]),
+            cell(flow["srtt_ms"]),
+            cell(flow["min_rtt_ms"]),
+        ]
+        for flow in flows
+    ]
+    return Table("flows-table", "Totals of each flow", columns, rows)
+
+
+def links_table(links: Totals) -> Table:
+    """Totals of the directions of links."""
+    size, unit = scale("B", (link["delivered_bytes"] for link in links))
+    queue, queue_unit = scale("B", (link["max_queue_bytes"] for link in links))
+    columns = [
+        Column("link", numeric=False),
+        Column("direction", numeric=False),
+        Column("utilisation", "%"),
+        Column("delivered", "packets"),
+        Column("delivered", unit),
+        Column("dropped by the queue", "packets"),
+        Column("damaged by the channel", "packets"),
+        Column("longest queue", queue_unit),
+    ]
+    rows = [
+        [
+            Cell(link["link"]),
+            Cell(link["direction"]),
+            cell(link["utilisation"], 0.01, 3),
+            whole(link["delivered_packets"]),
+            cell(link["delivered_bytes"], size),
+            whole(link["dropped_packets"]),
+            whole(link["corrupted_packets"]),
+            cell(link["max_queue_bytes"], queue),
+        ]
+        for link in links
+    ]
+    return Table("links-table", "Totals of each direction of each link", columns, rows)
+
+
+def cell(value: float | None, size: float = 1.0, digits: int = 4) -> Cell:
+    """A number in a larger unit."""
+    return Cell(significant(None if value is None else value / size, digits), value)
+
+
+def whole(value: float | None) -> Cell:
+    """A number of things."""
+    return Cell(count(value), value)
+
+
+def share(part: float, of: float) -> float | None:
+    """A part of a whole that may be nothing."""
+    return part / of if of else None
+
+
+def direction_name(link: dict[str, Any]) -> str:
+    """A direction of a link in words."""
+    return f"{link['link']} ({link['direction']})"
+
+
+# ------------------------------------------------------------------------------------- figures
+
+
+def figures(folder: Path, flows: Totals, links: Totals) -> list[Figure]:
+    """What the recorded series show."""
+    of_flows = read_table(folder / "flow_series.parquet")
+    of_links = read_table(folder / "link_series.parquet")
+    names = [f"{flow['flow']}, {flow['controller']}" for flow in flows]
+    directions = [direction_name(link) for link in links]
+    drawn = [series_figure(of_flows, "flow", names, *kind) for kind in FLOW_SERIES]
+    drawn += [series_figure(of_links, "link", directions, *kind) for kind in LINK_SERIES]
+    drawn.append(pages_figure(read_table(folder / "pages.parquet")))
+    return [figure for figure in drawn if figure]
+
+
+def series_figure(
+    table: pl.DataFrame | None,
+    entity: str,
+    names: Sequence[str],
+    name: str,
+    title: str,
+    label: str,
+    column: str,
+    unit: str,
+) -> Figure | None:
+    """A column of a series over time, with a line for each flow or link direction."""
+    if table is None or column not in table.columns:
+        return None
+    table = table.select(entity, "t_s", column).drop_nulls()
+    size, unit = (0.01, "%") if unit == "%" else scale(unit, table[column])
+    lines = {}
+    for number, line in enumerate(names):
+        rows = table.filter(table[entity] == number)
+        idle = entity == "link" and not rows[column].max()
+        if len(rows) and not idle:
+            lines[line] = (rows["t_s"].to_list(), (rows[column] / size).to_list())
+    notes = []
+    if entity == "link" and 0 < len(lines) < len(names):
+        notes.append("Directions in which it is always zero are left out.")
+    if not lines:
+        return None
+    return line_figure(name, title, "time (s)", f"{label} ({unit})", lines, notes=notes)
+
+
+def pages_figure(table: pl.DataFrame | None) -> Figure | None:
+    """Response times of web pages."""
+    if table is None:
+        return None
+    table = table.drop_nulls("response_s").sort("start_s")
+    lines = {
+        str(name): (rows["start_s"].to_list(), rows["response_s"].to_list())
+        for (name,), rows in table.group_by("flow", maintain_order=True)
+    }
+    title, y = "Web pages: response time", "response time (s)"
+    return line_figure("pages", title, "start of the page (s)", y, lines) if lines else None

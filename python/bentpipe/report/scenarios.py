@@ -1,0 +1,69 @@
+"""What a page says of the scenario behind its data, and how to run it again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import bentpipe
+from bentpipe.report.numbers import NONE
+from bentpipe.report.page import Column, Details, Section, Table, Text, words
+from bentpipe.report.source import options_of, read_text, sets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bentpipe.report.figures import Figure
+
+FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rate")
+"""The lines of `bentpipe explain` on a flow that a reader needs first."""
+
+
+def explained(path: Path) -> str | None:
+    """`bentpipe explain` of a saved scenario; None when it no longer can be."""
+    try:
+        return bentpipe.Scenario.load(path, sets_of(options_of(read_text(path)))).explain()
+    except bentpipe.BentpipeError:
+        return None
+
+
+def facts_table(explanation: str) -> Table | None:
+    """What limits each flow: its route, round trip, bottleneck, BDP and window."""
+    rows = []
+    for block in explanation.split("\n\n"):
+        head, *lines = block.splitlines()
+        if not head.startswith("Flow"):
+            continue
+        name, _, told = head.removeprefix("Flow").strip().partition(": ")
+        found = dict(re.findall(r"^  (\S+(?: \S+)*) {2,}(.+)$", "\n".join(lines), re.MULTILINE))
+        rows.append(words(name, told, *(found.get(fact, NONE) for fact in FACTS)))
+    columns = [Column(label, numeric=False) for label in ("flow", "what it does", *FACTS)]
+    return Table("facts", "What limits each flow", columns, rows) if rows else None
+
+
+def warnings_of(explanation: str) -> list[str]:
+    """The doubts that `bentpipe explain` has."""
+    _, _, told = explanation.partition("\nWarnings\n")
+    return [line.strip() for line in told.splitlines() if line.strip()]
+
+
+def scenario_section(
+    path: Path, version: str, command: Sequence[str], explanation: str | None
+) -> Section:
+    """The scenario, what Bentpipe makes of it, and the command that gives the same data again."""
+    blocks: list[Text | Table | Details | Figure] = [
+        Text([f"Made by Bentpipe {version}. The same version gives the same numbers again with:"]),
+        Details("Command", shlex.join(command), copy=True, open=True),
+        Details(f"Scenario {path.name}", read_text(path), copy=True),
+    ]
+    if explanation is None:
+        reason = "What each default was cannot be told: the scenario can no longer be read, for "
+        blocks.append(Text([reason + "files it refers to are not in the folder."]))
+    else:
+        title = "Every setting, with its defaults"
+        if bentpipe.__version__ != version:
+            title += f" (as Bentpipe {bentpipe.__version__} reads the scenario)"
+        blocks.append(Details(title, explanation))
+    return Section("scenario", "Scenario and version", blocks)

@@ -1,0 +1,104 @@
+"""Which kind of folder it is, and its files, read with an answer for what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+Kind = Literal["run", "study", "papers"]
+
+MARKS: dict[str, Kind] = {
+    "study.json": "study",
+    "recording.json": "run",
+    "rows.json": "papers",
+}
+"""The file that makes a folder one of a kind."""
+
+EXPECTED = "a folder that `bentpipe run`, `bentpipe study` or `bentpipe papers run` wrote by --out"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder of a kind. `packs` are the folders of paper packs, itself or those in it."""
+
+    kind: Kind
+    folder: Path
+    packs: tuple[Path, ...] = ()
+
+
+def recognise(folder: Path) -> Source:
+    """What the folder holds; `BentpipeError` when it is none of ours."""
+    try:
+        if not folder.is_dir():
+            what = "is a file" if folder.exists() else "does not exist"
+            raise BentpipeError(f"{folder} {what}; expected {EXPECTED}")
+        for name, kind in MARKS.items():
+            if (folder / name).is_file():
+                return Source(kind, folder, (folder,) if kind == "papers" else ())
+        inner = sorted(path for path in folder.iterdir() if path.is_dir())
+        packs = tuple(path for path in inner if (path / "rows.json").is_file())
+    except OSError as error:
+        raise BentpipeError(f"cannot read {folder}: {error.strerror}") from error
+    if packs:
+        return Source("papers", folder, packs)
+    within = [path for path in inner if any((path / name).is_file() for name in MARKS)]
+    hint = f"; {within[0]} is one" if within else ""
+    marks = ", ".join(MARKS)
+    raise BentpipeError(f"{folder} holds none of {marks}: expected {EXPECTED}{hint}")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BentpipeError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BentpipeError(f"cannot read {path}: it is no text in UTF-8") from error
+
+
+def read_json(path: Path, *keys: str) -> dict[str, Any]:
+    """The JSON object in a file, which must have `keys`."""
+    try:
+        content = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BentpipeError(f"{path}:{error.lineno}: expected JSON, {error.msg}") from error
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        raise BentpipeError(f"{path}: expected an object with {missing[0]!r}, found none")
+    found: dict[str, Any] = content
+    return found
+
+
+def read_table(path: Path) -> pl.DataFrame | None:
+    """A Parquet file, None when it is not there."""
+    import polars as pl
+
+    if not path.exists():
+        return None
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise BentpipeError(f"cannot read {path}: {reason}") from error
+
+
+def options_of(scenario: str) -> list[str]:
+    """The options that the first line of a saved scenario says it was run with."""
+    first = scenario.partition("\n")[0]
+    return shlex.split(first.removeprefix("# Run with ")) if first.startswith("# Run with") else []
+
+
+def sets_of(options: list[str]) -> list[str]:
+    """The values of `--set` among options."""
+    return [value for option, value in pairwise(options) if option == "--set"]

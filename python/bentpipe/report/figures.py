@@ -146,7 +146,8 @@ def interval_figure(
         )
     if zero:
         nothing = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
-        layers.insert(0, nothing.mark_rule(strokeDash=[4, 3]).encode(y=alt.Y("zero:Q", title=y)))
+        # Last: the first layer is the one that zooms, and must have an x axis.
+        layers.append(nothing.mark_rule(strokeDash=[4, 3]).encode(y=alt.Y("zero:Q", title=y)))
     said = (
         f"Figure of means with intervals: {y} over {x}. {series_said(series)} "
         f"{range_said(y, columns['mean'])}"
@@ -202,8 +203,12 @@ def colour(series: Sequence[str]) -> dict[str, Any]:
     import altair as alt
 
     scale = alt.Scale(domain=list(series))
-    legend = None if len(series) == 1 else alt.Legend(title=None)
-    return {"color": alt.Color("series:N", scale=scale, legend=legend)}
+    return {"color": alt.Color("series:N", scale=scale, **legend(series))}
+
+
+def legend(series: Sequence[str]) -> dict[str, Any]:
+    """None for one series; else the theme decides, as the page has legends of its own."""
+    return {"legend": None} if len(series) == 1 else {}
 
 
 def channels(series: Sequence[str], second: Literal["strokeDash", "shape"]) -> dict[str, Any]:
@@ -211,14 +216,13 @@ def channels(series: Sequence[str], second: Literal["strokeDash", "shape"]) -> d
     import altair as alt
 
     encoded = colour(series)
-    legend = encoded["color"].legend
     if second == "shape":
         scale = alt.Scale(domain=list(series))
-        encoded["shape"] = alt.Shape("series:N", scale=scale, legend=legend)
+        encoded["shape"] = alt.Shape("series:N", scale=scale, **legend(series))
     elif len(series) > len(PALETTE):
         dashes = [DASHES[number // len(PALETTE)] for number in range(len(series))]
         scale = alt.Scale(domain=list(series), range=dashes)
-        encoded["strokeDash"] = alt.StrokeDash("series:N", scale=scale, legend=legend)
+        encoded["strokeDash"] = alt.StrokeDash("series:N", scale=scale, **legend(series))
     return encoded
 
 

@@ -16,6 +16,10 @@ GENERATOR = '<meta name="generator" content="bentpipe report">'
 """Stands at the head of every page of ours, so that it is known for one."""
 
 
+EVERYTHING: Any = None
+"""The snippet for which vl-convert bundles all of Vega, though its stub has no such."""
+
+
 def html(page: Page) -> str:
     """The whole page. Equal pages give equal text: it holds no date."""
     import jinja2
@@ -38,7 +42,7 @@ def html(page: Page) -> str:
         figures=embedded(figures),
         themes=embedded({"page": page_config(config), "file": theme(dark=False)}),
         # The libraries only when there is something to draw.
-        libraries=vl_convert.javascript_bundle(None) if figures else "",
+        libraries=vl_convert.javascript_bundle(EVERYTHING) if figures else "",
         style=(folder / "style.css").read_text(encoding="utf-8"),
         script=(folder / "page.js").read_text(encoding="utf-8"),
     )

@@ -9,7 +9,7 @@ from bentpipe.report.kernel import kernel_section, kernel_summary
 from bentpipe.report.numbers import amount, count, percent, scale, significant
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import explained, facts_table, scenario_section, warnings_of
-from bentpipe.report.source import options_of, read_json, read_table, read_text
+from bentpipe.report.source import read_json, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def run_page(folder: Path) -> Page:
     kernel = recording.get("kernel")
     if kernel:
         sections.insert(1, kernel_section(kernel))
-    command = ["bentpipe", "run", "scenario.toml", *options_of(read_text(scenario))]
+    command = ["bentpipe", "run", "scenario.toml"]
     if kernel:
         command += ["--bed", "kernel"]
     sections.append(scenario_section(scenario, recording["version"], command, explanation))

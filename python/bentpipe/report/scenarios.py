@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import bentpipe
 from bentpipe.report.numbers import NONE
 from bentpipe.report.page import Column, Details, Section, Table, Text, words
-from bentpipe.report.source import options_of, read_text, sets_of
+from bentpipe.report.source import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rat
 def explained(path: Path) -> str | None:
     """`bentpipe explain` of a saved scenario; None when it no longer can be."""
     try:
-        return bentpipe.Scenario.load(path, sets_of(options_of(read_text(path)))).explain()
+        return bentpipe.Scenario.load(path).explain()
     except bentpipe.BentpipeError:
         return None
 

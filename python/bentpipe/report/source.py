@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import BentpipeError
@@ -91,14 +89,3 @@ def read_table(path: Path) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise BentpipeError(f"cannot read {path}: {reason}") from error
-
-
-def options_of(scenario: str) -> list[str]:
-    """The options that the first line of a saved scenario says it was run with."""
-    first = scenario.partition("\n")[0]
-    return shlex.split(first.removeprefix("# Run with ")) if first.startswith("# Run with") else []
-
-
-def sets_of(options: list[str]) -> list[str]:
-    """The values of `--set` among options."""
-    return [value for option, value in pairwise(options) if option == "--set"]

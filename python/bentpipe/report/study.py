@@ -1,0 +1,386 @@
+"""The page of a study: means with their intervals over the parameters, and what differs surely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.report.figures import Point, XKind, interval_figure
+from bentpipe.report.numbers import SCALES, count, percent, scale, significant, with_interval
+from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
+from bentpipe.report.scenarios import explained, scenario_section
+from bentpipe.report.source import read_json, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from bentpipe.report.figures import Figure
+
+    Cells = list[dict[str, Any]]
+
+SHARES = ("utilisation", "completed")
+"""Quantities without a unit that are shares, and shown in percent."""
+
+FEW = 6
+"""So many comparisons are told one by one in the summary."""
+
+
+def study_page(folder: Path) -> Page:
+    """The page of a folder of `bentpipe study --out`."""
+    plan = read_json(folder / "study.json", "bentpipe", "title", "parameters", "quantities")
+    keys = ("scenario", "runs", "complete", "cells", "comparisons")
+    found = read_json(folder / "summary.json", *keys)
+    axes = [Axis(**{key: row[key] for key in Axis.__annotations__}) for row in plan["parameters"]]
+    quantities = [Quantity(row, found) for row in plan["quantities"]]
+    sections = [section(number, quantity, axes) for number, quantity in enumerate(quantities)]
+    sections.append(made_by(folder, plan))
+    return Page(
+        title=plan["title"],
+        subtitle=f"A study of {count(found['runs'])} runs of {found['scenario']}",
+        version=plan["bentpipe"],
+        summary=summary(found, axes, quantities),
+        sections=sections,
+        warnings=study_warnings(found, quantities),
+    )
+
+
+# ---------------------------------------------------------------------------- what was measured
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parameter: where it is in the scenario, what it is called, and the values it took."""
+
+    path: str
+    label: str
+    unit: str | None
+    values: list[Any]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values can stand on an axis of numbers."""
+        return len(self.values) > 1 and all(is_number(value) for value in self.values)
+
+    @property
+    def kind(self) -> XKind:
+        """Logarithmic for values that span a power of ten."""
+        if not self.numeric:
+            return "nominal"
+        low, high = min(self.values), max(self.values)
+        return "log" if low > 0 and high / low >= 10 else "linear"
+
+    @property
+    def title(self) -> str:
+        """The title of an axis, with its unit."""
+        return f"{self.label} ({self.unit or 1})" if self.numeric else self.label
+
+    def told(self, value: Any) -> str:
+        """A value in words."""
+        if not is_number(value):
+            return str(value)
+        return f"{value:g} {self.unit}" if self.unit else f"{self.label} {value:g}"
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is one, which a truth value is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class Quantity:
+    """A quantity with its cells and comparisons, in a unit that fits them."""
+
+    def __init__(self, row: dict[str, Any], found: dict[str, Any]) -> None:
+        self.name: str = row["name"]
+        self.label: str = row["label"] or row["name"]
+        self.cells: Cells = [cell for cell in found["cells"] if cell["quantity"] == self.name]
+        self.comparisons: Cells = [
+            cell for cell in found["comparisons"] if cell["quantity"] == self.name
+        ]
+        unit: str = row["unit"]
+        if unit == "1" and self.name.rpartition(".")[2] in SHARES:
+            self.size, self.unit = 0.01, "%"
+        else:
+            means = [cell["mean"] for cell in self.cells]
+            self.size, self.unit = scale(unit, means) if unit in SCALES else (1.0, unit)
+
+    @property
+    def title(self) -> str:
+        """The title of an axis; what is a plain number says so."""
+        return f"{self.label} ({self.unit})"
+
+    @property
+    def column_unit(self) -> str:
+        """The unit in the head of a table."""
+        return "" if self.unit == "1" else self.unit
+
+    def told(self, value: float) -> str:
+        """A value with its unit."""
+        return f"{significant(value / self.size, 3)} {self.column_unit}".rstrip()
+
+    def scaled(self, values: Iterable[float] | None) -> tuple[float | None, float | None]:
+        """The ends of an interval in the unit."""
+        if values is None:
+            return None, None
+        low, high = values
+        return low / self.size, high / self.size
+
+
+# ------------------------------------------------------------------------------------- summary
+
+
+def summary(
+    found: dict[str, Any], axes: Sequence[Axis], quantities: Sequence[Quantity]
+) -> list[str]:
+    """What was varied and what came out, in sentences for anyone."""
+    lines = [varied_sentence(found, axes)]
+    lines += [line for line in (range_sentence(q, axes) for q in quantities) if line]
+    lines += comparison_sentences(quantities, axes)
+    return lines
+
+
+def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
+    """What took which values."""
+    if not axes:
+        return f"The scenario {found['scenario']} ran {count(found['runs'])} times."
+    told = "; ".join(f"{axis.label} over {values_told(axis)}" for axis in axes)
+    return (
+        f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {told}. All "
+        "variants met the same random losses."
+    )
+
+
+def values_told(axis: Axis) -> str:
+    """The values, or how many and their ends if they are many numbers."""
+    unit = f" {axis.unit}" if axis.unit else ""
+    if axis.numeric and len(axis.values) > FEW:
+        return f"{len(axis.values)} values from {axis.values[0]:g} to {axis.values[-1]:g}{unit}"
+    return ", ".join(f"{v:g}" if is_number(v) else str(v) for v in axis.values) + unit
+
+
+def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
+    """Between which means a quantity lies, and where these are."""
+    known = [cell for cell in quantity.cells if cell["mean"] is not None]
+    if not known:
+        return ""
+    low, high = (end(known, key=lambda cell: cell["mean"]) for end in (min, max))
+    if low is high:
+        return f"{quantity.label}: {quantity.told(low['mean'])} on average."
+    ends = (f"{quantity.told(c['mean'])} ({where(c['parameters'], axes)})" for c in (low, high))
+    return f"{quantity.label}: from {' to '.join(ends)}."
+
+
+def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -> list[str]:
+    """How many differences are sure, and which if they are few."""
+    pairs = [(quantity, row) for quantity in quantities for row in quantity.comparisons]
+    if not pairs:
+        return []
+    sure = sum(row["distinct"] for _, row in pairs)
+    lines = [
+        f"{count(sure)} of {count(len(pairs))} differences between variants are distinct: their "
+        "95 % interval leaves zero out. One in twenty would be so by chance alone."
+    ]
+    if len(pairs) <= FEW:
+        lines += [difference_sentence(quantity, row, axes) for quantity, row in pairs]
+    return lines
+
+
+def difference_sentence(quantity: Quantity, row: dict[str, Any], axes: Sequence[Axis]) -> str:
+    """One difference in words."""
+    rest = where(row["parameters"], axes)
+    place = f", {rest}" if row["parameters"] else ""
+    pair = f"{where(row['of'], axes)} against {where(row['against'], axes)}{place}"
+    if row["difference"] is None:
+        return f"{quantity.label}, {pair}: nothing to compare."
+    by = "" if row["relative"] is None else f" ({percent(row['relative'])} %)"
+    verdict = "distinct" if row["distinct"] else "not distinguishable"
+    return f"{quantity.label}, {pair}: {quantity.told(row['difference'])}{by}, {verdict}."
+
+
+def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
+    """Values of parameters in words."""
+    told = [axis.told(parameters[axis.path]) for axis in axes if axis.path in parameters]
+    return ", ".join(told)
+
+
+def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> list[str]:
+    """What a reader must know before trusting the numbers."""
+    warnings = []
+    if not found["complete"]:
+        warnings.append("The study was interrupted: all of this is of the runs until then.")
+    for quantity in quantities:
+        undefined = sum(cell["undefined"] for cell in quantity.cells)
+        if undefined:
+            warnings.append(
+                f"{quantity.label} is undefined in {count(undefined)} runs, such as the time of a "
+                "download that did not end; the means are of the others."
+            )
+    return warnings
+
+
+# -------------------------------------------------------------------------- figures and tables
+
+
+def section(number: int, quantity: Quantity, axes: Sequence[Axis]) -> Section:
+    """A quantity over the parameters."""
+    name = f"quantity-{number}"
+    blocks: list[Text | Table | Details | Figure] = [
+        cells_figure(name, quantity, axes),
+        cells_table(name, quantity, axes),
+    ]
+    if quantity.comparisons:
+        blocks += [
+            differences_figure(name, quantity, axes),
+            differences_table(name, quantity, axes),
+        ]
+    return Section(name, quantity.label, blocks)
+
+
+def placed(axes: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
+    """The parameter on the x axis, of numbers the one with most values, and the others."""
+    ranked = sorted(axes, key=lambda axis: (not axis.numeric, -len(axis.values)))
+    return (ranked[0], [axis for axis in axes if axis is not ranked[0]]) if ranked else (None, [])
+
+
+def points(
+    quantity: Quantity, rows: Cells, axes: Sequence[Axis], value: str, series_of: Callable[..., str]
+) -> tuple[list[Point], str, XKind]:
+    """The points of a figure, with the title and the kind of its x axis."""
+    x, others = placed(axes)
+    made = []
+    for row in rows:
+        if row[value] is None:
+            continue
+        low, high = quantity.scaled(row["ci95"])
+        at = row["parameters"][x.path] if x else ""
+        at = at if x and x.numeric else str(at)
+        series = series_of(row, others)
+        made.append(Point(series, at, row[value] / quantity.size, low, high, row["n"]))
+    return made, x.title if x else "", x.kind if x else "nominal"
+
+
+def cells_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
+    """Means with intervals."""
+
+    def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
+        return where(row["parameters"], others) or quantity.label
+
+    drawn, x, kind = points(quantity, quantity.cells, axes, "mean", series)
+    title = f"{quantity.label}: means with 95 % intervals"
+    return interval_figure(f"{name}-means", title, x, quantity.title, drawn, kind)
+
+
+def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
+    """Paired differences with intervals, and the line of no difference."""
+    compared = {path for row in quantity.comparisons for path in row["of"]}
+    rest = [axis for axis in axes if axis.path not in compared]
+
+    def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
+        pair = f"{where(row['of'], axes)} against {where(row['against'], axes)}"
+        return ", ".join(filter(None, [pair, where(row["parameters"], others)]))
+
+    drawn, x, kind = points(quantity, quantity.comparisons, rest, "difference", series)
+    title = f"{quantity.label}: paired differences with 95 % intervals"
+    y = f"difference of {quantity.title}"
+    return interval_figure(f"{name}-differences", title, x, y, drawn, kind, zero=True)
+
+
+def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
+    """All means."""
+    unit = quantity.column_unit
+    asked = sorted({key for cell in quantity.cells for key in cell["percentiles"]}, key=float)
+    columns = [
+        *parameter_columns(axes),
+        Column("mean", unit),
+        Column("95 % interval", unit),
+        Column("median", unit),
+        *(Column(f"percentile {key}", unit) for key in asked),
+        Column("runs"),
+    ]
+    rows = [
+        [
+            *parameter_cells(cell["parameters"], axes),
+            *mean_cells(quantity, cell["mean"], cell["ci95"]),
+            number_cell(quantity, cell["median"]),
+            *(number_cell(quantity, cell["percentiles"].get(key)) for key in asked),
+            Cell(count(cell["n"]), cell["n"]),
+        ]
+        for cell in quantity.cells
+    ]
+    kinds = sorted({cell["interval"] for cell in quantity.cells})
+    caption = f"{quantity.label}: means; intervals by {' and '.join(map(str.capitalize, kinds))}"
+    return Table(f"{name}-cells", caption, columns, rows)
+
+
+def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
+    """All paired differences."""
+    compared = {path for row in quantity.comparisons for path in row["of"]}
+    rest = [axis for axis in axes if axis.path not in compared]
+    unit = quantity.column_unit
+    columns = [
+        Column("compared", numeric=False),
+        *parameter_columns(rest),
+        Column("difference", unit),
+        Column("95 % interval", unit),
+        Column("relative", "%"),
+        Column("pairs"),
+        Column("finding", numeric=False, choices=True),
+    ]
+    rows = [
+        [
+            Cell(f"{where(row['of'], axes)} against {where(row['against'], axes)}"),
+            *parameter_cells(row["parameters"], rest),
+            *mean_cells(quantity, row["difference"], row["ci95"]),
+            Cell(percent(row["relative"]), row["relative"]),
+            Cell(count(row["n"]), row["n"]),
+            Cell("distinct" if row["distinct"] else "not distinguishable"),
+        ]
+        for row in quantity.comparisons
+    ]
+    caption = f"{quantity.label}: differences of runs that met the same losses"
+    return Table(f"{name}-differences-table", caption, columns, rows)
+
+
+def parameter_columns(axes: Sequence[Axis]) -> list[Column]:
+    """A column for each parameter."""
+    return [
+        Column(axis.label, axis.unit or "", numeric=axis.numeric, choices=not axis.numeric)
+        for axis in axes
+    ]
+
+
+def parameter_cells(parameters: dict[str, Any], axes: Sequence[Axis]) -> list[Cell]:
+    """The values of parameters."""
+    values = [parameters[axis.path] for axis in axes]
+    return [Cell(f"{v:g}", v) if is_number(v) else Cell(str(v)) for v in values]
+
+
+def mean_cells(quantity: Quantity, mean: float | None, ci95: Any) -> list[Cell]:
+    """A mean and its interval, with the digits that mean something."""
+    low, high = quantity.scaled(ci95)
+    value = None if mean is None else mean / quantity.size
+    told, interval = with_interval(value, low, high)
+    return [Cell(told, value), Cell(interval, low)]
+
+
+def number_cell(quantity: Quantity, value: float | None) -> Cell:
+    """A number in the unit of the quantity."""
+    scaled = None if value is None else value / quantity.size
+    return Cell(significant(scaled), scaled)
+
+
+def made_by(folder: Path, plan: dict[str, Any]) -> Section:
+    """The study file, the scenario, the version and the command."""
+    study, scenario = folder / "study.toml", folder / "scenario.toml"
+    command = ["bentpipe", "study", "study.toml", "--out", "DIR"]
+    made = scenario_section(scenario, plan["bentpipe"], command, explained(scenario))
+    text = read_text(study)
+    if not text:
+        # Made by a program: there is no file to run again.
+        kept = [block for block in made.blocks if getattr(block, "title", "") != "Command"]
+        return Section(made.name, made.title, kept[1:])
+    return Section(
+        made.name,
+        made.title,
+        [*made.blocks[:2], Details("Study", text, copy=True), *made.blocks[2:]],
+    )

@@ -1,0 +1,248 @@
+"""`bentpipe report`: pages of runs, studies and packs, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bentpipe.report.render import GENERATOR
+from conftest import SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, ConsoleMessage
+    from playwright.sync_api import Page as Tab
+
+    from conftest import Bentpipe
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
+
+STUDY = """\
+title = "Two controllers"
+scenario = "small.toml"
+
+[parameters]
+controller = { path = "flow.0.controller", values = ["newreno", "cubic"] }
+per = { path = "link.0.channel.per", values = [0.001, 0.01, 0.1] }
+
+[replications]
+count = 3
+
+[[quantity]]
+name = "flow.goodput_bps"
+label = "goodput"
+
+[[quantity]]
+name = "link.forward.utilisation"
+label = "utilisation"
+
+[[comparison]]
+parameter = "controller"
+baseline = "newreno"
+"""
+
+
+def bentpipe_in(folder: Path, *arguments: str) -> None:
+    """The command line, which must succeed."""
+    command = [sys.executable, "-m", "bentpipe", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, a study and a pack, with their pages."""
+    made = tmp_path_factory.mktemp("reports")
+    (made / "small.toml").write_text(SMALL)
+    (made / "study.toml").write_text(STUDY)
+    several = ("--set", "flow.0.count=3")
+    bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
+    bentpipe_in(made, "study", "study.toml", "--out", "study")
+    bentpipe_in(made, "papers", "run", "luglio", "--out", "papers")
+    for kind in ("run", "study", "papers"):
+        bentpipe_in(made, "report", kind)
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Heard:
+    """What a tab complained about, and what it asked for."""
+
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def listen(self, said: ConsoleMessage) -> None:
+        """Keep what the console says of errors."""
+        if said.type == "error":
+            self.errors.append(said.text)
+
+
+@contextmanager
+def tab(browser: Browser, page: Path, **options: Any) -> Iterator[tuple[Tab, Heard]]:
+    """The page in a tab, drawn."""
+    context = browser.new_context(**options)
+    opened, heard = context.new_page(), Heard()
+    opened.on("console", heard.listen)
+    opened.on("pageerror", lambda error: heard.errors.append(str(error)))
+    opened.on("request", lambda request: heard.requests.append(request.url))
+    opened.goto(page.as_uri())
+    opened.wait_for_selector("html[data-ready]", timeout=20_000)
+    yield opened, heard
+    context.close()
+
+
+def marks(opened: Tab) -> list[int]:
+    """How many points, lines, rules or bars each figure has drawn."""
+    counted: list[int] = opened.evaluate(
+        "[...document.querySelectorAll('figure')].map(figure => "
+        "figure.querySelectorAll('.plot svg [aria-roledescription], .plot svg path').length)"
+    )
+    return counted
+
+
+@needs_browser
+@pytest.mark.parametrize(("kind", "figures"), [("run", 6), ("study", 4), ("papers", 8)])
+def test_a_page_can_be_clicked_through_and_asks_nobody(
+    browser: Browser, folders: Path, kind: str, figures: int
+) -> None:
+    page = folders / kind / "report.html"
+    with tab(browser, page, color_scheme="light") as (opened, heard):
+        assert len(marks(opened)) == figures
+        assert all(count > 5 for count in marks(opened))
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = opened.evaluate(background)
+        opened.click("#theme")
+        assert opened.evaluate(background) != light
+        for details in opened.query_selector_all("details"):
+            before = details.get_property("open").json_value()
+            details.query_selector("summary").click()  # type: ignore[union-attr]
+            assert details.get_property("open").json_value() != before
+        several = opened.locator("figure", has=opened.locator(".legend button:nth-child(2)")).first
+        drawn = several.locator(".plot svg .role-mark > *").count()
+        several.locator(".legend button").first.click()
+        opened.wait_for_timeout(200)
+        assert several.locator(".plot svg .role-mark > *").count() < drawn
+        zooming = opened.locator(".tools button[data-do=in]:not([hidden])")
+        for button in (zooming, opened.locator(".tools button[data-do=reset]:not([hidden])")):
+            if button.count():
+                button.first.click()
+        with opened.expect_download() as download:
+            opened.locator(".tools button[data-do=save]").first.click()
+        assert download.value.suggested_filename.endswith(".svg")
+        assert heard.errors == []
+        outside = [
+            url for url in heard.requests if not url.startswith((page.as_uri(), "data:", "blob:"))
+        ]
+        assert outside == []
+
+
+@needs_browser
+def test_rows_are_filtered(browser: Browser, folders: Path) -> None:
+    with tab(browser, folders / "papers/report.html") as (opened, _):
+        rows = opened.locator("tbody tr:visible")
+        everything = rows.count()
+        opened.locator(".filter select").first.select_option("deviates")
+        deviating = rows.count()
+        assert 0 < deviating < everything
+        opened.locator(".filter input").first.fill("no such row")
+        assert rows.count() == 0
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["run", "study", "papers"])
+def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
+    browser: Browser, folders: Path, kind: str
+) -> None:
+    narrow = {"width": 400, "height": 800}
+    with tab(browser, folders / kind / "report.html", viewport=narrow, color_scheme="dark") as (
+        opened,
+        heard,
+    ):
+        assert opened.evaluate("document.documentElement.scrollWidth") == 400
+        opened.emulate_media(media="print")
+        assert opened.evaluate("getComputedStyle(document.querySelector('main')).color") in {
+            "rgb(0, 0, 0)",
+            "rgb(27, 31, 36)",
+        }
+        assert opened.pdf()[:5] == b"%PDF-"
+        assert heard.errors == []
+
+
+def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
+    run = (folders / "run/report.html").read_text()
+    assert "3 flows with newreno brought" in run
+    assert "bentpipe run scenario.toml" in run
+    study = (folders / "study/report.html").read_text()
+    assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
+    assert "differences between variants are distinct" in study
+    papers = (folders / "papers/report.html").read_text()
+    assert "Of 41 published values 41 can be compared" in papers
+
+
+def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
+    bentpipe_in(folders, "report", "study", "--out", str(tmp_path / "again.html"))
+    assert (tmp_path / "again.html").read_bytes() == (folders / "study/report.html").read_bytes()
+
+
+def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
+    page, out = tmp_path / "page.html", tmp_path / "figures"
+    bentpipe_in(folders, "report", "study", "--out", str(page), "--figures", str(out))
+    heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
+    for ending, head in heads.items():
+        files = sorted(out.glob(f"*{ending}"))
+        assert len(files) == 4
+        assert all(path.read_bytes().startswith(head) for path in files)
+    assert "goodput (kbit/s)" in (out / "quantity-0-means.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "holds none of study.json, recording.json, rows.json"),
+        ({"recording.json": "{"}, "recording.json:1: expected JSON"),
+        ({"recording.json": "{}"}, "expected an object with 'scenario'"),
+        ({"study.json": json.dumps({"bentpipe": "1"})}, "expected an object with 'title'"),
+    ],
+)
+def test_a_folder_of_something_else_is_answered(
+    bentpipe: Bentpipe, tmp_path: Path, files: dict[str, str], told: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    done = bentpipe("report", folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == sorted(files)
+
+
+def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.html"
+    own.write_text("mine")
+    done = bentpipe("report", folders / "run", "--out", own)
+    assert (done.returncode, own.read_text()) == (2, "mine")
+    assert "is no report of Bentpipe and is left as it is" in done.stderr
+    own.write_text(f"<!doctype html>{GENERATOR}")
+    assert bentpipe("report", folders / "run", "--out", own).returncode == 0

@@ -91,5 +91,9 @@ def test_of_a_paper_the_measured_rows_are_kept(tmp_path: Path) -> None:
     assert rows["ftp/no-loss/sack/delayed"].measured is not None
     assert rows["both/goodput/sack/delayed"].note == "not measured"
     save(outcome, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.json", "rows.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "plots.json",
+        "rows.json",
+        "rows.txt",
+    ]
     assert "partial" in (tmp_path / "rows.txt").read_text()

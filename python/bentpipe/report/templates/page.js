@@ -215,13 +215,15 @@ async function save(name, figure, view) {
   const shown = view.signal("shown");
   const whole = { ...specification(figure), title: figure.title };
   const config = { ...themes.file, background: "white" };
-  const compiled = vegaLite.compile(whole, { config }).spec;
-  const drawn = new vega.View(vega.parse(compiled), { renderer: "none" }).signal("shown", shown);
+  const unseen = document.createElement("div");
+  const { view: drawn } = await vegaEmbed(unseen, whole, { config, renderer: "svg", actions: false });
+  drawn.signal("shown", shown);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([await drawn.toSVG()], { type: "image/svg+xml" }));
   link.download = `${name}.svg`;
   link.click();
   URL.revokeObjectURL(link.href);
+  drawn.finalize();
 }
 
 async function draw(element) {

@@ -32,8 +32,9 @@ DELAY_MS = 250
 PACKET_BITS = 1500 * 8
 RATES = (100, 600)
 SERVERS = (
-    "iperf3 -s -p 5201 >/dev/null & iperf3 -s -p 5202 >/dev/null & "
-    f"python3 {engine.ROOT}/benches/peers/echo.py serve 5203 &"
+    "iperf3 -s -p 5201 >/dev/null 2>&1 & servers=$!\n"
+    'iperf3 -s -p 5202 >/dev/null 2>&1 & servers="$servers $!"\n'
+    f'python3 {engine.ROOT}/benches/peers/echo.py serve 5203 & servers="$servers $!"\n'
 )
 NOBODY = 65534
 
@@ -89,9 +90,9 @@ def mahimahi(mbit: int, folder: Path) -> Measured:
     )
     script = (
         "ip link set lo up; sysctl -qw net.ipv4.ip_forward=1\n"
-        f"{SERVERS}\n"
+        f"{SERVERS}"
         f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups {delay} {DELAY_MS} "
-        'sh -c "$0"; status=$?\nkill $(jobs -p); exit $status'
+        'sh -c "$0"; status=$?\nkill $servers; exit $status'
     )
     command = ["unshare", "--net", "sh", "-c", script, inner]
     environment = os.environ | {"USER": "nobody", "HOME": str(folder)}

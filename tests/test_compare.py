@@ -66,6 +66,15 @@ def test_who_leaves_pages_out_comes_after_who_fetched_them_all() -> None:
     assert places[2].tied
 
 
+def test_equal_means_have_one_rank() -> None:
+    found: dict[str, Runs] = {name: {0: 1.0, 1: 2.0} for name in ("b", "a")}
+    found |= {"last": {0: 0.0, 1: 0.5}, "first": {0: 3.0, 1: 3.0}}
+    places = ranked(found, higher_is_better=True, baseline=None)
+    assert [(place.rank, place.name) for place in places] == [
+        (1, "first"), (2, "b"), (2, "a"), (4, "last"),
+    ]  # fmt: skip
+
+
 def test_one_run_tells_no_difference() -> None:
     places = ranked({"a": {0: 2.0}, "b": {0: 1.0}}, higher_is_better=True, baseline=None)
     assert places[1].tied

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
 
+KINDS = {"run": 6, "study": 4, "papers": 8, "compare": 4, "evaluate": 4}
+"""The kinds of folders, with the number of figures that their pages have here."""
+
 STUDY = """\
 title = "Two controllers"
 scenario = "small.toml"
@@ -61,7 +64,7 @@ def bentpipe_in(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, a study and a pack, with their pages."""
+    """A run, a study, a pack, a comparison and an evaluation, with their pages."""
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
     (made / "study.toml").write_text(STUDY)
@@ -69,7 +72,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
     bentpipe_in(made, "study", "study.toml", "--out", "study")
     bentpipe_in(made, "papers", "run", "luglio", "--out", "papers")
-    for kind in ("run", "study", "papers"):
+    link = ("--link", "geo-ka", "--rate", "1Mbit/s", "--rtt", "100ms", "--replications", "3")
+    bentpipe_in(made, "compare", *link, "--controllers", "hybla,jersey", "--out", "compare")
+    items = ("--quick", "--items", "wireless,varying-delay")
+    bentpipe_in(made, "evaluate", "hybla", *items, "--out", "evaluate")
+    for kind in KINDS:
         bentpipe_in(made, "report", kind)
     return made
 
@@ -122,7 +129,7 @@ def marks(opened: Tab) -> list[int]:
 
 
 @needs_browser
-@pytest.mark.parametrize(("kind", "figures"), [("run", 6), ("study", 4), ("papers", 8)])
+@pytest.mark.parametrize(("kind", "figures"), KINDS.items())
 def test_a_page_can_be_clicked_through_and_asks_nobody(
     browser: Browser, folders: Path, kind: str, figures: int
 ) -> None:
@@ -170,7 +177,7 @@ def test_rows_are_filtered(browser: Browser, folders: Path) -> None:
 
 
 @needs_browser
-@pytest.mark.parametrize("kind", ["run", "study", "papers"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
     browser: Browser, folders: Path, kind: str
 ) -> None:
@@ -198,6 +205,21 @@ def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     assert "differences between variants are distinct" in study
     papers = (folders / "papers/report.html").read_text()
     assert "Of 41 published values 41 can be compared" in papers
+    compare = (folders / "compare/report.html").read_text()
+    assert "The link: 1 Mbit/s, 100 ms round trip" in compare
+    assert "Safest beside NewReno: " in compare
+    command = "bentpipe compare --link geo-ka --rate 1Mbit/s --rtt 100ms --controllers hybla,jersey"
+    assert f"{command} --replications 3</pre>" in compare
+    evaluate = (folders / "evaluate/report.html").read_text()
+    assert "Against newreno, hybla is better in" in evaluate
+    assert "bentpipe evaluate hybla --items wireless,varying-delay --quick</pre>" in evaluate
+
+
+def test_a_comparison_with_a_page_goes_on(folders: Path) -> None:
+    compare = json.loads((folders / "compare/compare.json").read_text())
+    bentpipe_in(folders, *compare["command"][1:], "--out", "compare")
+    assert json.loads((folders / "compare/compare.json").read_text()) == compare
+    assert (folders / "compare/report.html").is_file()
 
 
 def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
@@ -219,10 +241,12 @@ def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({}, "holds none of study.json, recording.json, rows.json"),
+        ({}, "holds none of study.json, recording.json, rows.json, compare.json"),
         ({"recording.json": "{"}, "recording.json:1: expected JSON"),
         ({"recording.json": "{}"}, "expected an object with 'scenario'"),
         ({"study.json": json.dumps({"bentpipe": "1"})}, "expected an object with 'title'"),
+        ({"compare.json": "[]"}, "compare.json: expected an object with 'bentpipe'"),
+        ({"evaluate.json": json.dumps({"bentpipe": "1"})}, "expected an object with 'evaluate'"),
     ],
 )
 def test_a_folder_of_something_else_is_answered(

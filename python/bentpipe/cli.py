@@ -242,10 +242,12 @@ def compare(
 ) -> None:
     """Rank the controllers on a link: bulk, web pages, beside NewReno, under a rain fade."""
     from bentpipe.compare.command import run_and_print, the_link
+    from bentpipe.console import command_as_given
 
     link = the_link(link_name, scenario, rate, rtt, per, queue, sets)
     names = [name.strip() for name in controllers.split(",")] if controllers else None
-    if not run_and_print(link, names, replications, workers, out, as_json):
+    command = command_as_given("workers", "out", "as_json")
+    if not run_and_print(link, names, replications, workers, out, as_json, command):
         sys.exit(INTERRUPTED)
 
 
@@ -273,9 +275,11 @@ def evaluate(
     as_json: bool,
 ) -> None:
     """Take CONTROLLER through the check-list of RFC 9743 (BCP 133) beside baselines."""
+    from bentpipe.console import command_as_given
     from bentpipe.evaluate.command import run_and_print
 
-    if not run_and_print(controller, against, items, quick, workers, out, as_json):
+    command = command_as_given("workers", "out", "as_json")
+    if not run_and_print(controller, against, items, quick, workers, out, as_json, command):
         sys.exit(INTERRUPTED)
 
 
@@ -314,7 +318,7 @@ def run_papers(
 @click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")
 @click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
 def report(folder: Path, out: Path | None, figures: Path | None) -> None:
-    """Write one HTML page about DIR: a run, a study or paper packs, as --out saved them."""
+    """Write one HTML page about DIR, as --out of another command left it."""
     from bentpipe.report.command import write_report
 
     write_report(folder, out, figures)

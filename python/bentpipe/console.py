@@ -26,6 +26,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
 
 
+def command_as_given(*without: str) -> list[str]:
+    """The words of the running command, but for its parameters `without`: to give it again."""
+    import click
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    words = ["bentpipe", context.command.name or ""]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or name in without:
+            continue
+        value = context.params[name]
+        for one in value if parameter.multiple else [value]:
+            option = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
+            words += option if value is True else [*option, str(one)]
+    return words
+
+
 def table(*columns: str) -> Table:
     """An empty table; columns after the first are right-aligned unless they start with `<`."""
     from rich import box

@@ -33,8 +33,12 @@ def run_and_print(
     workers: int | None,
     out: Path | None,
     as_one_object: bool,
+    command: Sequence[str],
 ) -> bool:
-    """Run the studies of all workloads and say what came out; whether all runs are there."""
+    """Run the studies of all workloads and say what came out; whether all runs are there.
+
+    `command` gives the same again.
+    """
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
     studies = [w.study(link, taking_part, replications, SEED) for w in WORKLOADS]
@@ -57,8 +61,9 @@ def run_and_print(
     # A workload that was cut short is kept for the next time, and not judged.
     whole = [outcome for outcome in outcomes if outcome.results.complete]
     found = verdicts(whole)
+    complete = len(whole) == len(WORKLOADS)
     summary = tables.to_dict(link, taking_part, whole, found, left_out)
-    summary["complete"] = len(whole) == len(WORKLOADS)
+    summary |= {"complete": complete, "command": [*command]}
     if folder:
         save(folder / "compare.json", as_json(summary))
         save(folder / "compare.md", tables.markdown(link, whole, found, left_out).encode())
@@ -71,12 +76,12 @@ def run_and_print(
         for verdict in found:
             show(verdict.sentence)
         print_notes(left_out, taking_part)
-        if not summary["complete"]:
+        if not complete:
             show("interrupted: the questions that are not there were cut short; the same command"
                  " with --out goes on")  # fmt: skip
         if folder:
             show(f"the studies, compare.json and compare.md are in {folder}")
-    return bool(summary["complete"])
+    return complete
 
 
 def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:

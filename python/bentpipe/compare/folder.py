@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
+PAGE = "report.html"
+"""What `bentpipe report` writes there."""
+
 
 def taken(folder: Path, name: str, studies: Collection[str], plan: Mapping[str, Any]) -> Path:
-    """Make the folder for `studies` and the files `name`.json and `name`.md.
+    """Make the folder for `studies`, the files `name`.json and `name`.md, and a report of them.
 
     `OutputError` when it holds anything else, or a summary in which a value of `plan` is another:
     nothing of another comparison is overwritten. Each study sees to its own folder.
     """
-    own = {f"{name}.json", f"{name}.md", *studies}
+    own = {f"{name}.json", f"{name}.md", PAGE, *studies}
     if folder.is_dir():
         foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in own)
         if foreign:

@@ -41,7 +41,7 @@ class Place:
 def ranked(
     found: Mapping[str, Runs], *, higher_is_better: bool, baseline: str | None
 ) -> list[Place]:
-    """Best mean first. Those that left values undefined come after those with the fewest.
+    """Best mean first; equal means have one rank. More undefined values come after fewer.
 
     A page that never came has no response time: a mean over those that came would flatter.
     """
@@ -52,7 +52,8 @@ def ranked(
         return len(found[name]) - len(values), -at if higher_is_better else at
 
     order = sorted(found, key=key)
-    return [place(rank, name, order[0], found, baseline) for rank, name in enumerate(order, 1)]
+    keys = [key(name) for name in order]
+    return [place(keys.index(key(name)) + 1, name, order[0], found, baseline) for name in order]
 
 
 def place(

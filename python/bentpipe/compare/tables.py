@@ -154,8 +154,8 @@ def to_dict(
             "rate_bps": link.bottleneck.rate_bps,
             "rtt_s": link.rtt_s,
             "bdp_bytes": link.bdp_bytes,
+            "described": described(link),
         },
-        "complete": all(outcome.results.complete for outcome in outcomes),
         "controllers": [asdict(candidate) for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
         "workloads": [workload(outcome) for outcome in outcomes],
@@ -171,9 +171,14 @@ def workload(outcome: Outcome) -> dict[str, Any]:
         "study": outcome.results.study.name,
         "runs": outcome.results.summary["runs"],
         "quantity": outcome.workload.quantity,
+        "label": LABELS[outcome.workload.quantity],
         "unit": outcome.unit,
         "higher_is_better": outcome.workload.higher_is_better,
         "baseline": outcome.workload.baseline,
+        "also": [
+            {"quantity": name, "label": LABELS[name], "unit": outcome.unit_of(name)}
+            for name in outcome.also
+        ],
         "ranking": [
             {
                 "rank": place.rank,

@@ -42,7 +42,6 @@ class Item:
     cases: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
     sets: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    needs: str | None = None
     note: str = ""
 
 
@@ -196,7 +195,6 @@ CHECKLIST = (
         title="Paths with varying delay",
         scenario="varying-delay",
         measures=(GOODPUT, DELAY),
-        needs="link.change",
     ),
     Item(
         name="high-delay",
@@ -229,7 +227,6 @@ CHECKLIST = (
         title="Sudden changes in the path",
         scenario="path-change",
         measures=(GOODPUT, DELAY),
-        needs="link.change",
     ),
     Item(
         name="geo-suite",

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """An item with what it found; None when this engine lacks what it needs."""
+    """An item with what it found."""
 
     item: Item
-    found: list[Finding] | None
-    runs: int = 0
+    found: list[Finding]
+    runs: int
 
 
 def run_and_print(
@@ -40,22 +40,23 @@ def run_and_print(
     workers: int | None,
     out: Path | None,
     as_one_object: bool,
+    command: Sequence[str],
 ) -> bool:
-    """Run the check-list and say what was found; whether all of it was run."""
+    """Run the check-list and say what was found; whether all of it was run.
+
+    `command` gives the same again.
+    """
     against = baselines_of(candidate, baselines)
     chosen = items(only)
     replications = QUICK_REPLICATIONS if quick else REPLICATIONS
     studies = [planned(item, candidate, against, replications) for item in chosen]
     plan = {"evaluate": candidate, "against": against, "asked": [item.name for item in chosen]}
     folder = taken(out, "evaluate", plan["asked"], plan) if out else None
-    total = sum(study.most_runs for study in studies if study)
+    total = sum(study.most_runs for study in studies)
     reports: list[Report] = []
     before = 0
     with late_progress(f"evaluation of {candidate}", total, unit="runs") as progress:
         for item, study in zip(chosen, studies, strict=True):
-            if study is None:
-                reports.append(Report(item, None))
-                continue
             place = folder / item.name if folder else None
             results = study.run(out=place, workers=workers, progress=after(before, progress))
             if not results.complete:
@@ -64,7 +65,7 @@ def run_and_print(
             reports.append(Report(item, found, results.summary["runs"]))
             before += study.most_runs
     complete = len(reports) == len(chosen)
-    summary = tables.to_dict(reports, plan, complete)
+    summary = tables.to_dict(reports, plan) | {"complete": complete, "command": [*command]}
     if folder:
         save(folder / "evaluate.json", as_json(summary))
         save(folder / "evaluate.md", tables.markdown(reports, candidate, against).encode())
@@ -113,9 +114,6 @@ def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[s
     show(f"{candidate} beside {', '.join(against)}, by the check-list of RFC 9743 (BCP 133)")
     for report in reports:
         show(f"\n{report.item.section} {report.item.title}")
-        if report.found is None:
-            show(f"not run: needs {report.item.needs}")
-            continue
         if report.item.note:
             show(report.item.note)
         show(tables.text_table(report.found))

@@ -28,6 +28,7 @@ class Against:
 
     baseline: str
     mean: float | None
+    mean_ci95: tuple[float, float] | None
     n: int
     difference: float | None
     ci95: tuple[float, float] | None
@@ -113,6 +114,7 @@ def compared(
     return Against(
         baseline=name,
         mean=statistics.fmean(there) if there else None,
+        mean_ci95=around(there) if len(there) > 1 else None,
         n=row["n"],
         difference=row["difference"],
         ci95=row["ci95"],
@@ -158,10 +160,16 @@ def changes(rows: Sequence[tuple[str, Against]], cases: int) -> str:
     return ", ".join(told)
 
 
+MANY_TIMES = 2.0
+"""From this relative difference on a multiple is read more easily than percent."""
+
+
 def size(row: Against) -> str:
-    """The difference in percent of the baseline; as it is where that is zero."""
+    """The difference in percent of the baseline or as its multiple; as it is where that is zero."""
     if row.difference is None:
         return "in no pair of runs"
     if row.relative is None:
         return f"{row.difference:+.3g}"
+    if row.relative >= MANY_TIMES:
+        return f"{1 + row.relative:.3g} times"
     return f"{row.relative * 100:+.3g} %"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bentpipe._native import Scenario
 from bentpipe.compare.candidates import setting
 from bentpipe.compare.links import Link
-from bentpipe.errors import ScenarioError
 from bentpipe.study import Base, Parameter, Quantity, Replications, Study
 
 if TYPE_CHECKING:
@@ -32,20 +31,10 @@ def labels_of(item: Item) -> list[str]:
     return [label for label, _ in item.cases] or [""]
 
 
-def is_unknown(key: str, complaint: str) -> bool:
-    """Whether a scenario was refused because this engine does not know the key of a table."""
-    return f".{key.rpartition('.')[2]}: " in complaint and "unknown key" in complaint
-
-
-def planned(item: Item, candidate: str, against: Sequence[str], replications: int) -> Study | None:
-    """The study of an item; None when it needs what this engine does not have yet."""
+def planned(item: Item, candidate: str, against: Sequence[str], replications: int) -> Study:
+    """The study of an item."""
     file = Path(str(resources.files("bentpipe.evaluate") / "scenarios" / f"{item.scenario}.toml"))
-    try:
-        plain = Scenario.load(file, item.sets)
-    except ScenarioError as error:
-        if item.needs and is_unknown(item.needs, str(error)):
-            return None
-        raise
+    plain = Scenario.load(file, item.sets)
     link = Link(item.name, plain)
     text = plain.with_({"name": item.name}).to_toml()
     names = names_of(item, candidate, against)

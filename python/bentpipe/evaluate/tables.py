@@ -58,9 +58,6 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
     for report in reports:
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]
-        if report.found is None:
-            lines.append(f"Not run: needs {item.needs}.")
-            continue
         lines += [item.note, ""] if item.note else []
         lines += [f"- {told}" for told in sentences(report.found)]
         heads = [heading.lstrip("<") for heading in HEADINGS]
@@ -71,12 +68,11 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
     return "\n".join(lines) + "\n"
 
 
-def to_dict(reports: Sequence[Report], plan: Mapping[str, Any], complete: bool) -> dict[str, Any]:
+def to_dict(reports: Sequence[Report], plan: Mapping[str, Any]) -> dict[str, Any]:
     """The object that `--json` prints and `evaluate.json` holds."""
     return {
         **plan,
         "bentpipe": _native.version(),
-        "complete": complete,
         "items": [item(report) for report in reports],
         "not_covered": [{"section": s, "reason": why} for s, why in NOT_COVERED.items()],
     }
@@ -85,22 +81,12 @@ def to_dict(reports: Sequence[Report], plan: Mapping[str, Any], complete: bool) 
 def item(report: Report) -> dict[str, Any]:
     """One entry of the check-list."""
     listed = report.item
-    head = {
+    return {
         "item": listed.name,
         "section": listed.section,
         "title": listed.title,
         "scenario": listed.scenario,
         "note": listed.note,
-    }
-    if report.found is None:
-        return head | {
-            "status": f"needs {listed.needs}",
-            "runs": 0,
-            "findings": [],
-            "sentences": [],
-        }
-    return head | {
-        "status": "run",
         "runs": report.runs,
         "findings": [asdict(one) for one in report.found],
         "sentences": sentences(report.found),

@@ -63,6 +63,14 @@ def page_of(source: Source) -> Page:
             from bentpipe.report.study import study_page
 
             return study_page(source.folder)
+        if source.kind == "compare":
+            from bentpipe.report.compare import compare_page
+
+            return compare_page(source.folder)
+        if source.kind == "evaluate":
+            from bentpipe.report.evaluate import evaluate_page
+
+            return evaluate_page(source.folder)
         from bentpipe.report.papers import papers_page
 
         return papers_page(source.packs)

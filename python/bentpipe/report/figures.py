@@ -25,6 +25,7 @@ GROUPED_POINTS = 12_000
 """Points of a figure; many lines get fewer each."""
 
 PIXELS_PER_LETTER = 6.5
+PIXELS_PER_ROW = 20
 FORMATS = ("svg", "pdf", "png")
 
 XKind = Literal["linear", "log", "nominal"]
@@ -183,6 +184,38 @@ def bar_figure(
     )
 
 
+def ranking_figure(
+    name: str, title: str, x: str, points: Sequence[Point], notes: Sequence[str] = ()
+) -> Figure:
+    """Means with intervals along the x axis, a row for each name in the order of the points.
+
+    The `x` of a point is its name; the argument `x` is the title of the axis of the means.
+    """
+    import altair as alt
+
+    series, cut = chosen(list(dict.fromkeys(point.series for point in points)))
+    columns = point_columns(points, series)
+    names = list(dict.fromkeys(columns["x"]))
+    axis = alt.Axis(labelLimit=220, labelOverlap=False, grid=True)
+    row = alt.Y("x:N", title=None, sort=names, axis=axis)
+    scale = alt.Scale(zero=False, padding=12)
+    base = alt.Chart(alt.NamedData("points"))
+    bars = base.mark_rule(strokeWidth=1.6).encode(
+        x=alt.X("low:Q", title=x, scale=scale), x2="high:Q", y=row, **colour(series)
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=alt.X("mean:Q", title=x, scale=scale),
+        y=row,
+        tooltip=tooltips("", x, True),
+        **channels(series, "shape"),
+    )
+    said = f"Figure of means with intervals, best first: {x} of {', '.join(names)}. "
+    said += range_said(x, columns["mean"])
+    height = PIXELS_PER_ROW * max(len(names), 3)
+    specification = finished(alt.layer(bars, dots), zoom=False, height=height)
+    return Figure(name, title, said, specification, columns, series, False, (*notes, *cut))
+
+
 # --------------------------------------------------------------------------------------- parts
 
 
@@ -292,7 +325,7 @@ def range_said(y: str, values: Sequence[float]) -> str:
     return f"{y}: {significant(min(values), 3)} to {significant(max(values), 3)}."
 
 
-def finished(chart: Any, zoom: bool) -> dict[str, Any]:
+def finished(chart: Any, zoom: bool, height: int = HEIGHT) -> dict[str, Any]:
     """The specification with the parameters that the page sets."""
     import altair as alt
 
@@ -303,7 +336,7 @@ def finished(chart: Any, zoom: bool) -> dict[str, Any]:
         wheel = "wheel![event.ctrlKey || event.metaKey]"
         drag = alt.selection_interval(name="zoom", bind="scales", encodings=["x"], zoom=wheel)
         chart = chart.add_params(drag)
-    chart = chart.add_params(shown).properties(width=WIDTH, height=HEIGHT)
+    chart = chart.add_params(shown).properties(width=WIDTH, height=height)
     specification: dict[str, Any] = chart.to_dict()
     specification.pop("config", None)
     return specification

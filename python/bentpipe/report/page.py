@@ -80,12 +80,18 @@ class Details:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it; `name` is its anchor."""
+    """A heading and what stands under it; `name` is its anchor, `short` its title in the menu."""
 
     name: str
     title: str
     blocks: Sequence[Text | Table | Details | Figure]
     level: int = 2
+    short: str = ""
+
+    @property
+    def in_menu(self) -> str:
+        """What stands for it above the page."""
+        return self.short or self.title
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,20 @@ def warnings_of(explanation: str) -> list[str]:
     return [line.strip() for line in told.splitlines() if line.strip()]
 
 
+def made_with(version: str, command: Sequence[str]) -> list[Text | Details]:
+    """The version, and the command that gives the same data again."""
+    return [
+        Text([f"Made by Bentpipe {version}. The same version gives the same numbers again with:"]),
+        Details("Command", shlex.join(command), copy=True, open=True),
+    ]
+
+
 def scenario_section(
     path: Path, version: str, command: Sequence[str], explanation: str | None
 ) -> Section:
     """The scenario, what Bentpipe makes of it, and the command that gives the same data again."""
     blocks: list[Text | Table | Details | Figure] = [
-        Text([f"Made by Bentpipe {version}. The same version gives the same numbers again with:"]),
-        Details("Command", shlex.join(command), copy=True, open=True),
+        *made_with(version, command),
         Details(f"Scenario {path.name}", read_text(path), copy=True),
     ]
     if explanation is None:
@@ -67,3 +74,20 @@ def scenario_section(
             title += f" (as Bentpipe {bentpipe.__version__} reads the scenario)"
         blocks.append(Details(title, explanation))
     return Section("scenario", "Scenario and version", blocks)
+
+
+def studies_section(
+    folder: Path, studies: Sequence[str], version: str, command: Sequence[str]
+) -> Section:
+    """The scenarios of several studies in one folder, and the command that runs all of them."""
+    scenarios: list[Text | Table | Details | Figure] = [
+        Details(f"Scenario {name}", read_text(folder / name / "scenario.toml"), copy=True)
+        for name in studies
+    ]
+    blocks: list[Text | Table | Details | Figure] = [
+        *made_with(version, command),
+        Text(["In the scenarios the controllers take the place of the one that is written there. "
+              "Each is a study in a folder of its own, of which there can be a page too."]),
+        *scenarios,
+    ]  # fmt: skip
+    return Section("scenario", "Scenarios and version", blocks)

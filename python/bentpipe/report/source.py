@@ -13,16 +13,20 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-Kind = Literal["run", "study", "papers"]
+Kind = Literal["run", "study", "papers", "compare", "evaluate"]
 
 MARKS: dict[str, Kind] = {
     "study.json": "study",
     "recording.json": "run",
     "rows.json": "papers",
+    "compare.json": "compare",
+    "evaluate.json": "evaluate",
 }
 """The file that makes a folder one of a kind."""
 
-EXPECTED = "a folder that `bentpipe run`, `bentpipe study` or `bentpipe papers run` wrote by --out"
+EXPECTED = (
+    "a folder that `bentpipe run`, `study`, `compare`, `evaluate` or `papers run` wrote by --out"
+)
 
 
 @dataclass(frozen=True)

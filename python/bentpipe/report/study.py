@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.report.figures import Point, XKind, interval_figure
-from bentpipe.report.numbers import SCALES, count, percent, scale, significant, with_interval
+from bentpipe.report.numbers import count, percent
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.scenarios import explained, scenario_section
+from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from bentpipe.report.figures import Figure
 
     Cells = list[dict[str, Any]]
-
-SHARES = ("utilisation", "completed")
-"""Quantities without a unit that are shares, and shown in percent."""
 
 FEW = 6
 """So many comparisons are told one by one in the summary."""
@@ -87,43 +85,16 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class Quantity:
+class Quantity(Shown):
     """A quantity with its cells and comparisons, in a unit that fits them."""
 
     def __init__(self, row: dict[str, Any], found: dict[str, Any]) -> None:
-        self.name: str = row["name"]
-        self.label: str = row["label"] or row["name"]
-        self.cells: Cells = [cell for cell in found["cells"] if cell["quantity"] == self.name]
+        self.cells: Cells = [cell for cell in found["cells"] if cell["quantity"] == row["name"]]
         self.comparisons: Cells = [
-            cell for cell in found["comparisons"] if cell["quantity"] == self.name
+            cell for cell in found["comparisons"] if cell["quantity"] == row["name"]
         ]
-        unit: str = row["unit"]
-        if unit == "1" and self.name.rpartition(".")[2] in SHARES:
-            self.size, self.unit = 0.01, "%"
-        else:
-            means = [cell["mean"] for cell in self.cells]
-            self.size, self.unit = scale(unit, means) if unit in SCALES else (1.0, unit)
-
-    @property
-    def title(self) -> str:
-        """The title of an axis; what is a plain number says so."""
-        return f"{self.label} ({self.unit})"
-
-    @property
-    def column_unit(self) -> str:
-        """The unit in the head of a table."""
-        return "" if self.unit == "1" else self.unit
-
-    def told(self, value: float) -> str:
-        """A value with its unit."""
-        return f"{significant(value / self.size, 3)} {self.column_unit}".rstrip()
-
-    def scaled(self, values: Iterable[float] | None) -> tuple[float | None, float | None]:
-        """The ends of an interval in the unit."""
-        if values is None:
-            return None, None
-        low, high = values
-        return low / self.size, high / self.size
+        means = [cell["mean"] for cell in self.cells]
+        super().__init__(row["name"], row["label"] or row["name"], row["unit"], means)
 
 
 # ------------------------------------------------------------------------------------- summary
@@ -251,7 +222,7 @@ def points(
     for row in rows:
         if row[value] is None:
             continue
-        low, high = quantity.scaled(row["ci95"])
+        low, high = quantity.ends(row["ci95"])
         at = row["parameters"][x.path] if x else ""
         at = at if x and x.numeric else str(at)
         series = series_of(row, others)
@@ -300,9 +271,9 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     rows = [
         [
             *parameter_cells(cell["parameters"], axes),
-            *mean_cells(quantity, cell["mean"], cell["ci95"]),
-            number_cell(quantity, cell["median"]),
-            *(number_cell(quantity, cell["percentiles"].get(key)) for key in asked),
+            *quantity.mean_cells(cell["mean"], cell["ci95"]),
+            quantity.number_cell(cell["median"]),
+            *(quantity.number_cell(cell["percentiles"].get(key)) for key in asked),
             Cell(count(cell["n"]), cell["n"]),
         ]
         for cell in quantity.cells
@@ -330,7 +301,7 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
         [
             Cell(f"{where(row['of'], axes)} against {where(row['against'], axes)}"),
             *parameter_cells(row["parameters"], rest),
-            *mean_cells(quantity, row["difference"], row["ci95"]),
+            *quantity.mean_cells(row["difference"], row["ci95"]),
             Cell(percent(row["relative"]), row["relative"]),
             Cell(count(row["n"]), row["n"]),
             Cell("distinct" if row["distinct"] else "not distinguishable"),
@@ -353,20 +324,6 @@ def parameter_cells(parameters: dict[str, Any], axes: Sequence[Axis]) -> list[Ce
     """The values of parameters."""
     values = [parameters[axis.path] for axis in axes]
     return [Cell(f"{v:g}", v) if is_number(v) else Cell(str(v)) for v in values]
-
-
-def mean_cells(quantity: Quantity, mean: float | None, ci95: Any) -> list[Cell]:
-    """A mean and its interval, with the digits that mean something."""
-    low, high = quantity.scaled(ci95)
-    value = None if mean is None else mean / quantity.size
-    told, interval = with_interval(value, low, high)
-    return [Cell(told, value), Cell(interval, low)]
-
-
-def number_cell(quantity: Quantity, value: float | None) -> Cell:
-    """A number in the unit of the quantity."""
-    scaled = None if value is None else value / quantity.size
-    return Cell(significant(scaled), scaled)
 
 
 def made_by(folder: Path, plan: dict[str, Any]) -> Section:

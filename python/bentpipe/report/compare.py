@@ -1,0 +1,188 @@
+"""The page of a comparison: the verdicts, who stands where, and each ranking with its figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.report.figures import Point, ranking_figure
+from bentpipe.report.numbers import NONE, count
+from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
+from bentpipe.report.scenarios import studies_section
+from bentpipe.report.shown import Shown
+from bentpipe.report.source import read_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bentpipe.report.figures import Figure
+
+KEYS = ("bentpipe", "compare", "link", "complete", "command", "controllers", "left_out",
+        "workloads", "verdicts")  # fmt: skip
+INTERRUPTED = "Interrupted: questions that were cut short are not here."
+
+HOW_TO_READ = (
+    "All controllers met the same losses and the same traffic of others. Distinct means that the "
+    "95 % interval of the paired difference leaves zero out; of twenty comparisons one does so by "
+    "chance alone."
+)
+STANDS = {
+    "best": "best",
+    "tie": "not distinguishable from the best",
+    "behind": "distinguishably behind",
+}
+"""How a controller may stand to the best, in a table and in full."""
+
+
+def compare_page(folder: Path) -> Page:
+    """The page of a folder of `bentpipe compare --out`."""
+    found = read_json(folder / "compare.json", *KEYS)
+    workloads = [Ranking(row, found["verdicts"]) for row in found["workloads"]]
+    runs = sum(ranking.runs for ranking in workloads)
+    names = [ranking.name for ranking in workloads]
+    return Page(
+        title=f"Controllers on {found['compare']}",
+        subtitle=f"{count(len(found['controllers']))} congestion controllers in {count(runs)} runs",
+        version=found["bentpipe"],
+        summary=[
+            f"The link: {found['link']['described']}.",
+            *(verdict["sentence"] for verdict in found["verdicts"]),
+            HOW_TO_READ,
+        ],
+        sections=[
+            at_a_glance(found, workloads),
+            *(ranking.section() for ranking in workloads),
+            studies_section(folder, names, found["bentpipe"], found["command"]),
+        ],
+        warnings=[] if found["complete"] else [INTERRUPTED],
+    )
+
+
+class Ranking:
+    """One question and the controllers in the order in which they answer it."""
+
+    def __init__(self, row: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
+        self.name: str = row["workload"]
+        self.title: str = row["title"]
+        self.runs: int = row["runs"]
+        self.baseline: str = row["baseline"]
+        self.higher_is_better: bool = row["higher_is_better"]
+        self.places: list[dict[str, Any]] = row["ranking"]
+        self.sentences = [v["sentence"] for v in verdicts if v["workload"] == self.name]
+        means = [place["mean"] for place in self.places]
+        self.quantity = Shown(row["quantity"], row["label"], row["unit"], means)
+        self.also = [
+            Shown(
+                other["quantity"],
+                other["label"],
+                other["unit"],
+                [place["also"][other["quantity"]] for place in self.places],
+            )
+            for other in row["also"]
+        ]
+
+    def section(self) -> Section:
+        """The ranking as a figure and a table."""
+        return Section(self.name, self.title, [Text(self.sentences), self.figure(), self.table()])
+
+    def figure(self) -> Figure:
+        """Means with intervals, best at the top."""
+        known = [place for place in self.places if place["mean"] is not None]
+        points = [
+            Point(
+                STANDS[stand(place)],
+                place["controller"],
+                place["mean"] / self.quantity.size,
+                *self.quantity.ends(place["ci95"]),
+                place["n"],
+            )
+            for place in known
+        ]
+        better = "more" if self.higher_is_better else "less"
+        title = f"{self.title}: {self.quantity.label}, {better} is better"
+        unknown = [place["controller"] for place in self.places if place["mean"] is None]
+        notes = [f"Undefined in every run: {', '.join(unknown)}."] if unknown else []
+        return ranking_figure(f"{self.name}-ranking", title, self.quantity.title, points, notes)
+
+    def table(self) -> Table:
+        """All places with what they differ from the best and from the baseline by."""
+        unit = self.quantity.column_unit
+        columns = [
+            Column("controller", numeric=False),
+            Column("rank"),
+            Column(self.quantity.label, unit),
+            Column("95 % interval", unit),
+            Column("from the best, 95 %", unit),
+            Column(f"from {self.baseline}, 95 %", unit),
+            *(Column(other.label, other.column_unit) for other in self.also),
+            *([Column("undefined")] if self.has_undefined else []),
+            Column("beside the best", numeric=False, choices=True),
+        ]
+        rows = [
+            [
+                Cell(place["controller"]),
+                Cell(rank(place), place["rank"]),
+                *self.quantity.mean_cells(place["mean"], place["ci95"]),
+                self.difference_cell(place["against_best"]),
+                self.difference_cell(place["against_baseline"]),
+                *(other.number_cell(place["also"][other.name]) for other in self.also),
+                *(
+                    [Cell(count(place["undefined"]), place["undefined"])]
+                    if self.has_undefined
+                    else []
+                ),
+                Cell(stand(place)),
+            ]
+            for place in self.places
+        ]
+        caption = f"{self.title}: means, and intervals of differences of pairs of runs of one seed"
+        return Table(f"{self.name}-table", caption, columns, rows)
+
+    @property
+    def has_undefined(self) -> bool:
+        """Whether a run left the quantity undefined."""
+        return any(place["undefined"] for place in self.places)
+
+    def difference_cell(self, row: dict[str, Any] | None) -> Cell:
+        """The interval of a paired difference; nothing for the one that it would be against."""
+        if row is None:
+            return Cell(NONE)
+        return self.quantity.mean_cells(row["difference"], row["ci95"])[1]
+
+
+def stand(place: dict[str, Any]) -> str:
+    """How a controller stands to the best."""
+    if place["against_best"] is None:
+        return "best"
+    return "tie" if place["tied_with_best"] else "behind"
+
+
+def rank(place: dict[str, Any]) -> str:
+    """A place with the sign of a tie."""
+    return f"{place['rank']}{'=' if place['tied_with_best'] else ''}"
+
+
+def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
+    """The place of every controller in every question; no sum of them, which would weigh them."""
+    columns = [
+        Column("controller", numeric=False),
+        Column("status", numeric=False, choices=True),
+        *(Column(ranking.title) for ranking in workloads),
+    ]
+    by_name = [{place["controller"]: place for place in r.places} for r in workloads]
+    asks = [c["asks"] for c in found["controllers"] if c["asks"]]
+    notes = [f"Needs {reason}." for reason in dict.fromkeys(asks)]
+    rows = [
+        [
+            Cell(c["name"], note=notes.index(f"Needs {c['asks']}.") + 1 if c["asks"] else None),
+            Cell(c["status"]),
+            *(Cell(rank(places[c["name"]]), places[c["name"]]["rank"]) for places in by_name),
+        ]
+        for c in found["controllers"]
+    ]
+    reasons: dict[str, list[str]] = {}
+    for row in found["left_out"]:
+        reasons.setdefault(row["needs"], []).append(row["controller"])
+    left = [f"Left out for want of {why}: {', '.join(who)}." for why, who in reasons.items()]
+    told = "Places in each question; = cannot be distinguished from the best."
+    table = Table("places", told, columns, rows, notes)
+    return Section("places", "At a glance", [table, *([Text(left)] if left else [])])

@@ -1,0 +1,65 @@
+"""A quantity as a page shows it: its label, and the unit in which its values are easy to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.report.numbers import SCALES, scale, significant, with_interval
+from bentpipe.report.page import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHARES = ("utilisation", "completed")
+"""Quantities without a unit that are shares, and shown in percent."""
+
+
+class Shown:
+    """A quantity with a `size`: what its values are divided by to be in `unit`."""
+
+    def __init__(
+        self, name: str, label: str, unit: str, values: Iterable[float | None] = ()
+    ) -> None:
+        self.name = name
+        self.label = label
+        if unit == "1" and name.rpartition(".")[2] in SHARES:
+            self.size, self.unit = 0.01, "%"
+        else:
+            self.size, self.unit = scale(unit, values) if unit in SCALES else (1.0, unit)
+
+    @property
+    def title(self) -> str:
+        """The title of an axis; what is a plain number says so."""
+        return f"{self.label} ({self.unit})"
+
+    @property
+    def column_unit(self) -> str:
+        """The unit in the head of a table."""
+        return "" if self.unit == "1" else self.unit
+
+    def told(self, value: float) -> str:
+        """A value with its unit."""
+        return f"{significant(value / self.size, 3)} {self.column_unit}".rstrip()
+
+    def scaled(self, value: float | None) -> float | None:
+        """A value in the unit."""
+        return None if value is None else value / self.size
+
+    def ends(self, interval: Iterable[float] | None) -> tuple[float | None, float | None]:
+        """The ends of an interval in the unit."""
+        if interval is None:
+            return None, None
+        low, high = interval
+        return low / self.size, high / self.size
+
+    def mean_cells(self, mean: float | None, ci95: Any) -> list[Cell]:
+        """A mean and its interval, with the digits that mean something."""
+        low, high = self.ends(ci95)
+        value = self.scaled(mean)
+        told, interval = with_interval(value, low, high)
+        return [Cell(told, value), Cell(interval, low)]
+
+    def number_cell(self, value: float | None) -> Cell:
+        """A number in the unit."""
+        scaled = self.scaled(value)
+        return Cell(significant(scaled), scaled)

@@ -223,15 +223,23 @@ impl Sender {
         }
     }
 
-    /// The application wrote `bytes` more.
+    /// The application wrote `bytes` more. If all before them, but for less than a segment, had
+    /// left, it was the application that limited the sender until now: the window may not grow for
+    /// having been full long ago (RFC 7661), and rates measured with what is on its way are those
+    /// of the application (`CheckIfApplicationLimited` of draft-ietf-ccwg-bbr; Linux asks at the
+    /// same point, in `tcp_sendmsg`).
     pub(crate) fn write(&mut self, bytes: u64) {
+        if self.written.saturating_sub(self.max) < self.mss {
+            self.held_by = HeldBy::Application;
+            self.note_application_limit();
+        }
         self.written += bytes;
     }
 
-    /// The application takes back what was never sent; a window probe counts as sent. Returns the
-    /// bytes that remain written.
+    /// The application takes back what was never sent; what any probe has carried counts as sent.
+    /// Returns the bytes that remain written.
     pub(crate) fn withdraw(&mut self) -> u64 {
-        let sent = self.max.max(1) + u64::from(self.probing);
+        let sent = (self.max.max(1) + u64::from(self.probing)).max(self.end_of_probed_data());
         self.written = self.written.min(sent);
         self.written - 1
     }

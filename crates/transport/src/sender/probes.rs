@@ -192,6 +192,12 @@ impl Sender {
         next
     }
 
+    /// Behind the last byte that a probe has carried ahead of its turn.
+    pub(super) fn end_of_probed_data(&self) -> u64 {
+        let probes = self.instruments.as_ref().and_then(|instruments| instruments.probes.as_ref());
+        probes.and_then(|probes| probes.carried.end()).unwrap_or(0)
+    }
+
     /// The flight size without what probes have brought.
     pub(super) fn flight_without_early(&self) -> u64 {
         self.flight() - self.scoreboard.early()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use congestion::{Controller, Recovery, Specification};
 use transport::{Config, Connection};
+use units::Span;
 
 use crate::wire::{A, B, MSS, Sent, Wire, config, ms, settings};
 
@@ -149,6 +150,20 @@ fn supplements_come_from_the_far_end_of_what_may_be_sent() {
     assert_eq!(carried(&wire, is_regular), (0..10).collect::<Vec<_>>());
     // The receiver takes 65 whole segments.
     assert_eq!(carried(&wire, is_probe)[..4], [64, 63, 62, 61]);
+}
+
+/// The receiver may have it, and a FIN may not stand before what has arrived.
+#[test]
+fn what_a_supplement_has_carried_is_not_taken_back() {
+    let mut wire = wire("cherry", &Config { reads_at_once: false, ..config() });
+    wire.write(A, 1000 * MSS);
+    wire.run_for(ms(20));
+    assert_eq!(carried(&wire, is_probe)[0], 64);
+    assert_eq!(wire.ends[A].withdraw(), 65 * MSS);
+    wire.close(A);
+    wire.run_for(Span::from_secs(10));
+    assert_eq!(wire.ends[B].unread(), 65 * MSS);
+    assert!(wire.ends[B].peer_has_finished());
 }
 
 /// Until the answer comes, its turn may come.

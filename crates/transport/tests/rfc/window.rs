@@ -1,11 +1,13 @@
 //! Windows: the receiver's, silly ones, closed ones; Nagle; idle times (RFC 9293 section 3.8.6).
 
-use congestion::Controller;
-use transport::Config;
+use std::sync::Arc;
+
+use congestion::{Controller, Specification};
+use transport::{Config, Connection};
 use units::{Span, Time};
 
 use crate::script::Script;
-use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms, settings};
 
 /// Section 3.8.6.2.1: 65,535 bytes are 44 segments of 1460 and a rest that is not worth sending.
 #[test]
@@ -214,6 +216,44 @@ fn the_congestion_window_grows_only_while_it_is_what_limits_the_sender() {
         wire.run();
         let cwnd = wire.ends[A].controller().window().cwnd / MSS;
         assert!(cwnd <= limit && (window_validation || cwnd > 40), "{cwnd}");
+    }
+}
+
+/// RFC 7661: that the window was full once says nothing of a later transfer that leaves it unused.
+#[test]
+fn small_transfers_after_a_large_one_do_not_grow_the_congestion_window() {
+    let mut wire = Wire::established(&Config { idle_restart: false, ..config() });
+    wire.write(A, 60 * MSS);
+    wire.run();
+    let before = wire.ends[A].controller().window().cwnd;
+    assert!(before > 20 * MSS, "the large one was limited by it: {before}");
+    for _ in 0..10 {
+        wire.write(A, 5 * MSS);
+        wire.run();
+    }
+    assert_eq!(wire.ends[A].controller().window().cwnd, before);
+}
+
+/// Rates of an application that sends less than the path takes are not those of the path: BBR does
+/// not take the pipe for full, and objects that fit its window take no longer than the first ones.
+#[test]
+fn bbr_is_not_slowed_by_transfers_that_leave_the_path_unused() {
+    for name in ["bbr", "bbr3"] {
+        let config = Config { receive_buffer: 65_000, ..config() };
+        let connect = |sequence| {
+            let controller = Specification::named(name).unwrap().build(&settings(&config));
+            Connection::new(Arc::new(config.clone()), controller, sequence)
+        };
+        let mut wire = Wire::of([connect(1_000), connect(2_000_000)]).open();
+        wire.run_for(ms(150));
+        let mut took = Vec::new();
+        for _ in 0..20 {
+            let before = wire.now;
+            wire.write(A, 20 * MSS);
+            wire.run();
+            took.push(wire.now.since(before).as_nanos() / 1_000_000);
+        }
+        assert!(took[19] <= took[2], "{name}: {took:?}");
     }
 }
 

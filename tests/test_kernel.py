@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,30 @@ def test_a_scenario_gives_the_same_recording_on_both_beds(bentpipe: Bentpipe, ke
     assert beds["kernel"]["flows"][0].keys() == beds["simulator"]["flows"][0].keys()
     assert beds["kernel"]["links"][0].keys() == beds["simulator"]["links"][0].keys()
     assert beds["kernel"]["flows"][0]["bytes"] == beds["simulator"]["flows"][0]["bytes"]
+
+
+def test_connections_that_have_ended_take_no_time_of_the_processor(
+    bentpipe: Bentpipe, kernel: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "two.toml").write_text(
+        kernel.read_text() + """
+[[flow]]
+from = "server"
+to = "client"
+start = "5s"
+controller = "cubic"
+traffic = { download = "10kB" }
+"""
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    shorter = ("--set", "flow.0.traffic.download=10kB", "--set", "flow.0.name=first")
+    done = bentpipe("run", "two.toml", "--bed", "kernel", *SHORT, *shorter, "--json")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    simulated = json.loads(done.stdout)["simulated_s"]
+    assert simulated > 5
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < simulated / 2, "something is asked again and again"
 
 
 def test_the_quality_of_the_emulation_is_printed(bentpipe: Bentpipe, kernel: Path) -> None:

@@ -413,6 +413,9 @@ impl<'a> Sockets<'a> {
         let is_reading = endpoint.reader.is_some_and(|reader| reader.piece > 0);
         flags.set(EventFlags::IN, !endpoint.ended && !is_reading);
         flags.set(EventFlags::OUT, endpoint.unwritten > 0 || (endpoint.closing && !endpoint.shut));
+        // The end of both directions is told whether one asks or not, and while it lasts: once is
+        // enough.
+        flags.set(EventFlags::ET, flags.is_empty());
         epoll::modify(&self.epoll, socket, EventData::new_u64(number.into()), flags)?;
         Ok(())
     }

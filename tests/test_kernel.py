@@ -50,7 +50,8 @@ def test_connections_that_have_ended_take_no_time_of_the_processor(
     bentpipe: Bentpipe, kernel: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "two.toml").write_text(
-        kernel.read_text() + """
+        kernel.read_text()
+        + """
 [[flow]]
 from = "server"
 to = "client"

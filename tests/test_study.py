@@ -285,12 +285,104 @@ def test_a_finished_study_is_one_part_that_others_can_read(file: Path, tmp_path:
     assert found is not None
     assert found[0] == 80
     assert found[1] == pytest.approx(rows["flow.completion_s"].mean())
-    assert (out / "study.toml").read_text() == STUDY
+    assert (out / "study.toml").read_text() == STUDY.replace("small.toml", "scenario.toml")
+    assert Study.load(out / "study.toml").run().rows.drop("wall_s").equals(rows.drop("wall_s"))
     assert (out / "scenario.toml").read_text() == SMALL
     # Cut short between the first and the last file.
     (out / "study.toml").unlink()
     Study.load(file).run(out=out)
-    assert (out / "study.toml").read_text() == STUDY
+    assert (out / "study.toml").is_file()
+
+
+def test_a_study_goes_on_with_more_replications_and_other_questions(
+    file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    few = Study.load(file).run(out=out)
+    more = STUDY.replace("count = 20", "count = 25").replace("[5, 95]", "[50]")
+    file.write_text(more)
+    calls: list[int] = []
+    grown = Study.load(file).run(out=out, progress=calls.append)
+    assert calls[0] > few.rows.height, "what was there is not run again"
+    assert grown.rows.height == 100
+    assert without_wall_time(grown.rows).equals(without_wall_time(Study.load(file).run().rows))
+    assert "[50]" in (out / "study.toml").read_text()
+    # And back: what there is too much of does not count.
+    file.write_text(STUDY)
+    again = Study.load(file).run(out=out)
+    assert again.rows.equals(few.rows)
+    assert again.summary == few.summary
+
+
+def test_runs_that_do_not_depend_on_the_seed_are_told(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    assert Study.load(file).run().summary["seeds_matter"] is True
+    (tmp_path / "small.toml").write_text(SMALL.replace("per = 0.01", "per = 0"))
+    done = bentpipe("study", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nothing in the scenario depends on the seed" in " ".join(done.stdout.split())
+
+
+def test_variants_that_end_before_they_are_narrow_are_told(bentpipe: Bentpipe, file: Path) -> None:
+    stop = "quantity = 'flow.completion_s'\nrelative_half_width = 0.001\nmaximum = 10"
+    file.write_text(STUDY.replace("count = 20", stop))
+    assert Study.load(file).run().summary["stopping"]["wide"] == [0, 1, 2, 3]
+    done = bentpipe("study", file)
+    assert "4 of 4 variants ended, by maximum or budget" in done.stdout
+    file.write_text(STUDY.replace("count = 20", stop.replace("0.001", "0.9")))
+    assert "ended, by maximum" not in bentpipe("study", file).stdout
+
+
+def test_rows_that_are_no_numbers_are_refused(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    rows = Study.load(file).run(out=out).rows
+    part = out / "rows/part-00000000.parquet"
+    rows.with_columns(pl.lit(float("nan")).alias("flow.completion_s")).write_parquet(part)
+    with pytest.raises(bp.OutputError, match="no numbers"):
+        Study.load(file).run(out=out)
+
+
+def test_a_program_names_scenarios_files_and_quantities(file: Path, tmp_path: Path) -> None:
+    plan = {"quantities": ["flow.completion_s"], "replications": Replications(count=2)}
+    scenario = bp.Scenario.load(tmp_path / "small.toml")
+    rows = [
+        Study.make(name="made", scenario=one, **plan).run().rows  # type: ignore[arg-type]
+        for one in (scenario, tmp_path / "small.toml", str(tmp_path / "small.toml"))
+    ]
+    assert all(without_wall_time(other).equals(without_wall_time(rows[0])) for other in rows)
+    with pytest.raises(bp.StudyError, match="scenario: expected a Scenario"):
+        Study.make(name="made", scenario=3, **plan)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        ({"quantities": [3]}, "quantities: expected Quantity or its name, found 3"),
+        ({"parameters": [("a", "b")]}, "parameters: expected Parameter, found"),
+        ({"replications": 3}, "replications: expected Replications, found 3"),
+        ({"replications": Replications(count="3")}, "count: expected a whole number"),  # type: ignore[arg-type]
+        ({"replications": Replications(count=10**12)}, "from 1 to 1,000,000"),
+    ],
+)
+def test_a_program_is_told_what_is_wrong(
+    tmp_path: Path, file: Path, wrong: dict[str, object], answer: str
+) -> None:
+    right = {
+        "name": "made",
+        "scenario": tmp_path / "small.toml",
+        "quantities": ["flow.completion_s"],
+        "replications": Replications(count=2),
+    }
+    with pytest.raises(bp.StudyError, match=answer):
+        Study.make(**(right | wrong))  # type: ignore[arg-type]
+
+
+def test_quantities_take_what_they_know() -> None:
+    with pytest.raises(ValueError, match="student or bootstrap, found 'bca'"):
+        Quantity("flow.completion_s", interval="bca")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="numbers from 0 to 100, found 101"):
+        Quantity("flow.completion_s", percentiles=(101,))
 
 
 def test_ten_thousand_rows_open_in_under_a_second(file: Path, tmp_path: Path) -> None:
@@ -375,7 +467,7 @@ def test_another_study_is_refused_with_what_differs(
     assert bentpipe("study", file, "--out", out).returncode == 0
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     changes: list[tuple[str, str, str, str]] = [
-        ("study.toml", STUDY, STUDY.replace("count = 20", "count = 21"), "replications"),
+        ("study.toml", STUDY, STUDY.replace("count = 20", "count = 20\nseed = 7"), "replications"),
         ("study.toml", STUDY, STUDY.replace("hybla", "vegas"), "vegas"),
         ("small.toml", SMALL, SMALL.replace("300kB", "301kB"), "scenarios"),
     ]
@@ -450,7 +542,7 @@ def test_the_command_prints_a_table_or_the_summary(
         ('to = "200ms", ', "", 6, "'to'"),
         ("range =", "rnage =", 6, "'range'"),
         ("count = 20", "cuont = 20", 9, "'count'"),
-        ("count = 20", "count = 0", 9, "at least 1"),
+        ("count = 20", "count = 0", 9, "from 1 to"),
         ("count = 20", "", 8, "a count"),
         ("count = 20", "count = '20'", 9, "a whole number"),
         ("count = 20", "quantity = 'flow.complete'", 9, "completion_s"),
@@ -462,6 +554,12 @@ def test_the_command_prints_a_table_or_the_summary(
         ('parameter = "controller"', 'parameter = "controler"', 20, "'controller'"),
         ('baseline = "newreno"', 'baseline = "newrneo"', 21, "'newreno'"),
         ("[[comparison]]", "[[comparisn]]", 19, "'comparison'"),
+        ("[[comparison]]", "[[comparison]]\nquantities = [1]", 20, "names of quantities"),
+        ('step = "100ms"', 'step = "1e-9999ms"', 6, "numbers from 1e-300 to 1e300"),
+        ('to = "200ms"', 'to = "1e99999999ms"', 6, "numbers from 1e-300 to 1e300"),
+        ("count = 20", "count = 1000000000000", 9, "1,000,000"),
+        ("count = 20", "count = 500000", 9, "at most 1,000,000 runs, found 2,000,000"),
+        ('"flow.completion_s"', '"page.response_s"', 12, "no flow with web pages"),
         ('"small.toml"', '"smal.toml"', 2, "small.toml"),
         ("[replications]", "[replications", 8, "TOML"),
         ('title = "Small"', 'zip = [["controller", "dealy"]]', 1, "'delay'"),
@@ -486,6 +584,40 @@ def test_everything_that_is_wrong_is_told_at_once(file: Path) -> None:
     assert "study.toml:9" in str(caught.value)
     assert "study.toml:12" in str(caught.value)
     assert caught.value.line == 12
+
+
+def test_a_wrong_path_is_all_that_is_told(file: Path) -> None:
+    file.write_text(STUDY.replace("flow.0.controller", "flow.0.controler"))
+    with pytest.raises(bp.StudyError) as caught:
+        Study.load(file)
+    assert "completion_s" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "answer"),
+    [
+        ("link.*.rate", '["2Mbit/s", "4Mbit/s"]', "which delay sets too by link.0"),
+        ("flow.0.transport.mss", "[1000, 1000.0]", "1000.0 again"),
+        ("link.0.rate", '["4Mbit/s", "4.0Mbit/s"]', "'4.0Mbit/s' again"),
+    ],
+)
+def test_parameters_that_say_the_same_twice(
+    file: Path, path: str, values: str, answer: str
+) -> None:
+    third = f'third = {{ path = "{path}", values = {values} }}'
+    text = STUDY.replace("[replications]", f"{third}\n[replications]")
+    if "link.*" in path:
+        text = text.replace('path = "link.0.delay"', 'path = "link.0"')
+    file.write_text(text)
+    with pytest.raises(bp.StudyError, match=answer.replace("*", r"\*")):
+        Study.load(file)
+
+
+def test_more_variants_than_fit_are_refused_before_they_are_made(file: Path) -> None:
+    many = '{ path = "link.0.queue.packets", range = { from = 1, to = 100000, step = 1 } }'
+    file.write_text(STUDY.replace("[replications]", f"queue = {many}\n[replications]"))
+    with pytest.raises(bp.StudyError, match="at most 100,000 variants, found 400,000"):
+        Study.load(file)
 
 
 def test_wrong_arguments(bentpipe: Bentpipe, file: Path) -> None:

@@ -8,8 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -171,6 +172,25 @@ def test_another_version_on_a_worker_is_refused(file: Path, tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
+@contextmanager
+def listening(says: bytes) -> Iterator[str]:
+    """A service that is no scheduler: it says something to whoever comes, or nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.sendall(says)
+                    kept.append(connection)
+
+        kept: list[socket.socket] = []
+        threading.Thread(target=answer, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        for connection in kept:
+            connection.close()
+
+
 def test_a_cluster_that_is_not_there_is_told(
     bentpipe: Bentpipe, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +201,12 @@ def test_a_cluster_that_is_not_there_is_told(
         done = bentpipe("study", file, "--cluster", wrong, "--out", tmp_path / "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert f"no scheduler answers at {wrong}" in done.stderr
+        assert "Traceback" not in done.stderr
+    for says in (b"", b"SSH-2.0-OpenSSH_9.2\r\n"):
+        with listening(says) as place:
+            done = bentpipe("study", file, "--cluster", place, "--out", tmp_path / "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"no scheduler answers at {place}" in done.stderr
         assert "Traceback" not in done.stderr
     blocker = tmp_path / "without" / "distributed"
     blocker.mkdir(parents=True)

@@ -135,6 +135,8 @@ class Scenario:
         zero, `*` means all of a list. Changes apply in their order. Raises `ScenarioError`.
         """
 
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
     def to_toml(self, *, seed: int | None = None) -> str:
         """The scenario as a file that runs to the same recording, by default with its own seed.
 
@@ -273,7 +275,10 @@ class Quantity:
         """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
 
     def is_in(self, scenario: Scenario) -> bool:
-        """Whether a scenario has flows or links that it is taken from."""
+        """Whether a scenario has flows, pages or links that it is taken from."""
+
+    def names_in(self, scenario: Scenario) -> list[str]:
+        """The names of flows, of flows with pages, or of links that it may have in a scenario."""
 
 def number_columns() -> dict[str, list[str]]:
     """The columns that a quantity can be, by table; `run` is what a recording has once."""

@@ -4,8 +4,10 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::recording::Recording;
+use crate::values::shown;
 
 import_exception!(bentpipe.errors, ControllerError);
+import_exception!(bentpipe.errors, InputError);
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OutputError);
@@ -29,6 +31,11 @@ pub fn recording_error(error: recording::LoadError) -> PyErr {
 /// A value that no scenario can have, at a path of the scenario.
 pub fn value_error(path: &str, expected: &str, found: &str) -> PyErr {
     ScenarioError::new_err(format!("{path}: expected {expected}, found {found}"))
+}
+
+/// An argument of a function that cannot be right.
+pub fn argument_error(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
+    InputError::new_err(format!("{name}: expected {expected}, found {}", shown(found)))
 }
 
 /// An output folder that cannot be used.

@@ -8,6 +8,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
+use crate::arguments::{Progress as Call, Seed};
 use crate::errors::{KernelError, interrupted, kernel_error, output_error};
 use crate::output::OutputFolder;
 use crate::recording::Recording;
@@ -25,8 +26,8 @@ const NO_PYTHON: &str = "controllers: those in Python run in the simulator only;
 pub fn run_on_kernel(
     py: Python<'_>,
     scenario: &Scenario,
-    seed: Option<u64>,
-    progress: Option<Py<PyAny>>,
+    seed: Option<Seed>,
+    progress: Option<Call>,
     capture: Option<&OutputFolder>,
     controllers: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Recording> {
@@ -34,14 +35,14 @@ pub fn run_on_kernel(
         return Err(KernelError::new_err(NO_PYTHON));
     }
     let scenario = &scenario.inner;
-    let seed = seed.unwrap_or(scenario.seed);
+    let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let mut sink = capture.map(OutputFolder::capture).transpose()?;
     let mut raised = None;
     let finished = py.detach(|| {
         let mut heard = |share: f64| {
             raised = Python::attach(|py| {
                 py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(drop))
+                progress.as_ref().map_or(Ok(()), |Call(call)| call.call1(py, (share,)).map(drop))
             })
             .err();
             raised.is_none()
@@ -69,10 +70,10 @@ pub fn shell(
     command: Vec<OsString>,
     host: Option<String>,
     servers: Vec<(String, Vec<OsString>)>,
-    seed: Option<u64>,
+    seed: Option<Seed>,
 ) -> PyResult<(i32, String)> {
     let scenario = &scenario.inner;
-    let seed = seed.unwrap_or(scenario.seed);
+    let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let program = Program { host, command };
     let servers: Vec<_> =
         servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();

@@ -2,6 +2,7 @@
 //! more than translate: arguments in, engine called with the interpreter released, result or
 //! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
 
+mod arguments;
 mod arrow;
 mod controllers;
 mod deploy;

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use simulator::{Capture, Controllers, Observed, Options, Progress};
 
+use crate::arguments::{Progress as Call, Seed, Workers};
 use crate::errors::{interrupted, output_error};
 use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
@@ -29,13 +30,13 @@ pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
-    seed: Option<u64>,
-    progress: Option<Py<PyAny>>,
+    seed: Option<Seed>,
+    progress: Option<Call>,
     capture: Option<&OutputFolder>,
     controllers: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Recording> {
     let scenario = &scenario.inner;
-    let seed = seed.unwrap_or(scenario.seed);
+    let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let prototypes =
         controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
     let sink = capture.map(OutputFolder::capture).transpose()?;
@@ -44,7 +45,8 @@ pub fn run(
     let mut raised = None;
     let finished = py.detach(|| {
         let mut heard = |now: &Progress| {
-            raised = Python::attach(|py| heard(py, progress.as_ref(), now)).err();
+            raised =
+                Python::attach(|py| heard(py, progress.as_ref().map(|Call(call)| call), now)).err();
             raised.is_none()
         };
         let controllers = prototypes.as_ref().map(|prototypes| prototypes as &dyn Controllers);
@@ -76,15 +78,15 @@ pub fn run(
 #[pyo3(signature = (jobs, *, workers = None, progress = None))]
 pub fn run_many(
     py: Python<'_>,
-    jobs: Vec<(Py<Scenario>, Option<u64>)>,
-    workers: Option<NonZeroUsize>,
-    progress: Option<Py<PyAny>>,
+    jobs: Vec<(Py<Scenario>, Option<Seed>)>,
+    workers: Option<Workers>,
+    progress: Option<Call>,
 ) -> PyResult<Vec<Recording>> {
     let jobs: Vec<_> = jobs
         .iter()
         .map(|(scenario, seed)| {
             let scenario = &scenario.get().inner;
-            (Arc::clone(scenario), seed.unwrap_or(scenario.seed))
+            (Arc::clone(scenario), seed.map_or(scenario.seed, |Seed(seed)| seed))
         })
         .collect();
     let workers = threads(workers, jobs.len());
@@ -99,7 +101,8 @@ pub fn run_many(
                 scope.spawn(move || work(jobs, next, stop, &send, |recording| recording));
             }
             drop(send);
-            let outcome = collect(&receive, &mut finished, progress.as_ref());
+            let outcome =
+                collect(&receive, &mut finished, progress.as_ref().map(|Call(call)| call));
             stop.store(true, Ordering::Relaxed);
             outcome
         })
@@ -112,8 +115,9 @@ pub fn run_many(
 }
 
 /// How many threads `jobs` get: as asked for, or one for each core.
-pub fn threads(asked: Option<NonZeroUsize>, jobs: usize) -> usize {
-    let workers = asked.or_else(|| thread::available_parallelism().ok());
+pub fn threads(asked: Option<Workers>, jobs: usize) -> usize {
+    let workers =
+        asked.map(|Workers(number)| number).or_else(|| thread::available_parallelism().ok());
     workers.map_or(1, NonZeroUsize::get).min(jobs)
 }
 

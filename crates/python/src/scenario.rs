@@ -1,5 +1,6 @@
 //! Scenarios: load, build, change, explain, schema.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::{Given, Loaded, NewValue, Override, Packed, Written};
 
+use crate::arguments::Seed;
 use crate::errors::{scenario_error, value_error};
 use crate::values;
 
@@ -79,8 +81,8 @@ impl Scenario {
 
     /// The scenario as a file that runs to the same recording.
     #[pyo3(signature = (*, seed = None))]
-    fn to_toml(&self, seed: Option<u64>) -> String {
-        self.given.to_toml(&self.inner, seed.unwrap_or(self.inner.seed))
+    fn to_toml(&self, seed: Option<Seed>) -> String {
+        self.given.to_toml(&self.inner, seed.map_or(self.inner.seed, |Seed(seed)| seed))
     }
 
     /// Every value that will be used, defaults included, with warnings.
@@ -101,6 +103,22 @@ impl Scenario {
     #[getter]
     fn duration_s(&self) -> f64 {
         self.inner.duration.as_secs_f64()
+    }
+
+    /// Equal scenarios give equal runs for equal seeds.
+    fn __eq__(&self, other: &Self) -> bool {
+        self.to_toml(None) == other.to_toml(None)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.to_toml(None).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// For copies and for other processes of this machine: files are named and not carried along.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((slf.get_type().getattr("parse")?, (slf.get().to_toml(None),)))
     }
 
     fn __repr__(&self) -> String {

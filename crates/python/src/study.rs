@@ -2,7 +2,6 @@
 //! what was simulated.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -11,7 +10,9 @@ use std::thread;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use recording::Table;
+use scenario::model::Traffic;
 
+use crate::arguments::Workers;
 use crate::run::{SIGNAL_INTERVAL, threads, work};
 use crate::scenario::Scenario;
 
@@ -59,21 +60,39 @@ impl Quantity {
 
     /// Whether a scenario has rows that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
-        let scenario = &scenario.inner;
-        let recording::Quantity::Of { table, name, direction, .. } = &self.inner else {
-            return true;
-        };
+        let recording::Quantity::Of { name, .. } = &self.inner else { return true };
         let called = |one: &str| name.as_deref().is_none_or(|name| recording::is_called(one, name));
-        let towards = |one: &[&str]| direction.as_deref().is_none_or(|asked| one.contains(&asked));
-        if *table == Table::Links {
-            let both = ["forward", "backward"];
-            scenario.links.iter().any(|link| called(&link.name) && towards(&both))
-                || scenario.nodes.iter().any(|node| {
-                    node.forwarding.is_some() && called(&node.name) && towards(&["forwarding"])
-                })
-        } else {
-            scenario.flows.iter().any(|flow| called(&flow.name))
-        }
+        self.names(&scenario.inner).any(called)
+    }
+
+    /// The names that it may have in a scenario: of flows, of those with pages, or of links and
+    /// routers that have its direction.
+    fn names_in(&self, scenario: &Scenario) -> Vec<String> {
+        self.names(&scenario.inner).map(str::to_owned).collect()
+    }
+}
+
+impl Quantity {
+    fn names<'a>(&self, scenario: &'a scenario::Scenario) -> impl Iterator<Item = &'a str> {
+        let (table, direction) = match &self.inner {
+            recording::Quantity::Of { table, direction, .. } => {
+                (Some(*table), direction.as_deref())
+            }
+            _ => (None, None),
+        };
+        let has_links = table == Some(Table::Links) && direction != Some("forwarding");
+        let has_routers = table == Some(Table::Links)
+            && direction.is_none_or(|direction| direction == "forwarding");
+        let has_flows = table.is_some_and(|table| table != Table::Links);
+        let has_pages = matches!(table, Some(Table::Pages | Table::Objects));
+        let links = scenario.links.iter().filter(move |_| has_links).map(|link| &link.name);
+        let routers =
+            scenario.nodes.iter().filter(move |node| has_routers && node.forwarding.is_some());
+        let flows = scenario.flows.iter().filter(move |flow| {
+            has_flows && (!has_pages || matches!(flow.traffic, Traffic::Web { .. }))
+        });
+        let routers = routers.map(|node| &node.name);
+        links.chain(routers).chain(flows.map(|flow| &flow.name)).map(String::as_str)
     }
 }
 
@@ -103,7 +122,7 @@ pub fn run_study(
     jobs: Vec<(usize, u64)>,
     quantities: Vec<Py<Quantity>>,
     sink: Py<PyAny>,
-    workers: Option<NonZeroUsize>,
+    workers: Option<Workers>,
 ) -> PyResult<()> {
     let scenarios: Vec<_> = scenarios.iter().map(|one| without_series(&one.get().inner)).collect();
     let quantities: Vec<_> = quantities.iter().map(|one| one.get().inner.clone()).collect();

@@ -6,15 +6,11 @@ seed and is the same for every controller, so that seeds differ where the channe
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.links import shipped
 from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, Study
-from bentpipe.study.scenarios import referred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,18 +81,7 @@ class Workload:
             hop = link.bottleneck
             event = {"file": str(shipped("fade.csv")), "outside": "hold"}
             changes[f"link.{hop.number}.{hop.direction}.channel"] = FADE | {"attenuation": event}
-        return portable(link.scenario.with_(changes).to_toml())
-
-
-def portable(text: str) -> Base:
-    """The scenario with the files that it names beside it, as studies are kept and sent."""
-    files = {"scenario.toml": b""}
-    for number, name in enumerate(dict.fromkeys(referred(tomllib.loads(text)))):
-        beside = f"attenuation-{number}{Path(name).suffix}"
-        files[beside] = Path(name).read_bytes()
-        text = text.replace(json.dumps(name), json.dumps(beside))
-    files["scenario.toml"] = text.encode()
-    return Base.unpack(files)
+        return Base.made(link.scenario.with_(changes))
 
 
 def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe._native import Scenario
 from bentpipe.compare.candidates import setting
 from bentpipe.compare.links import Link
-from bentpipe.study import Base, Parameter, Quantity, Replications, Study
+from bentpipe.study import Parameter, Quantity, Replications, Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,6 @@ def planned(item: Item, candidate: str, against: Sequence[str], replications: in
     file = Path(str(resources.files("bentpipe.evaluate") / "scenarios" / f"{item.scenario}.toml"))
     plain = Scenario.load(file, item.sets)
     link = Link(item.name, plain)
-    text = plain.with_({"name": item.name}).to_toml()
     names = names_of(item, candidate, against)
     controllers = Parameter(
         "controller", item.controllers[0], tuple(setting(name, link) for name in names)
@@ -48,7 +47,7 @@ def planned(item: Item, candidate: str, against: Sequence[str], replications: in
     return Study.make(
         name=f"evaluate-{item.name}",
         title=f"{item.title} (section {item.section})",
-        scenario=Base.of(text),
+        scenario=plain.with_({"name": item.name}),
         parameters=[controllers, *varied],
         zips=[tuple(item.paths)] if len(item.paths) > 1 else [],
         quantities=[Quantity(measure.quantity) for measure in item.measures],

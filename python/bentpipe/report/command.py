@@ -81,8 +81,9 @@ def page_of(source: Source) -> Page:
 
 def check_page(path: Path) -> None:
     """Refuse to write over what is not a page of ours."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; --out takes the name of a page, FILE.html")
+    if path.is_dir() or path.suffix.lower() not in (".html", ".htm"):
+        what = "is a folder" if path.is_dir() else "is no name of a page"
+        raise OutputError(f"{path} {what}; --out takes FILE.html, --figures the folder of figures")
     if not path.parent.is_dir():
         raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
     if not path.exists():

@@ -8,7 +8,13 @@ from bentpipe.report.figures import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
 from bentpipe.report.numbers import amount, count, percent, scale, significant
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
-from bentpipe.report.scenarios import explained, facts_table, scenario_section, warnings_of
+from bentpipe.report.scenarios import (
+    endless_flows,
+    explained,
+    facts_table,
+    scenario_section,
+    warnings_of,
+)
 from bentpipe.report.source import read_json, read_table
 
 if TYPE_CHECKING:
@@ -64,7 +70,7 @@ def run_page(folder: Path) -> Page:
         version=recording["version"],
         summary=summary(recording),
         sections=sections,
-        warnings=run_warnings(recording),
+        warnings=run_warnings(recording, endless_flows(explanation or "")),
     )
 
 
@@ -81,12 +87,16 @@ def summary(recording: dict[str, Any]) -> list[str]:
     return [line for line in lines if line]
 
 
-def run_warnings(recording: dict[str, Any]) -> list[str]:
+def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
     """What a reader must know before trusting the numbers."""
     found = []
     if recording["partial"]:
         found.append("The run was interrupted: all of this is only what happened until then.")
-    unfinished = [flow["flow"] for flow in recording["flows"] if not flow["completed"]]
+    unfinished = [
+        flow["flow"]
+        for flow in recording["flows"]
+        if not flow["completed"] and not endless & {flow["flow"], flow["flow"].rpartition(".")[0]}
+    ]
     if unfinished:
         few = ", ".join(unfinished[:5]) + (" and others" if len(unfinished) > 5 else "")
         found.append(f"Not finished at the end of the run: {few}.")

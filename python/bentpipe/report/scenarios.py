@@ -43,6 +43,12 @@ def facts_table(explanation: str) -> Table | None:
     return Table("facts", "What limits each flow", columns, rows) if rows else None
 
 
+def endless_flows(explanation: str) -> set[str]:
+    """The names of flows that go on until the run ends."""
+    heads = re.findall(r"^Flow (\S+): (.+)$", explanation, re.MULTILINE)
+    return {name for name, told in heads if " without end, " in told or " writes " in told}
+
+
 def warnings_of(explanation: str) -> list[str]:
     """The doubts that `bentpipe explain` has."""
     _, _, told = explanation.partition("\nWarnings\n")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.plots.theme import PALETTE
 from bentpipe.report.figures import Point, XKind, interval_figure
 from bentpipe.report.numbers import count, percent
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 FEW = 6
 """So many comparisons are told one by one in the summary."""
+
+MOST_PANELS = 12
 
 
 def study_page(folder: Path) -> Page:
@@ -62,11 +67,13 @@ class Axis:
 
     @property
     def kind(self) -> XKind:
-        """Logarithmic for values that span a power of ten."""
+        """Logarithmic for values that span a power of ten and are not evenly spaced."""
         if not self.numeric:
             return "nominal"
         low, high = min(self.values), max(self.values)
-        return "log" if low > 0 and high / low >= 10 else "linear"
+        steps = [after - before for before, after in pairwise(sorted(self.values))]
+        is_even = math.isclose(min(steps), max(steps), rel_tol=1e-6)
+        return "log" if low > 0 and high / low >= 10 and not is_even else "linear"
 
     @property
     def title(self) -> str:
@@ -115,10 +122,8 @@ def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
     if not axes:
         return f"The scenario {found['scenario']} ran {count(found['runs'])} times."
     told = "; ".join(f"{axis.label} over {values_told(axis)}" for axis in axes)
-    return (
-        f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {told}. All "
-        "variants met the same random losses."
-    )
+    met = "" if found.get("seeds_matter") is False else " All variants met the same random losses."
+    return f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {told}.{met}"
 
 
 def values_told(axis: Axis) -> str:
@@ -179,6 +184,18 @@ def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> lis
     warnings = []
     if not found["complete"]:
         warnings.append("The study was interrupted: all of this is of the runs until then.")
+    if found.get("seeds_matter") is False:
+        warnings.append(
+            "All runs of a variant are the same: nothing in the scenario depends on the seed. "
+            "Intervals have no width, and differences may be those of one constellation."
+        )
+    stopping = found.get("stopping")
+    if found["complete"] and stopping and stopping["wide"]:
+        warnings.append(
+            f"{count(len(stopping['wide']))} variants ended, by maximum or budget, before the 95 % "
+            f"interval of {stopping['quantity']} was as narrow as was asked, "
+            f"{percent(stopping['relative_half_width'])} % of the mean to either side."
+        )
     for quantity in quantities:
         undefined = sum(cell["undefined"] for cell in quantity.cells)
         if undefined:
@@ -196,7 +213,7 @@ def section(number: int, quantity: Quantity, axes: Sequence[Axis]) -> Section:
     """A quantity over the parameters."""
     name = f"quantity-{number}"
     blocks: list[Text | Table | Details | Figure] = [
-        cells_figure(name, quantity, axes),
+        *cells_figures(name, quantity, axes),
         cells_table(name, quantity, axes),
     ]
     if quantity.comparisons:
@@ -205,6 +222,35 @@ def section(number: int, quantity: Quantity, axes: Sequence[Axis]) -> Section:
             differences_table(name, quantity, axes),
         ]
     return Section(name, quantity.label, blocks)
+
+
+def outer(axes: Sequence[Axis]) -> list[Axis]:
+    """The parameters with a figure for each of their values, so that series can be told apart."""
+    _, others = placed(axes)
+    apart: list[Axis] = []
+    by_size = sorted(others, key=lambda axis: len(axis.values))
+    while len(others) > 1 and math.prod(len(axis.values) for axis in others) > len(PALETTE):
+        apart.append(by_size.pop(0))
+        others = [axis for axis in others if axis is not apart[-1]]
+    return apart
+
+
+def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[Figure]:
+    """Means with intervals: one figure, or one for each combination of `outer` values."""
+    apart = outer(axes)
+    inner = [axis for axis in axes if axis not in apart]
+    groups: dict[str, Cells] = {}
+    for cell in quantity.cells:
+        groups.setdefault(where(cell["parameters"], apart), []).append(cell)
+    kept = list(groups.items())[:MOST_PANELS]
+    figures = [
+        cells_figure(f"{name}-{number}" if place else name, quantity, cells, inner, place)
+        for number, (place, cells) in enumerate(kept)
+    ]
+    if len(groups) > MOST_PANELS:
+        note = f"The first {MOST_PANELS} of {len(groups)} combinations are drawn."
+        figures[-1] = replace(figures[-1], notes=(*figures[-1].notes, note))
+    return figures
 
 
 def placed(axes: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
@@ -230,14 +276,16 @@ def points(
     return made, x.title if x else "", x.kind if x else "nominal"
 
 
-def cells_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
-    """Means with intervals."""
+def cells_figure(
+    name: str, quantity: Quantity, cells: Cells, axes: Sequence[Axis], place: str
+) -> Figure:
+    """Means with intervals, all of them at `place` if that is not empty."""
 
     def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
         return where(row["parameters"], others) or quantity.label
 
-    drawn, x, kind = points(quantity, quantity.cells, axes, "mean", series)
-    title = f"{quantity.label}: means with 95 % intervals"
+    drawn, x, kind = points(quantity, cells, axes, "mean", series)
+    title = f"{quantity.label}{', ' if place else ''}{place}: means with 95 % intervals"
     return interval_figure(f"{name}-means", title, x, quantity.title, drawn, kind)
 
 

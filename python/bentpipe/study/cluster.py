@@ -7,6 +7,7 @@ imported, which is the extra `cluster`.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from concurrent.futures import CancelledError
@@ -31,6 +32,9 @@ TIMEOUT_S = 10.0
 BATCH_S = 1.0
 """How long a batch is to run: long beside the way to a worker, short beside a study."""
 LARGEST_BATCH = 500
+LONGEST_GREETING = 1 << 20
+NOISY = ("asyncio", "tornado.application", "distributed.client", "distributed.comm",
+         "distributed.core", "distributed.utils", "distributed.batched")  # fmt: skip
 MOST_DEATHS = 5
 """After so many times that a batch is given up, it is taken to be the batch that kills."""
 
@@ -89,7 +93,7 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
     make: Any = distributed.Client
     try:
         # Dask tries again and again, and a client that it gives up leaves noise behind.
-        socket.create_connection(get_address_host_port(address), timeout=TIMEOUT_S).close()
+        greet(get_address_host_port(address), is_plain=not address.startswith("tls:"))
         client: Any = make(address, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = str(error) or type(error).__name__
@@ -97,12 +101,44 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
             f"no scheduler answers at {address}: expected an address such as"
             f" tcp://host:8786 ({reason})"
         ) from None
+    with without_noise():
+        try:
+            check_workers(client, address)
+            yield Tasks(client, address, study)
+        finally:
+            with suppress(OSError, CancelledError):
+                client.close(timeout=TIMEOUT_S)
+
+
+def greet(place: tuple[str, int | None], *, is_plain: bool) -> None:
+    """Connect as Dask does; `OSError` for what does not greet as a scheduler.
+
+    A scheduler begins with the length of its greeting in eight bytes. A dashboard waits for a
+    request, and Dask for the dashboard; of other services it takes the text for a length.
+    """
+    with socket.create_connection(place, timeout=TIMEOUT_S) as connection:
+        if not is_plain:
+            return
+        try:
+            begin = connection.recv(8, socket.MSG_WAITALL)
+        except TimeoutError:
+            raise OSError("what listens there says nothing, as a dashboard does") from None
+        if len(begin) < 8 or int.from_bytes(begin, "little") > LONGEST_GREETING:
+            raise OSError("what listens there is no scheduler of Dask")
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """What Dask logs of connections that break is told by the exception that follows."""
+    loggers = [logging.getLogger(name) for name in NOISY]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
-        check_workers(client, address)
-        yield Tasks(client, address, study)
+        yield
     finally:
-        with suppress(OSError, CancelledError):
-            client.close(timeout=TIMEOUT_S)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def check_workers(client: Any, address: str) -> None:

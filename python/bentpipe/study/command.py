@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bentpipe.study.parameters import Value
+    from bentpipe.study.parameters import Parameter, Value
     from bentpipe.study.results import Results
+
+
+SEEDLESS = (
+    "all runs of a variant are the same: nothing in the scenario depends on the seed, so intervals"
+    " have no width, and differences may be those of one constellation (docs/traps.md)"
+)
 
 
 def run_and_print(
@@ -38,7 +44,7 @@ def print_results(results: Results) -> None:
     """Tables of means and of differences, and what is to be known about them."""
     study = results.study
     show(study.title)
-    means = table(*(p.label for p in study.parameters), "<quantity", "n", "mean", "95 % interval",
+    means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
                   "median", *percentile_columns(results), "<unit")  # fmt: skip
     for cell in results.cells:
         asked = [cell["percentiles"].get(name[1:]) for name in percentile_columns(results)]
@@ -55,6 +61,10 @@ def print_results(results: Results) -> None:
     show(means)
     if results.comparisons:
         print_comparisons(results)
+    if told := told_stopping(results):
+        show(told)
+    if results.summary["seeds_matter"] is False:
+        show(SEEDLESS)
     undefined = sum(cell["undefined"] for cell in results.cells)
     if undefined:
         show(f"{undefined} values are undefined, such as the time of a download that did not"
@@ -65,15 +75,16 @@ def print_results(results: Results) -> None:
 
 def print_comparisons(results: Results) -> None:
     """Each value against its baseline."""
+    study = results.study
     listed = table("quantity", "<all else", "<of", "<against", "pairs", "difference",
                    "95 % interval", "relative", "<distinct", "<unit")  # fmt: skip
     for row in results.comparisons:
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
         listed.add_row(
             row["quantity"],
-            named(row["parameters"]),
-            named(row["of"]),
-            named(row["against"]),
+            named(study, row["parameters"]),
+            named(study, row["of"]),
+            named(study, row["against"]),
             str(row["n"]),
             short(row["difference"]),
             interval(row["ci95"]),
@@ -90,9 +101,30 @@ def percentile_columns(results: Results) -> list[str]:
     return [f"p{percent:g}" for percent in sorted(asked)]
 
 
-def named(parameters: Mapping[str, Value]) -> str:
-    """Values in one cell."""
-    return ", ".join(map(str, parameters.values()))
+def heading(parameter: Parameter) -> str:
+    """The label with the unit that all values have."""
+    return f"{parameter.label} {parameter.unit}" if parameter.unit else parameter.label
+
+
+def named(study: Study, parameters: Mapping[str, Value]) -> str:
+    """Values in one cell, in the order of the study; with labels where there are several."""
+    own = [p for p in study.parameters if p.path in parameters]
+    told = [f"{parameters[p.path]}{p.unit or ''}" for p in own]
+    if len(own) == 1:
+        return told[0]
+    return ", ".join(f"{p.label}={value}" for p, value in zip(own, told, strict=True))
+
+
+def told_stopping(results: Results) -> str:
+    """How many variants sequential stopping ended too early; nothing if none."""
+    stopping = results.summary["stopping"]
+    if not stopping or not stopping["wide"] or not results.complete:
+        return ""
+    return (
+        f"{len(stopping['wide'])} of {len(results.study.variants)} variants ended, by maximum or"
+        f" budget, before the half width of {stopping['quantity']} was"
+        f" {stopping['relative_half_width']:.3g} of its mean"
+    )
 
 
 def short(value: Any) -> str:

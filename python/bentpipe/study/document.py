@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bentpipe.console import nearest
 from bentpipe.errors import StudyError
+from bentpipe.study.checks import SCENARIO
 from bentpipe.study.complaints import Complaints, Key
 from bentpipe.study.parameters import Parameter, Value, log_spaced, spaced
-from bentpipe.study.plan import SCENARIO, Comparison, Replications, Study
-from bentpipe.study.quantities import Quantity
+from bentpipe.study.plan import Comparison, Replications, Study
+from bentpipe.study.quantities import Interval, Quantity
 from bentpipe.study.scenarios import Base
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ def read(path: Path) -> Study:
         line = getattr(error, "lineno", None) or line_in(str(error))
         place = f"{path}:{line}" if line else str(path)
         raise StudyError(f"{place}: expected valid TOML: {error}", str(path), line) from None
+    except RecursionError:
+        message = f"{path}: expected a study, found values in values without end"
+        raise StudyError(message, str(path)) from None
     return Reader(path, text).study(found)
 
 
@@ -157,7 +161,7 @@ class Reader:
             hint = nearest(path.name, names) if names else ""
             self.complaints.add(key, f"{'.'.join(map(str, key))}: there is no file {path}{hint}")
             self.complaints.tell()
-        return Base.read(path)
+        return Base.read(path, file)
 
     def parameter(self, label: str, table: Any) -> Parameter | None:
         """One entry of `[parameters]`."""
@@ -214,16 +218,17 @@ class Reader:
         """One `[[quantity]]`."""
         self.known(key, table, tuple(field.name for field in fields(Quantity)))
         percentiles = self.value(key, table, "percentiles", list, [])
-        for percent in percentiles:
-            if not self.is_kind(percent, float):
-                self.wrong((*key, "percentiles"), "numbers from 0 to 100", percent)
+        right = [p for p in percentiles if self.is_kind(p, float) and 0 <= p <= 100]
+        if right != percentiles:
+            self.wrong((*key, "percentiles"), "numbers from 0 to 100", percentiles)
         interval = table.get("interval", "student")
-        if interval not in ("student", "bootstrap"):
+        if interval not in get_args(Interval):
             self.wrong((*key, "interval"), "student or bootstrap", interval)
+            interval = "student"
         name = self.value(key, table, "name", str, "")
         try:
             label = self.value(key, table, "label", str, "")
-            return Quantity(name, label or name, tuple(percentiles), interval)
+            return Quantity(name, label or name, tuple(right), interval)
         except ValueError as error:
             self.complaints.add((*key, "name"), str(error))
             return None
@@ -255,4 +260,7 @@ class Reader:
                 self.wrong(key, f"a {name}", sorted(table))
                 return None
         quantities = self.value(key, table, "quantities", list, [])
+        if not all(isinstance(name, str) for name in quantities):
+            self.wrong((*key, "quantities"), "names of quantities", quantities)
+            return None
         return Comparison(str(table["parameter"]), table["baseline"], tuple(quantities))

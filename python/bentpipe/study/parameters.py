@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zÂ
 DIGITS = 12
 """Significant digits of values that a range makes: 1e-7 and not 9.99999999999999e-08."""
 MOST_VALUES = 100_000
+LARGEST_EXPONENT = 300
+"""Of ten: beyond it a number is none of the computer's."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,12 @@ class Parameter:
 def split(value: Value) -> tuple[Decimal, str] | None:
     """Number and unit of `"10ms"`; None for what has no unit."""
     match = NUMBER.fullmatch(value) if isinstance(value, str) else None
-    return (Decimal(match[1]), match[2]) if match and match[2] else None
+    if not match or not match[2]:
+        return None
+    try:
+        return decimal(match[1]), match[2]
+    except ValueError:
+        return None
 
 
 def written(value: Value) -> tuple[Decimal, str]:
@@ -59,7 +66,38 @@ def written(value: Value) -> tuple[Decimal, str]:
     match = None if isinstance(value, bool) else NUMBER.fullmatch(str(value))
     if not match:
         raise ValueError(f"expected a number with its unit, found {value!r}")
-    return Decimal(match[1]), match[2] or ""
+    return decimal(match[1]), match[2] or ""
+
+
+def decimal(text: str) -> Decimal:
+    """The number, which must be of a size that computers know."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("inf")
+    if not number.is_finite() or abs(number.adjusted()) > LARGEST_EXPONENT:
+        raise ValueError(
+            f"expected numbers from 1e-{LARGEST_EXPONENT} to 1e{LARGEST_EXPONENT}, found {text}"
+        )
+    return number
+
+
+def identity(value: object) -> object:
+    """Equal for values that are written differently: `10ms` is `10.0ms`. True is not 1."""
+    if isinstance(value, tuple):
+        return tuple(map(identity, value))
+    if isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, int | float):
+        return Decimal(repr(value))
+    found = split(value) if isinstance(value, str) else None
+    return found or repr(value)
+
+
+def overlap(path: str, other: str) -> bool:
+    """Whether both paths may set the same value: `*` is any entry, and a table holds its keys."""
+    pairs = zip(path.split("."), other.split("."), strict=False)
+    return all(this == that or "*" in (this, that) for this, that in pairs)
 
 
 def whole(number: Decimal) -> int | float:
@@ -83,7 +121,7 @@ def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -
             raise ValueError(f"expected a step that leads from {start} to {end}, found {step!r}")
         number = int((high - low) / width) + 1
         if number > MOST_VALUES:
-            raise ValueError(f"expected at most {MOST_VALUES} values, found {number}")
+            raise ValueError(f"expected at most {MOST_VALUES} values, found more")
         return tuple(with_unit(low + i * width, unit) for i in range(number))
     number = counted(count)
     width = (high - low) / (number - 1)

@@ -8,32 +8,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.console import nearest
 from bentpipe.errors import ScenarioError
+from bentpipe.study.checks import (
+    LARGEST_SEED,
+    SCENARIO,
+    check_comparisons,
+    check_kinds,
+    check_parameters,
+    check_quantities,
+    check_replications,
+    check_rows,
+    check_size,
+)
 from bentpipe.study.complaints import Complaints
 from bentpipe.study.parameters import Parameter, Value, axes, points
-from bentpipe.study.scenarios import FILES
+from bentpipe.study.quantities import Quantity
+from bentpipe.study.scenarios import FILES, Base
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from bentpipe.study.quantities import Quantity
     from bentpipe.study.results import Results
-    from bentpipe.study.scenarios import Base
+    from bentpipe.study.scenarios import AnyScenario
 
-SCENARIO = "scenario"
-"""Label and path of the parameter that chooses among several base scenarios."""
-FIXED = ("run", "variant", "seed", "replication", "bentpipe", "scenario", "wall_s", "events")
-"""Columns of every study, which no parameter or quantity can be called."""
 ROUND = 10
 """Replications of a variant that are added before its interval is looked at again."""
-LARGEST_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -113,8 +120,8 @@ class Study:
         cls,
         *,
         name: str,
-        scenario: Base | Mapping[str, Base],
-        quantities: Sequence[Quantity],
+        scenario: AnyScenario | Mapping[str, AnyScenario],
+        quantities: Sequence[Quantity | str],
         replications: Replications,
         title: str = "",
         parameters: Sequence[Parameter] = (),
@@ -123,27 +130,35 @@ class Study:
         text: str = "",
         complaints: Complaints | None = None,
     ) -> Study:
-        """A study of one scenario, or of several by name. `StudyError` tells what is wrong."""
+        """A study of one scenario, or of several by name: made in a program, or files.
+
+        Quantities may be names. `StudyError` tells what is wrong.
+        """
         complaints = complaints or Complaints()
+        kinds = (("parameters", parameters, Parameter), ("quantities", quantities, Quantity | str),
+                 ("comparisons", comparisons, Comparison), ("replications", [replications],
+                 Replications))  # fmt: skip
+        for key, values, kind in kinds:
+            check_kinds(key, values, kind, complaints)
+        complaints.tell()
         parameters = tuple(parameters)
-        if isinstance(scenario, dict):
-            bases = dict(scenario)
+        asked = tuple(Quantity(q) if isinstance(q, str) else q for q in quantities)
+        if isinstance(scenario, Mapping):
+            bases = {name: Base.from_any(one) for name, one in scenario.items()}
             parameters = (Parameter(SCENARIO, SCENARIO, tuple(bases)), *parameters)
         else:
-            base: Any = scenario
+            base = Base.from_any(scenario)
             bases = {base.load().name: base}
         check_parameters(parameters, zips, complaints)
-        check_quantities(quantities, complaints)
-        check_replications(replications, [q.name for q in quantities], complaints)
-        check_comparisons(comparisons, parameters, zips, quantities, complaints)
+        check_quantities(asked, complaints)
+        check_replications(replications, [q.name for q in asked], complaints)
+        check_comparisons(comparisons, parameters, zips, asked, complaints)
+        complaints.tell()
+        check_size(parameters, zips, replications, complaints)
         complaints.tell()
         variants = made_variants(bases, parameters, zips, complaints)
-        for number, quantity in enumerate(quantities):
-            native = quantity.taken.native()
-            if not any(native.is_in(variant.scenario) for variant in variants):
-                key = ("quantity", number, "name")
-                table = quantity.taken.table.rstrip("s")
-                complaints.add(key, f"{quantity.name}: the scenario has no such {table}")
+        complaints.tell()
+        check_rows(asked, variants, complaints)
         complaints.tell()
         if replications.seed is None:
             seed = next(iter(bases.values())).load().seed
@@ -154,7 +169,7 @@ class Study:
             bases=bases,
             parameters=parameters,
             zips=tuple(map(tuple, zips)),
-            quantities=tuple(quantities),
+            quantities=asked,
             replications=replications,
             comparisons=tuple(comparisons),
             variants=variants,
@@ -186,6 +201,19 @@ class Study:
         runs = len(self.variants) * self.replications.most
         return min(runs, self.replications.budget or runs)
 
+    def text_beside_scenarios(self) -> str:
+        """The study file with the names that its scenarios have in the folder of results.
+
+        Empty for a study that a program made, of which there is no file.
+        """
+        names = {
+            base.written: f"scenario-{number}/scenario.toml" if number else "scenario.toml"
+            for number, base in enumerate(self.bases.values())
+        }
+        any_name = "|".join(map(re.escape, names))
+        written = re.compile(rf"""(?P<sign>=\s*)(?P<quote>["'])(?P<name>{any_name})(?P=quote)""")
+        return written.sub(lambda m: f'{m["sign"]}"{names[m["name"]]}"', self.text)
+
     def values_of_files(self) -> list[str]:
         """The values of parameters that name files, from the working directory as for `--set`."""
         files = [p for p in self.parameters if p.path.rpartition(".")[2] in FILES]
@@ -202,7 +230,10 @@ class Study:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What `study.json` holds: the plan with a digest of all that decides the outcome."""
+        """What `study.json` holds: the plan, with a digest of all that decides what rows hold.
+
+        Labels, comparisons and the number of replications do not: a study goes on with others.
+        """
         replications = {
             key: value for key, value in asdict(self.replications).items() if value is not None
         }
@@ -225,10 +256,14 @@ class Study:
             "files": {
                 value: hashed({value: Path(value).read_bytes()}) for value in self.values_of_files()
             },
+        }
+        deciding = {key: described[key] for key in ("bentpipe", "scenarios", "files")} | {
+            "parameters": [[p.path, list(p.plain)] for p in self.parameters],
+            "quantities": [quantity.name for quantity in self.quantities],
+            "seed": self.replications.seed,
             "runs": [[variant.base, *variant.sets] for variant in self.variants],
         }
-        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
-        del described["runs"]
+        digest = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
         return described | {"digest": digest}
 
 
@@ -238,143 +273,6 @@ def hashed(files: Mapping[str, bytes]) -> str:
     for name, content in files.items():
         total.update(f"{name}\0{len(content)}\0".encode() + content)
     return total.hexdigest()
-
-
-def check_parameters(
-    parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], complaints: Complaints
-) -> None:
-    """Each has values, once; paths are not used twice."""
-    paths: dict[str, str] = {}
-    zipped = [label for group in zips for label in group]
-
-    def expect(parameter: Parameter, expected: str, found: str) -> None:
-        key = ("parameters", parameter.label)
-        complaints.add(key, f"{parameter.label}: expected {expected}, found {found}")
-
-    for parameter in parameters:
-        if not parameter.values:
-            expect(parameter, "at least one value", "none")
-        if parameter.label not in zipped:
-            for value in repeated(list(parameter.values)):
-                expect(parameter, "each value once", f"{value!r} again")
-        if parameter.path in paths:
-            found = f"that of {paths[parameter.path]}: {parameter.path}"
-            expect(parameter, "a path of its own", found)
-        if parameter.path in FIXED and parameter.label != SCENARIO:
-            reason = "seeds come from [replications]" if parameter.path == "seed" else "it is taken"
-            expect(parameter, "a path that is free", f"{parameter.path!r}: {reason}")
-        paths[parameter.path] = parameter.label
-    for label in repeated(zipped):
-        complaints.add(("zip",), f"zip: expected each parameter once, found {label!r} again")
-    for group in zips:
-        check_zip(group, {parameter.label: parameter for parameter in parameters}, complaints)
-
-
-def check_zip(
-    group: Sequence[str], by_label: Mapping[str, Parameter], complaints: Complaints
-) -> None:
-    """The parameters exist and have equally many values, and no combination comes twice."""
-    for label in group:
-        if label not in by_label:
-            hint = nearest(label, by_label)
-            complaints.add(("zip",), f"zip: there is no parameter {label!r}{hint}")
-    known = [by_label[label] for label in group if label in by_label]
-    lengths = {parameter.label: len(parameter.values) for parameter in known}
-    if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{label} has {length}" for label, length in lengths.items())
-        complaints.add(("zip",), f"zip: expected equally many values of each, found: {told}")
-        return
-    for values in repeated(list(zip(*(parameter.values for parameter in known), strict=True))):
-        complaints.add(("zip",), f"zip: expected each combination once, found {values!r} again")
-
-
-def repeated(values: Sequence[Any]) -> list[Any]:
-    """The values that come a second time. True is not 1."""
-    seen: set[str] = set()
-    again = []
-    for value in values:
-        again += [value] if repr(value) in seen else []
-        seen.add(repr(value))
-    return again
-
-
-def check_quantities(quantities: Sequence[Quantity], complaints: Complaints) -> None:
-    """There are some, and each once. Their names were found to be right when they were made."""
-    if not quantities:
-        complaints.add(("quantity",), "expected at least one [[quantity]], found none")
-    for name in repeated([quantity.name for quantity in quantities]):
-        complaints.add(("quantity",), f"expected each quantity once, found {name!r} again")
-    for number, quantity in enumerate(quantities):
-        for percent in quantity.percentiles:
-            if not 0 <= percent <= 100:
-                key = ("quantity", number, "percentiles")
-                complaints.add(key, f"expected percentiles from 0 to 100, found {percent}")
-
-
-def check_replications(plan: Replications, quantities: list[str], complaints: Complaints) -> None:
-    """A count, or all that sequential stopping needs."""
-
-    def expect(key: str, right: bool, expected: str) -> None:
-        if not right:
-            found = getattr(plan, key)
-            complaints.add(
-                ("replications", key), f"replications.{key}: expected {expected}, found {found!r}"
-            )
-
-    if plan.count is None and plan.quantity is None:
-        complaints.add(("replications",), "replications: expected a count, or a quantity with its"
-                       " relative_half_width, found neither")  # fmt: skip
-    elif plan.count is not None:
-        expect("count", plan.count >= 1, "at least 1")
-        expect("quantity", plan.quantity is None, "no quantity beside a count")
-    else:
-        near = nearest(str(plan.quantity), quantities)
-        expect("quantity", plan.quantity in quantities, f"one of the quantities{near}")
-        width = plan.relative_half_width
-        expect("relative_half_width", width is not None and 0 < width < 1, "a number from 0 to 1")
-        expect("minimum", plan.minimum >= 2, "at least 2")
-        expect("maximum", plan.maximum >= plan.minimum, f"at least the minimum {plan.minimum}")
-        expect("round", plan.round >= 1, "at least 1")
-    expect("budget", plan.budget is None or plan.budget >= 1, "at least 1")
-    seed = plan.seed
-    expect("seed", seed is None or 0 <= seed <= LARGEST_SEED, f"from 0 to {LARGEST_SEED}")
-
-
-def check_comparisons(
-    comparisons: Sequence[Comparison],
-    parameters: Sequence[Parameter],
-    zips: Sequence[Sequence[str]],
-    quantities: Sequence[Quantity],
-    complaints: Complaints,
-) -> None:
-    """Parameter, baseline and quantities exist."""
-    by_label = {parameter.label: parameter for parameter in parameters}
-    names = [quantity.name for quantity in quantities]
-    for number, comparison in enumerate(comparisons):
-        key = ("comparison", number)
-        parameter = by_label.get(comparison.parameter)
-        if parameter is None:
-            hint = nearest(comparison.parameter, by_label) if by_label else ""
-            complaints.add(
-                (*key, "parameter"),
-                f"comparison: there is no parameter {comparison.parameter!r}{hint}",
-            )
-        elif (times := parameter.values.count(comparison.baseline)) != 1:
-            values = [str(value) for value in parameter.values]
-            hint = nearest(str(comparison.baseline), values) if values else ""
-            found = f"{comparison.baseline!r}{hint}" if times == 0 else (
-                f"{comparison.baseline!r}, which several have"
-            )  # fmt: skip
-            complaints.add(
-                (*key, "baseline"),
-                f"comparison: expected a value of {parameter.label}, found {found}",
-            )
-        for name in comparison.quantities:
-            if name not in names:
-                complaints.add(
-                    (*key, "quantities"),
-                    f"comparison: there is no quantity {name!r}{nearest(name, names)}",
-                )
 
 
 def made_variants(

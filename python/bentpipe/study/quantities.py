@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from bentpipe import _native
 from bentpipe.console import nearest
@@ -67,6 +67,12 @@ class Quantity:
 
     def __post_init__(self) -> None:
         parse(self.name)
+        if self.interval not in get_args(Interval):
+            raise ValueError(f"interval: expected student or bootstrap, found {self.interval!r}")
+        asked: tuple[object, ...] = self.percentiles
+        for percent in asked:
+            if not isinstance(percent, int | float) or not 0 <= percent <= 100:
+                raise ValueError(f"percentiles: expected numbers from 0 to 100, found {percent!r}")
 
     @property
     def taken(self) -> Taken:

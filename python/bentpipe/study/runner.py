@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from bentpipe import _native
 from bentpipe.study.results import Results
-from bentpipe.study.statistics import mean
+from bentpipe.study.statistics import is_narrow
 from bentpipe.study.store import Store
 from bentpipe.study.summary import Values, summarise, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import polars as pl
 
     from bentpipe.study.plan import Study
     from bentpipe.study.store import Outcome
@@ -60,9 +62,11 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
     """Run what the store does not have, and sum up what it then has."""
     keeper = Keeper(store, progress)
     complete = True
+    targets_met = first_targets(store.study)
     try:
-        targets = first_targets(store.study)
+        targets: list[int] | None = targets_met
         while targets is not None:
+            targets_met = targets
             missing = missing_jobs(store.study, targets, keeper.done)
             if missing:
                 execute(missing, keeper.take)
@@ -71,7 +75,7 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
         complete = False
     finally:
         keeper.keep()
-    rows = store.rows()
+    rows = wanted_rows(store, targets_met)
     summary = summarise(store.study, rows, complete)
     store.finish(summary)
     return Results(store.study, rows, summary)
@@ -105,7 +109,7 @@ class Keeper:
         if time.monotonic() - self.kept > KEEP_EVERY_S or len(self.waiting) >= KEEP_AT_MOST:
             self.keep()
         if self.progress:
-            self.progress(len(self.done))
+            self.progress(min(len(self.done), self.store.study.most_runs))
 
     def keep(self) -> None:
         """Write what waits."""
@@ -114,7 +118,15 @@ class Keeper:
         self.kept = time.monotonic()
 
 
-def first_targets(study: Study) -> list[int] | None:
+def wanted_rows(store: Store, targets: Sequence[int]) -> pl.DataFrame:
+    """The rows of these replications: an earlier study in the folder may have had more."""
+    study = store.study
+    rows = store.rows()
+    numbers = [study.number(*job) for job in missing_jobs(study, targets, set())]
+    return rows.filter(rows["run"].is_in(numbers))
+
+
+def first_targets(study: Study) -> list[int]:
     """How many replications each variant has at first."""
     plan = study.replications
     first = plan.minimum if plan.count is None else plan.count
@@ -138,14 +150,6 @@ def next_targets(study: Study, targets: list[int], found: Values) -> list[int] |
         if target < plan.maximum and not is_narrow(values, plan.relative_half_width):
             more[variant] = min(target + plan.round, plan.maximum)
     return more if more != targets else None
-
-
-def is_narrow(values: Sequence[float], relative: float) -> bool:
-    """Whether the half width of the interval is at most this part of the mean."""
-    if len(values) < 2:
-        return False
-    found = mean(values)
-    return found.ci95 is not None and found.ci95 <= relative * abs(found.value)
 
 
 def missing_jobs(study: Study, targets: Sequence[int], done: set[int]) -> list[Job]:

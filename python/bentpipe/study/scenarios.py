@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import tomllib
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bentpipe._native import Scenario
 from bentpipe.errors import StudyError
 
 FILES = ("attenuation", "file")
 """The last step of paths whose values name files."""
+
+
+AnyScenario: TypeAlias = "Base | Scenario | str | Path"
 
 
 class Unpacked:
@@ -27,14 +31,18 @@ class Unpacked:
 
 @dataclass(frozen=True)
 class Base:
-    """A scenario that variants override. `files` are those that it needs, by name, itself first."""
+    """A scenario that variants override. `files` are those that it needs, by name, itself first.
+
+    `written` is how a study file calls it.
+    """
 
     path: Path
     files: dict[str, bytes]
+    written: str = ""
     folder: Unpacked | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def read(cls, path: Path) -> Base:
+    def read(cls, path: Path, written: str = "") -> Base:
         """The scenario file and, if it can be read, what it refers to."""
         try:
             content = path.read_bytes()
@@ -47,7 +55,7 @@ class Base:
             beside = path.parent / name
             if beside.is_file():
                 files[name] = beside.read_bytes()
-        return cls(path, files)
+        return cls(path, files, written)
 
     @classmethod
     def of(cls, text: str, name: str = "scenario.toml") -> Base:
@@ -55,11 +63,34 @@ class Base:
         return cls.unpack({name: text.encode()})
 
     @classmethod
+    def made(cls, scenario: Scenario) -> Base:
+        """A scenario that a program made, with the files that it names beside it."""
+        text = scenario.to_toml()
+        files = {"scenario.toml": b""}
+        for number, name in enumerate(dict.fromkeys(referred(tomllib.loads(text)))):
+            beside = f"attenuation-{number}{Path(name).suffix}"
+            files[beside] = Path(name).read_bytes()
+            text = text.replace(json.dumps(name), json.dumps(beside))
+        files["scenario.toml"] = text.encode()
+        return cls.unpack(files)
+
+    @classmethod
+    def from_any(cls, scenario: AnyScenario) -> Base:
+        """A scenario of a program or of a file; `StudyError` for anything else."""
+        if isinstance(scenario, Base):
+            return scenario
+        if isinstance(scenario, Scenario):
+            return cls.made(scenario)
+        if isinstance(scenario, str | Path):
+            return cls.read(Path(scenario))
+        raise StudyError(f"scenario: expected a Scenario or the name of a file, found {scenario!r}")
+
+    @classmethod
     def unpack(cls, files: dict[str, bytes]) -> Base:
         """The same files in a folder of their own, which goes with the object."""
         folder = Unpacked()
         write(files, folder.path)
-        return cls(folder.path / next(iter(files)), files, folder)
+        return cls(folder.path / next(iter(files)), files, folder=folder)
 
     def load(self, sets: tuple[str, ...] = ()) -> Scenario:
         """The scenario with overrides, or `ScenarioError`."""

@@ -35,6 +35,14 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(centre, student(len(values) - 1) * deviation / math.sqrt(len(values)))
 
 
+def is_narrow(values: Sequence[float], relative: float) -> bool:
+    """Whether the half width of Student's interval is at most this part of the mean."""
+    if len(values) < 2:
+        return False
+    found = mean(values)
+    return found.ci95 is not None and found.ci95 <= relative * abs(found.value)
+
+
 def student(freedom: int) -> float:
     """The factor of a two-sided 95 % interval with `freedom` degrees of freedom."""
     # scipy.special and not scipy.stats: the same function, a third of the time to import.

@@ -62,6 +62,7 @@ class Store:
     def take(self) -> None:
         """Make the folder, or find that it is this study's."""
         found = self.folder / DESCRIPTION
+        description = as_json(self.study.description)
         if found.exists():
             differing = differences(self.folder, self.study)
             if differing:
@@ -77,13 +78,18 @@ class Store:
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
             # First: it makes the folder this study's, should the rest be cut short.
-            save(found, as_json(self.study.description))
+            save(found, description)
         self.parts.mkdir(exist_ok=True)
-        if not (self.folder / STUDY).exists():
+        text = self.study.text_beside_scenarios().encode()
+        place = self.folder / STUDY
+        if not place.exists():
             for number, base in enumerate(self.study.bases.values()):
-                place = self.folder / f"scenario-{number}" if number else self.folder
-                write(base.files, place, "scenario.toml")
-            save(self.folder / STUDY, self.study.text.encode())
+                folder = self.folder / f"scenario-{number}" if number else self.folder
+                write(base.files, folder, "scenario.toml")
+        elif place.read_bytes() == text and found.read_bytes() == description:
+            return
+        save(found, description)
+        save(place, text)
 
     def locked(self) -> int:
         """Keep others out until the store is closed or the process ends."""
@@ -97,7 +103,7 @@ class Store:
 
     def files(self) -> list[Path]:
         """The parts, oldest first."""
-        return sorted(self.parts.glob("part-*.parquet"))
+        return sorted(self.parts.glob(f"part-{'[0-9]' * 8}.parquet"))
 
     def rows(self) -> pl.DataFrame:
         """All rows by the number of their run, each once."""
@@ -113,6 +119,10 @@ class Store:
                 ) from None
             if frame.schema != frames[0].schema:
                 raise OutputError(f"{part} is no part of this study: it has other columns")
+            values = frame.select(pl.selectors.float().is_finite().all()).row(0)
+            if not all(value is not False for value in values):
+                raise OutputError(f"{part} holds values that are no numbers; without it, its runs"
+                                  " are run again")  # fmt: skip
             frames.append(frame)
         return pl.concat(frames).unique("run", keep="first").sort("run")
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.study.statistics import bootstrap, mean, percentile
+from bentpipe.study.statistics import bootstrap, is_narrow, mean, percentile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,8 +46,37 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
         "scenario": study.variants[0].scenario.name if len(names) == 1 else ", ".join(names),
         "runs": rows.height,
         "complete": complete,
+        "seeds_matter": seeds_matter(found),
+        "stopping": stopping(study, found),
         "cells": cells,
         "comparisons": comparisons,
+    }
+
+
+def seeds_matter(found: dict[str, Values]) -> bool | None:
+    """Whether any two runs of a variant differ; None when each has one run.
+
+    Where they do not, nothing in the scenario is random: intervals have no width and no meaning.
+    """
+    several = [runs for values in found.values() for runs in values.values() if len(runs) > 1]
+    return any(len(set(runs.values())) > 1 for runs in several) if several else None
+
+
+def stopping(study: Study, found: dict[str, Values]) -> dict[str, Any] | None:
+    """Which variants sequential stopping ended before their interval was narrow enough."""
+    plan = study.replications
+    if plan.quantity is None or plan.relative_half_width is None:
+        return None
+    wide = []
+    for variant in study.variants:
+        runs = found[plan.quantity][variant.number].values()
+        values = [value for value in runs if value is not None]
+        if not is_narrow(values, plan.relative_half_width):
+            wide.append(variant.number)
+    return {
+        "quantity": plan.quantity,
+        "relative_half_width": plan.relative_half_width,
+        "wide": wide,
     }
 
 

@@ -114,7 +114,10 @@ fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Prob
     let near = nearest_key(&entry.key, schema);
     let expected = match keys.as_slice() {
         [only] => format!("no key but `{only}`"),
-        keys if near.is_some() && keys.len() > LONGEST_LIST => format!("a key of `{path}`"),
+        keys if near.is_some() && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
+            "" => "a key of a scenario".to_owned(),
+            inner => format!("a key of `{inner}`"),
+        },
         keys => format!("one of {}", describe::list(&describe::code(keys), "and")),
     };
     let found = "an unknown key";

@@ -172,3 +172,25 @@ def test_progress_comes_to_its_end(scenario: bp.Scenario) -> None:
 def test_an_unknown_bed_is_refused(scenario: bp.Scenario) -> None:
     with pytest.raises(ValueError, match="expected 'simulator' or 'kernel', found 'moon'"):
         bp.run(scenario, bed="moon")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"seed": -1}, "seed: expected a whole number from 0 to 18446744073709551615, found -1"),
+        ({"seed": 2**64}, "seed: expected a whole number from 0"),
+        ({"seed": "1"}, "seed: expected a whole number from 0 to 18446744073709551615, found '1'"),
+        ({"progress": 5}, "progress: expected something that can be called, found 5"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    scenario: bp.Scenario, arguments: dict[str, object], told: str
+) -> None:
+    with pytest.raises(bp.errors.InputError, match=told):
+        bp.run(scenario, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("workers", [0, -1, "two"])
+def test_a_wrong_number_of_workers_is_named(scenario: bp.Scenario, workers: int) -> None:
+    with pytest.raises(bp.errors.InputError, match="workers: expected a whole number of threads"):
+        bp.run_many([(scenario, 1)], workers=workers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,3 +121,34 @@ def test_what_is_written_down_runs_to_the_same_result(example: Path, tmp_path: P
 def test_an_unchanged_file_keeps_its_comments() -> None:
     example = EXAMPLES / "geo-download.toml"
     assert bp.Scenario.load(example).to_toml() == example.read_text()
+
+
+def test_equal_scenarios_are_equal_and_can_be_copied_and_sent(small: Path) -> None:
+    scenario = bp.Scenario.load(small)
+    assert scenario == bp.Scenario.load(small)
+    assert scenario != scenario.with_(seed=scenario.seed + 1)
+    assert len({scenario, bp.Scenario.load(small)}) == 1
+    for copied in (copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert copied == scenario
+        assert bp.run(copied) == bp.run(scenario)
+
+
+def test_values_without_end_are_refused(small: Path) -> None:
+    link: dict[str, object] = {"between": ["a", "b"], "rate": "1Mbit/s", "delay": "1ms"}
+    link["channel"] = link
+    with pytest.raises(bp.ScenarioError, match="link: expected values at most 32 deep"):
+        bp.Scenario.build(link=[link], flow=[])
+    items: list[object] = []
+    items.append(items)
+    with pytest.raises(bp.ScenarioError, match="values at most 32 deep"):
+        bp.Scenario.load(small).with_({"link": items})
+
+
+def test_a_text_that_is_no_unicode_is_refused() -> None:
+    with pytest.raises(bp.ScenarioError, match="name: expected a text of Unicode"):
+        bp.Scenario.build(name="\udcff")
+
+
+def test_an_unknown_key_is_one_of_the_scenario() -> None:
+    with pytest.raises(bp.ScenarioError, match="linkz: expected a key of a scenario"):
+        bp.Scenario.build(linkz=[])

@@ -1,6 +1,6 @@
 //! From a scenario to its network.
 
-use link::{Change, Channel, Limit, Link, LowPriority, Marking, Purpose, stream};
+use link::{Change, Channel, Jitter, Limit, Link, LowPriority, Marking, Purpose, stream};
 use network::{LaneKind, LaneSpec, NodeId, Topology};
 use scenario::model::{self, Scenario};
 use units::{Span, Time};
@@ -22,10 +22,14 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
         for (to, direction) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
             let channel = channel(&direction.channel, seed, specs.len());
             let changes = changes(direction, scenario.duration);
+            let random = stream(seed, Purpose::Jitter, specs.len() as u64);
+            let jitter = Jitter::new(direction.jitter, random);
             specs.push(LaneSpec {
                 to: NodeId(to as u16),
                 kind: LaneKind::Link,
-                link: Link::new(settings(direction), channel).with_changes(changes),
+                link: Link::new(settings(direction), channel)
+                    .with_changes(changes)
+                    .with_jitter(jitter),
             });
         }
     }

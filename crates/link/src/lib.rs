@@ -3,6 +3,7 @@
 
 mod channel;
 mod direction;
+mod jitter;
 mod marker;
 mod priority;
 mod serialiser;
@@ -10,6 +11,7 @@ mod stream;
 
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Change, Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
+pub use jitter::Jitter;
 pub use marker::{Marker, Marking};
 pub use priority::Priority;
 pub use serialiser::Serialiser;

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use link::{Change, Channel, Counters, Limit, LowPriority, Marker, Priority, Serialiser, Settings};
+use link::{
+    Change, Channel, Counters, Jitter, Limit, LowPriority, Marker, Priority, Serialiser, Settings,
+};
 use units::{Rate, Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -28,6 +30,8 @@ enum Kind {
 struct Accepted<B> {
     packet: Packet<B>,
     damaged: bool,
+    /// What is added to its propagation delay.
+    jitter: Span,
     /// How long its transmission takes.
     duration: Span,
     /// When it leaves if nothing is pushed out before it: the time for which its channel is asked.
@@ -40,6 +44,7 @@ struct SlowLane<B> {
     kind: LaneKind,
     settings: Settings,
     changes: Vec<Change>,
+    jitter: Option<Jitter>,
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
@@ -74,6 +79,7 @@ impl<B: Copy> SlowNetwork<B> {
                 kind: lane.kind,
                 settings: lane.link.settings().clone(),
                 changes: lane.link.changes().to_vec(),
+                jitter: lane.link.jitter().cloned(),
                 serialiser: Serialiser::new(lane.link.settings().rate),
                 channel,
                 marker: lane.link.settings().marking.map(Marker::new),
@@ -118,7 +124,8 @@ impl<B: Copy> SlowNetwork<B> {
         };
         let leaves = starts + duration;
         let damaged = lane.channel.damages(leaves, u32::from(packet.bytes));
-        let accepted = Accepted { packet, damaged, duration, leaves };
+        let jitter = lane.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
+        let accepted = Accepted { packet, damaged, jitter, duration, leaves };
         let counters: &mut Counters = &mut lane.report.counters;
         counters.accepted_packets += 1;
         counters.damaged_packets += u64::from(damaged);
@@ -165,7 +172,7 @@ impl<B: Copy> SlowNetwork<B> {
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
         if !sent.damaged {
             // Packets do not overtake each other.
-            let arrival = lane.last_arrival.max(now + lane.delay_at(now));
+            let arrival = lane.last_arrival.max(now + lane.delay_at(now) + sent.jitter);
             lane.last_arrival = arrival;
             self.schedule(arrival, Kind::Arrives, number, Some(sent.packet));
         }

@@ -108,6 +108,8 @@ pub struct Direction {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
+    /// The most that is added to the delay of a packet at random.
+    pub jitter: Span,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
     /// What the queue does with packets of low priority.

@@ -1,5 +1,6 @@
 //! A link that changes while packets pass: another rate, another delay, or an outage, as a handover
-//! or a new route brings them. RFC 9743 asks how a controller behaves on such paths.
+//! or a new route brings them, or a delay with jitter. RFC 9743 asks how a controller behaves on such
+//! paths.
 //!
 //! What it means for packets:
 //!
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use units::{Rate, Span, Time};
 
 use super::{Fate, Link};
+use crate::jitter::Jitter;
 use crate::priority::Priority;
 
 /// What becomes different at an instant; `None` stays as it is.
@@ -34,9 +36,10 @@ pub struct Change {
 }
 
 /// The changes of a link, and how far they have come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
     all: Arc<[Change]>,
+    jitter: Option<Jitter>,
     /// The first that has not happened at the end of the queue.
     next: usize,
     /// Times in which outages keep the link from sending, from now on to the end of the queue.
@@ -68,9 +71,18 @@ impl Link {
     #[must_use]
     pub fn with_changes(mut self, changes: impl Into<Arc<[Change]>>) -> Self {
         let all = changes.into();
-        let silences = VecDeque::new();
-        let changes = Changes { all, next: 0, silences, last_arrival: Time::ZERO };
-        self.changes = (!changes.all.is_empty()).then(|| changes.into());
+        if !all.is_empty() {
+            self.changes.get_or_insert_default().all = all;
+        }
+        self
+    }
+
+    /// The link with jitter, which as little goes together with packets that are pushed out.
+    #[must_use]
+    pub fn with_jitter(mut self, jitter: Option<Jitter>) -> Self {
+        if jitter.is_some() {
+            self.changes.get_or_insert_default().jitter = jitter;
+        }
         self
     }
 
@@ -85,6 +97,11 @@ impl Link {
         self.changes.as_ref().map_or(&[], |changes| &changes.all)
     }
 
+    /// The jitter of the link.
+    pub fn jitter(&self) -> Option<&Jitter> {
+        self.changes.as_ref()?.jitter.as_ref()
+    }
+
     /// [`Link::offer`] for a link that changes.
     #[cold]
     #[inline(never)]
@@ -93,17 +110,24 @@ impl Link {
         while self.change_until(now.max(self.free_at)) {}
         self.serialiser.set_rate(self.settings.rate);
         self.forget_silences(now);
-        match self.offer_constant(now, bytes, priority) {
-            Fate::Arrives(_) => Fate::Arrives(self.arrival_of_last()),
+        let fate = self.offer_constant(now, bytes, priority);
+        if !matches!(fate, Fate::Arrives(_) | Fate::Damaged) {
+            return fate;
+        }
+        // Damaged packets draw too: one seed gives the same packet the same jitter.
+        let jitter = self.changes.as_mut().and_then(|changes| changes.jitter.as_mut());
+        let jitter = jitter.map_or(Span::ZERO, Jitter::draw);
+        match fate {
+            Fate::Arrives(_) => Fate::Arrives(self.arrival_of_last(jitter)),
             fate => fate,
         }
     }
 
     /// When the packet that was accepted last arrives.
-    fn arrival_of_last(&mut self) -> Time {
+    fn arrival_of_last(&mut self, jitter: Span) -> Time {
         let left = self.free_at;
         while self.change_until(left) {}
-        let arrival = left + self.settings.delay;
+        let arrival = left + self.settings.delay + jitter;
         self.changes.as_mut().map_or(arrival, |changes| {
             changes.last_arrival = changes.last_arrival.max(arrival);
             changes.last_arrival
@@ -220,6 +244,23 @@ mod tests {
     fn packets_do_not_overtake_each_other_when_the_delay_falls() {
         let mut link = link(Limit::Unlimited, &[delay(2, 7)]);
         assert_eq!(offer_many(&mut link, at(0), 5), arrivals(&[11, 11, 11, 11, 12]));
+    }
+
+    #[test]
+    fn jitter_delays_packets_and_keeps_their_order() {
+        let jitter = Jitter::new(Span::from_millis(5), stream(1, Purpose::Jitter, 0));
+        let mut link = link(Limit::Unlimited, &[]).with_jitter(jitter);
+        let mut last = Time::ZERO;
+        let mut late = Vec::new();
+        for number in 1..=1000 {
+            let Fate::Arrives(arrival) = offer(&mut link, at(0)) else { panic!("damaged") };
+            assert!(arrival >= last);
+            assert!(arrival >= at(number + 10) && arrival <= at(number + 15));
+            late.push(arrival.since(at(number + 10)));
+            last = arrival;
+        }
+        assert!(late.iter().any(|late| *late < Span::from_millis(2)));
+        assert!(late.iter().any(|late| *late > Span::from_nanos(4_900_000)));
     }
 
     #[test]

@@ -69,6 +69,11 @@ pub(crate) struct Direction {
     pub rate: Option<Rate>,
     /// Propagation delay, one way. Each direction must have one.
     pub delay: Option<Span>,
+    /// Up to so much is added to the delay of each packet, evenly distributed; packets keep their
+    /// order. A millisecond or two on access links, about what a packet takes at the bottleneck, break
+    /// the phase effects of a network without randomness (Floyd and Jacobson, 1992).
+    #[schemars(extend("default" = Span::ZERO))]
+    pub jitter: Option<Span>,
     /// What may wait before the link, not counting the packet that is being sent; drop-tail.
     /// The default of 100 packets is the one of ns-3's device queues.
     #[schemars(extend("default" = Queue::default()))]

@@ -3,7 +3,7 @@
 use congestion::Value as ControllerValue;
 use serde::Serialize;
 use serde_json::Value as Json;
-use units::Bytes;
+use units::{Bytes, Span};
 
 use crate::describe;
 use crate::load::Written;
@@ -52,11 +52,16 @@ pub(super) fn of_direction(
     vec![
         setting("rate", direction.rate.to_string()),
         setting("delay", direction.delay.to_string()),
+        setting("jitter", jitter(direction.jitter)),
         setting("queue", queue(direction)),
         setting("mark", direction.mark.map_or("never".into(), mark)),
         setting("framing", direction.framing.to_string()),
         setting("channel", channel(&direction.channel)),
     ]
+}
+
+fn jitter(most: Span) -> String {
+    if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
 }
 
 /// A change of a direction; nothing in it is a default.

@@ -48,7 +48,23 @@ pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) 
         }
     }
     warnings.extend(interval(scenario));
+    warnings.extend(nothing_random(scenario, flows));
     warnings
+}
+
+/// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).
+fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Option<String> {
+    let mut sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
+    let is_calm = sides.all(|side| side.channel == Channel::Perfect && side.jitter == Span::ZERO);
+    let bursts = flows.iter().any(|(_, flow)| matches!(flow.traffic, Traffic::OnOff { .. }));
+    let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
+    (is_calm && !bursts).then(|| {
+        format!(
+            "nothing is random: every seed gives the same, and flows that share {} may fall into step \
+             (phase effects); `jitter` on access links breaks it",
+            shared.figures.bottleneck
+        )
+    })
 }
 
 /// Flows that share the bottleneck fill it together; a few per cent are not worth a word.

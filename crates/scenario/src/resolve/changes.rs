@@ -4,7 +4,7 @@ use units::Span;
 
 use crate::document::{self, Changed};
 use crate::error::Problem;
-use crate::model::{Change, LowPriority};
+use crate::model::{Change, Direction, LowPriority};
 use crate::path::Path;
 
 /// Changes of one entry; more are a slip of the unit, and would fill the memory.
@@ -93,15 +93,18 @@ fn too_often(entry: &document::Change, duration: Span, path: &Path) -> Option<Pr
 }
 
 /// A packet that leaves a queue again would move all behind it to other rates and into outages.
-pub(super) fn pushed_out(
-    changes: &[Change],
-    low_priority: LowPriority,
-    path: &Path,
-) -> Option<Problem> {
-    (!changes.is_empty() && low_priority == LowPriority::PushOut).then(|| {
-        let expected = "no change of a link whose queue pushes packets out";
-        let found = "low_priority = \"push-out\"";
-        let problem = Problem::new(path.key("change"), expected, found);
-        problem.because("when a packet leaves is computed as it enters the queue")
-    })
+pub(super) fn pushed_out(side: &Direction, path: &Path) -> Option<Problem> {
+    let what = match side {
+        Direction { low_priority: LowPriority::PushOut, changes, .. } if !changes.is_empty() => {
+            "change"
+        }
+        Direction { low_priority: LowPriority::PushOut, jitter, .. } if *jitter > Span::ZERO => {
+            "jitter"
+        }
+        _ => return None,
+    };
+    let expected = format!("no {what} of a link whose queue pushes packets out");
+    let found = "low_priority = \"push-out\"";
+    let problem = Problem::new(path.key(what), expected, found);
+    Some(problem.because("when a packet arrives is computed as it enters the queue"))
 }

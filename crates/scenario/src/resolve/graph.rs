@@ -119,6 +119,7 @@ fn directions(
         Direction {
             rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
             delay: delays[side].unwrap_or(Span::ZERO),
+            jitter: own.jitter.or(both.jitter).unwrap_or(Span::ZERO),
             queue: queue(waiting),
             low_priority: low_priority(waiting),
             mark: own
@@ -134,7 +135,7 @@ fn directions(
             changes: std::mem::take(&mut changes[side]),
         }
     });
-    let pushed_out = |side: &Direction| pushed_out(&side.changes, side.low_priority, path);
+    let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));
     directions
 }
@@ -180,7 +181,7 @@ pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut V
         std::iter::once(path).chain(changes)
     });
     for path in tables {
-        for key in ["rate", "delay", "queue", "mark", "framing", "channel", "outage"] {
+        for key in ["rate", "delay", "jitter", "queue", "mark", "framing", "channel", "outage"] {
             let written = |path: &Path| tree.at(path).is_some();
             let own = ["forward", "backward"].map(|side| path.key(side).key(key));
             let set = tree.at(&path.key(key)).map(|value| &value.origin);

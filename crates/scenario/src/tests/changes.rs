@@ -124,6 +124,11 @@ fn changes_that_cannot_be() {
             "queue = { packets = 9, low_priority = \"push-out\" }\nchange = [{ at = \"2s\", delay = \"1ms\" }]\n",
             "link[1].change",
         ),
+        fault(
+            "a queue that pushes out and jitter",
+            "queue = { packets = 9, low_priority = \"push-out\" }\njitter = \"1ms\"\n",
+            "link[1].jitter",
+        ),
     ]);
     insta::assert_snapshot!(found);
 }

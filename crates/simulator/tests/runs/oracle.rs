@@ -67,6 +67,13 @@ fn channel() -> impl Strategy<Value = String> {
     ]
 }
 
+fn jitter() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => (1u32..50_000).prop_map(|us| format!("jitter = \"{us}us\"\n")),
+    ]
+}
+
 fn mark() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just(String::new()),
@@ -120,7 +127,7 @@ fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        mark(),
+        (mark(), jitter()),
         changes(),
         0u32..40,
     );
@@ -130,6 +137,8 @@ fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let (from, queue): (prop::sample::Index, String) = (from, queue);
                 let pushes_out = queue.contains("push-out");
                 let changes = if pushes_out { String::new() } else { changes };
+                let (mark, jitter): (String, String) = more;
+                let more = if pushes_out { mark } else { mark + &jitter };
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };

@@ -121,6 +121,7 @@ STEPS = {
     "build": build,
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
+    "stubs": lambda: check(str(prepare.PYTHON), "scripts/stubs.py", "--check"),
     "pytest": python_tests,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
+from collections import Counter
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from bentpipe.papers.pack import Job, Measured, judge
 from bentpipe.papers.plots import Bars, Plot, save_plot
 from bentpipe.papers.published import Tolerance, Value, read
 from bentpipe.study.statistics import Mean, gains, mean, savings
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,3 +282,17 @@ def test_papers_are_listed(bentpipe: Bentpipe) -> None:
     assert values["aliad"] > 60
     listed = bentpipe("papers", "list").stdout
     assert all(name in listed for name in values)
+
+
+def test_the_readme_has_the_verdicts_that_the_packs_give(bentpipe: Bentpipe) -> None:
+    done = bentpipe("papers", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    found = []
+    for paper in json.loads(done.stdout)["papers"]:
+        verdicts = Counter(row["verdict"] for row in paper["rows"])
+        counts = [verdicts[key] for key in ("reproduced", "deviates", "not comparable")]
+        found.append([len(paper["rows"]), *counts])
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.split("| paper | values |")[1].split("\n\n")[0]
+    rows = [line.split("|")[2:6] for line in table.splitlines()[2:]]
+    assert sorted([int(cell) for cell in row] for row in rows) == sorted(found)

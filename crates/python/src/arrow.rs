@@ -6,7 +6,10 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// A table of a recording, in the memory of the recording.
+/// A table of a recording as an Arrow stream, in the memory of the recording.
+///
+/// Polars, PyArrow, pandas, DuckDB and others take it: `pyarrow.table(recording.arrow("flows"))`.
+/// Source: Arrow PyCapsule interface.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct ArrowTable {
     pub batch: RecordBatch,
@@ -14,8 +17,7 @@ pub struct ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
-    /// A stream of one batch. The schema is the table's, whatever is asked for, as the interface
-    /// allows.
+    /// A capsule with a C stream of one batch; the schema is always the table's own.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -4,7 +4,7 @@ use congestion::Entry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// What is known of each controller, in the order of the registry.
+/// All congestion controllers, in the order of the registry.
 #[pyfunction]
 pub fn controllers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     congestion::entries().map(|entry| describe(py, entry)).collect()

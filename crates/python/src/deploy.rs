@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::kernel_error;
 
-/// The controllers that the kernel can be given.
+/// The controllers that the running Linux kernel can be given.
 #[pyfunction]
 pub fn kernel_controllers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     deploy::CONTROLLERS.iter().map(|controller| describe(py, controller)).collect()
@@ -25,13 +25,17 @@ fn describe<'py>(py: Python<'py>, controller: &Controller) -> PyResult<Bound<'py
     Ok(described)
 }
 
-/// What is missing on this machine to load controllers.
+/// What this machine lacks to load them, each with what to do; empty when nothing.
 #[pyfunction]
 pub fn kernel_missing() -> Vec<String> {
     deploy::missing()
 }
 
-/// Loads a controller and gives the folder that it is pinned in.
+/// Load a controller with parameters as `"beta=2"`; gives the folder that it is pinned in.
+///
+/// It stays when this process ends. With `default`, new sockets of the network namespace (as
+/// `ip netns` names it, by default this one) use it; a loaded one can be made the default.
+/// `KernelError` when it cannot be as asked for, or the machine or the kernel does not let it.
 #[pyfunction]
 #[pyo3(signature = (name, sets = Vec::new(), *, default = false, namespace = None))]
 pub fn kernel_load(
@@ -47,7 +51,7 @@ pub fn kernel_load(
     Ok(loaded.map_err(kernel_error)?.folder.display().to_string())
 }
 
-/// Changes parameters of a loaded controller and gives all of them.
+/// Change parameters of a loaded controller; connections that use it see them at once.
 #[pyfunction]
 pub fn kernel_set<'py>(
     py: Python<'py>,
@@ -59,14 +63,16 @@ pub fn kernel_set<'py>(
     rows(py, &settings)
 }
 
-/// Unloads a controller and gives the number of connections that still use it.
+/// Unload a controller; gives the number of connections that keep it until they end.
+///
+/// Network namespaces that have it as their default get back what they had.
 #[pyfunction]
 pub fn kernel_unload(py: Python<'_>, name: &str) -> PyResult<u64> {
     let controller = deploy::find(name).map_err(kernel_error)?;
     py.detach(|| deploy::unload(controller)).map_err(kernel_error)
 }
 
-/// The controllers that are loaded or still used.
+/// The controllers that are loaded, and those that were and are still used.
 #[pyfunction]
 pub fn kernel_status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let uses = py.detach(deploy::status).map_err(kernel_error)?;

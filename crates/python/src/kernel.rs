@@ -18,9 +18,11 @@ use crate::scenario::Scenario;
 const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
                          what `bentpipe kernel list` names";
 
-/// Runs a scenario on the TCP of this machine's kernel, in real time. `progress` is called now and
-/// then with the fraction of the time that is over. The packets go to `capture`. Ctrl-C raises
-/// `Interrupted` with the partial recording.
+/// Run a scenario on the TCP of this machine's kernel, in real time.
+///
+/// Arguments as for `run`. `KernelError` says what the machine lacks, or what of the scenario a
+/// kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands
+/// in the recording under `kernel`.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
 pub fn run_on_kernel(
@@ -60,8 +62,11 @@ pub fn run_on_kernel(
     }
 }
 
-/// Runs a program on a host of a scenario, and `servers` on others until it ends. Returns its exit
-/// status and how well the network was emulated, as a JSON object.
+/// Run a program on a host of a scenario, by default the one that receives the first flow.
+///
+/// The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
+/// and are killed when it ends. Returns its exit status and, as JSON, what a recording has under
+/// `kernel`. Raises `KernelError` as `run_on_kernel`.
 #[pyfunction]
 #[pyo3(signature = (scenario, command, *, host = None, servers = Vec::new(), seed = None))]
 pub fn shell(

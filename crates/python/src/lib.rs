@@ -18,13 +18,13 @@ mod values;
 
 use pyo3::prelude::*;
 
-/// Version of the engine, which is the version of the package.
+/// Version of the engine and of the package.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// How the engine was compiled: `release`, or `debug` which is an order of magnitude slower.
+/// How the engine was compiled: `release`, or `debug` which is ten times slower.
 #[pyfunction]
 fn build_profile() -> &'static str {
     if cfg!(debug_assertions) { "debug" } else { "release" }

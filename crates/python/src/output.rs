@@ -12,7 +12,10 @@ use crate::errors::output_error;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
 
-/// A folder that is known to be writable before the run that fills it.
+/// A folder for recordings, made and known to be writable before the run that fills it.
+///
+/// Raises `OutputError` when it cannot be written, or holds foreign files and not `force`. It takes
+/// one recording; when none is saved, nothing is left behind.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct OutputFolder {
     /// Until a recording is saved; dropped unused, it leaves nothing behind.
@@ -37,7 +40,7 @@ impl OutputFolder {
         Ok(Self { inner: Mutex::new(Some(inner)) })
     }
 
-    /// Writes a recording and the scenario that it came from; once.
+    /// Write a recording and the scenario that it came from; `OutputError` when it fails.
     fn save(&self, py: Python<'_>, recording: &Recording, scenario: &Scenario) -> PyResult<()> {
         let recording = &*recording.inner;
         let packed = scenario.packed(recording.seed);

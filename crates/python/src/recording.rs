@@ -40,89 +40,104 @@ impl Recording {
 
 #[pymethods]
 impl Recording {
-    /// Reads back what `OutputFolder.save` wrote.
+    /// Read back the folder of `OutputFolder.save`; `RecordingError` when it is none.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| recording::load(path)).map(Self::new).map_err(recording_error)
     }
 
-    /// The totals as one JSON object.
+    /// One JSON object: what `bentpipe run --json` prints.
     fn to_json(&self) -> String {
         self.inner.to_json()
     }
 
-    /// The totals as a dictionary with the same names.
+    /// The same as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.object(py)?.copy()
     }
 
-    /// Hash of all that is reproducible.
+    /// SHA-256 of totals and series without wall time and version: equal runs have one.
     fn digest(&self) -> String {
         self.inner.digest()
     }
 
-    /// A table for any library that takes Arrow streams.
+    /// The same table for any library that takes Arrow streams.
     fn arrow(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
         let table = Table::ALL.into_iter().find(|table| table.name() == name);
         let table = table.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         Ok(ArrowTable { batch: py.detach(|| table.batch(&self.inner)) })
     }
 
-    /// A table as a data frame of Polars.
+    /// A table as a data frame; `KeyError` when there is none of that name.
+    ///
+    /// The tables are those of the Parquet files: `flows`, `links`, `pages`, `objects`, and, if the
+    /// scenario asks for them, `flow_series` and `link_series`. Numbers of series are not copied:
+    /// the frame looks into the recording, and keeps it alive.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         py.import("polars")?.call_method1("DataFrame", (self.arrow(py, name)?,))
     }
 
+    /// Totals of each flow, with the names of the JSON object.
     #[getter]
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.item(py, "flows")
     }
 
+    /// Totals of each direction of each link.
     #[getter]
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.item(py, "links")
     }
 
+    /// Name of the scenario.
     #[getter]
     fn scenario(&self) -> &str {
         &self.inner.scenario
     }
 
+    /// `simulator` or `kernel`.
     #[getter]
     fn bed(&self) -> &str {
         &self.inner.bed
     }
 
+    /// Version of Bentpipe that made it.
     #[getter]
     fn version(&self) -> &str {
         &self.inner.version
     }
 
+    /// Seed of the run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.seed
     }
 
+    /// Wall time of the run in seconds.
     #[getter]
     fn wall_s(&self) -> f64 {
         self.inner.wall_s
     }
 
+    /// Simulated time in seconds.
     #[getter]
     fn simulated_s(&self) -> f64 {
         self.inner.simulated_s
     }
 
+    /// Number of events: packet arrivals and timers.
     #[getter]
     fn events(&self) -> u64 {
         self.inner.events
     }
 
+    /// Whether the run was interrupted before its end.
     #[getter]
     fn partial(&self) -> bool {
         self.inner.partial
     }
 
+    /// Jain's fairness index over the goodput of all flows.
     #[getter]
     fn jain_index(&self) -> Option<f64> {
         self.inner.jain_index

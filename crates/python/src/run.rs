@@ -22,9 +22,16 @@ use crate::scenario::Scenario;
 /// How often the waiting thread looks for Ctrl-C while others work.
 pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a scenario in the simulator. `progress` is called now and then with the fraction that is
-/// done. The packets go to `capture`. `controllers` are classes in Python by the names of their
-/// flows. Ctrl-C raises `Interrupted` with the partial recording.
+/// Run a scenario in the simulator.
+///
+/// `progress` is called now and then with the fraction that is done. The packets are written into
+/// `capture`, whose `save` completes them; `OutputError` when they cannot be written. Ctrl-C raises
+/// `Interrupted` with the partial recording.
+///
+/// `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
+/// when it is called. The name of an entry with `count` stands for all its copies, `*` for every
+/// flow that is not named. What they raise ends the run; `ControllerError` when they do what no
+/// controller may, or there is no such flow. The recording calls them `python:` and their class.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
 pub fn run(
@@ -71,9 +78,10 @@ pub fn run(
     }
 }
 
-/// Runs jobs of scenario and seed on `workers` threads (all cores by default), in the order of the
-/// jobs. The recordings do not depend on the number of workers. `progress` is called with the number
-/// of finished jobs. Ctrl-C raises `Interrupted` with the recordings of finished jobs.
+/// Run jobs of scenario and seed on `workers` threads, by default one for each core.
+///
+/// The recordings come in the order of the jobs and do not depend on `workers`. `progress` is
+/// called with the number of finished jobs. Ctrl-C raises `Interrupted`.
 #[pyfunction]
 #[pyo3(signature = (jobs, *, workers = None, progress = None))]
 pub fn run_many(

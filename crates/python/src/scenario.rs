@@ -37,7 +37,9 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file; `sets` are overrides such as `flow.0.controller=reno`.
+    /// Read a scenario file; `sets` are overrides as `"seed=7"`.
+    ///
+    /// Raises `ScenarioError` with file and line when the scenario cannot be right.
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
     fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
@@ -46,14 +48,25 @@ impl Scenario {
         Loaded::load(&path, &sets).map(Self::new).map_err(scenario_error)
     }
 
-    /// Reads a scenario from a text; errors name it `file`.
+    /// Read a scenario from TOML; errors name it `file`, from where names of files count.
+    ///
+    /// Raises `ScenarioError` with the line.
     #[staticmethod]
     #[pyo3(signature = (text, *, file = None))]
     fn parse(text: &str, file: Option<PathBuf>) -> PyResult<Self> {
         Loaded::read_text(text, file, &[]).map(Self::new).map_err(scenario_error)
     }
 
-    /// Makes a scenario from values with the names of a scenario file.
+    /// Make a scenario from values, with the names and units of a scenario file.
+    ///
+    ///     link = {"between": ["server", "client"], "rate": "2Mbit/s", "delay": "250ms"}
+    ///     flow = {"from": "server", "to": "client", "controller": "cubic",
+    ///             "traffic": {"download": "5MB"}}
+    ///     Scenario.build(name="geo", duration="600s", link=[link], flow=[flow])
+    ///
+    /// Keys are those of docs/scenario.md: `link` and `flow` are lists of dictionaries, quantities
+    /// texts with their unit. None is the default. Scalars of NumPy and paths may stand for numbers
+    /// and texts. Raises `ScenarioError` with the path of the value and the nearest valid name.
     #[staticmethod]
     #[pyo3(signature = (**keys))]
     fn build(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
@@ -62,7 +75,13 @@ impl Scenario {
         Loaded::from_json(&json, &[]).map(Self::new).map_err(scenario_error)
     }
 
-    /// The same scenario with values changed, each at its path.
+    /// A new scenario with values changed, each at its path.
+    ///
+    ///     scenario.with_({"flow.0.controller": "cubic", "link.*.delay": "280ms"})
+    ///     scenario.with_(seed=7, flow__0__traffic={"download": "5MB"})
+    ///
+    /// Paths are those of `--set`; in keywords two underscores stand for a dot. They count from
+    /// zero, `*` means all of a list. Changes apply in their order. Raises `ScenarioError`.
     #[pyo3(signature = (changes = None, /, **named))]
     fn with_(
         &self,
@@ -79,7 +98,9 @@ impl Scenario {
         self.given.with(&sets).map(Self::new).map_err(scenario_error)
     }
 
-    /// The scenario as a file that runs to the same recording.
+    /// The scenario as a file that runs to the same recording, by default with its own seed.
+    ///
+    /// Changes are part of it, its name and seed are written out, and names of files are absolute.
     #[pyo3(signature = (*, seed = None))]
     fn to_toml(&self, seed: Option<Seed>) -> String {
         self.given.to_toml(&self.inner, seed.map_or(self.inner.seed, |Seed(seed)| seed))
@@ -90,16 +111,19 @@ impl Scenario {
         scenario::explain(&self.inner, &self.written).to_string()
     }
 
+    /// Name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name
     }
 
+    /// Seed that a run takes when it is given none.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.seed
     }
 
+    /// Upper bound of the simulated time in seconds.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.inner.duration.as_secs_f64()
@@ -141,7 +165,7 @@ pub fn schema() -> String {
     scenario::schema().to_string()
 }
 
-/// The reference of the scenario language in Markdown.
+/// The reference of the scenario language in Markdown: `docs/scenario.md`.
 #[pyfunction]
 pub fn reference() -> String {
     scenario::reference()

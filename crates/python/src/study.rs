@@ -16,7 +16,7 @@ use crate::arguments::Workers;
 use crate::run::{SIGNAL_INTERVAL, threads, work};
 use crate::scenario::Scenario;
 
-/// One number of a recording.
+/// One number of a recording, for `run_study`. `bentpipe.study.Quantity` reads its name.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Quantity {
     inner: recording::Quantity,
@@ -53,20 +53,19 @@ impl Quantity {
         Ok(Self { inner })
     }
 
-    /// Its value in a recording; None where it is undefined.
+    /// Its value, None where it is undefined: a flow or link has none, or no page ever came.
     fn of(&self, recording: &crate::recording::Recording) -> Option<f64> {
         self.inner.of(&recording.inner)
     }
 
-    /// Whether a scenario has rows that it is taken from.
+    /// Whether a scenario has flows, pages or links that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
         let recording::Quantity::Of { name, .. } = &self.inner else { return true };
         let called = |one: &str| name.as_deref().is_none_or(|name| recording::is_called(one, name));
         self.names(&scenario.inner).any(called)
     }
 
-    /// The names that it may have in a scenario: of flows, of those with pages, or of links and
-    /// routers that have its direction.
+    /// The names of flows, of flows with pages, or of links that it may have in a scenario.
     fn names_in(&self, scenario: &Scenario) -> Vec<String> {
         self.names(&scenario.inner).map(str::to_owned).collect()
     }
@@ -101,7 +100,7 @@ fn totals() -> impl Iterator<Item = Table> {
     [Table::Flows, Table::Links, Table::Pages, Table::Objects].into_iter()
 }
 
-/// The names of the columns of each table that a quantity can be.
+/// The columns that a quantity can be, by table; `run` is what a recording has once.
 #[pyfunction]
 pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
     let run = ("run", vec!["jain_index", "simulated_s"]);
@@ -111,9 +110,11 @@ pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
 /// What is kept of a run: quantities, wall time, events.
 type Kept = (Vec<Option<f64>>, f64, u64);
 
-/// Runs jobs, each the number of a scenario and a seed, on `workers` threads (all cores by default)
-/// and hands `sink` the rows of finished runs as they come, in no particular order. Series are not
-/// recorded. Ctrl-C and exceptions of `sink` end it; what was finished is handed over before.
+/// Run jobs, each the number of a scenario and a seed, and keep only numbers of each run.
+///
+/// `sink` is called in this thread with rows of finished runs as they come, in no particular
+/// order: number of the job, quantities, wall time in seconds, events. Series are not recorded.
+/// Ctrl-C raises `KeyboardInterrupt`; what was finished has been handed over then.
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, quantities, sink, *, workers = None))]
 pub fn run_study(

@@ -53,7 +53,8 @@ class Row:
     """A published and a measured value side by side. The field names are the JSON names.
 
     `deviation` is the relative distance from the published value, or from the nearer end of a
-    published range (0 inside of it).
+    published range (0 inside of it); `tolerance` is the largest that counts as reproduced, set
+    before anything was measured. Both are absolute where the published value is zero.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Row:
     measured: float | None
     ci95: float | None
     deviation: float | None
+    tolerance: float | None
     verdict: Verdict
     note: str
 
@@ -73,14 +75,15 @@ def judge(value: Value, measured: Measured) -> Row:
     A wide confidence interval does not help it.
     """
     at, ci95 = (measured.mean.value, measured.mean.ci95) if measured.mean else (None, None)
-    deviation = None
+    deviation = tolerance = None
     verdict: Verdict = "not comparable"
     if at is not None and value.low is not None and value.high is not None:
         nearest = min(max(at, value.low), value.high)
         deviation = (at - nearest) / abs(nearest) if nearest else at - nearest
         if not value.not_comparable:
-            distance = abs(at - nearest)
-            verdict = "reproduced" if distance <= value.tolerance.around(nearest) else "deviates"
+            allowed = value.tolerance.around(nearest)
+            tolerance = allowed / abs(nearest) if nearest else allowed
+            verdict = "reproduced" if abs(at - nearest) <= allowed else "deviates"
     return Row(
         id=f"{value.id}@{measured.case}" if measured.case else value.id,
         quantity=f"{value.quantity}, {measured.case}" if measured.case else value.quantity,
@@ -89,6 +92,7 @@ def judge(value: Value, measured: Measured) -> Row:
         measured=at,
         ci95=ci95,
         deviation=deviation,
+        tolerance=tolerance,
         verdict=verdict,
         note="; ".join(note for note in (value.not_comparable, measured.note) if note),
     )

@@ -36,7 +36,8 @@ def measured(row: Row) -> str:
 
 def side_by_side(rows: list[Row]) -> Table:
     """One line for each row, with the number of its note."""
-    listed = table("quantity", "<unit", "published", "measured", "deviation", "<verdict", "<note")
+    listed = table("quantity", "<unit", "published", "measured", "deviation", "tolerance",
+                   "<verdict", "<note")  # fmt: skip
     notes = notes_of(rows)
     for row in rows:
         listed.add_row(
@@ -45,6 +46,7 @@ def side_by_side(rows: list[Row]) -> Table:
             published(row),
             measured(row),
             "-" if row.deviation is None else f"{row.deviation:+.1%}",
+            "-" if row.tolerance is None else f"{row.tolerance:.0%}",
             f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
             str(notes[row.note]) if row.note else "",
         )

@@ -112,6 +112,7 @@ class Saved:
             Column("measured"),
             Column("95 % interval"),
             Column("deviation", "%"),
+            Column("tolerance", "%"),
             Column("verdict", numeric=False, choices=True),
         ]
         rows = [row_cells(row, notes) for row in self.rows]
@@ -148,6 +149,7 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
         Cell(mean, row.measured),
         Cell(interval, spread),
         Cell(deviation, row.deviation),
+        Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
         Cell(row.verdict, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),
     ]
 

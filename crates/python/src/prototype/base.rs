@@ -8,10 +8,15 @@ use super::bridge::{Bridge, Standard};
 use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use super::window::{Settings, Window};
 
-/// A congestion controller: standard TCP until a class that inherits it says otherwise.
+/// A congestion controller in Python: standard TCP until a class that inherits says otherwise.
+///
+/// There is one for each end of each connection. Events change `window` and return nothing;
+/// questions return an answer and leave `window` alone. Times are seconds, amounts bytes. A method
+/// that a class does not have of its own costs nothing. docs/python-controllers.md is the guide.
 #[pyclass(frozen, subclass, module = "bentpipe.controller")]
 #[derive(Debug)]
 pub struct Controller {
+    /// The window and its threshold. Recovery changes cwnd as well (RFC 6582 section 3.2).
     #[pyo3(get)]
     window: Py<Window>,
 }
@@ -46,88 +51,116 @@ impl Controller {
         Ok(Self { window: Py::new(settings.py(), Window(window))? })
     }
 
+    /// Start with the window of `settings`; a class may have further arguments.
     fn __init__(&self, settings: &Bound<'_, Settings>) {}
 
+    /// What it is told beyond `on_ack`; asked once. By default nothing.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
+    /// An ACK arrived, whatever it acknowledges; before all that follows from it.
+    ///
+    /// For those that need feedback.
     fn on_feedback(&self, feedback: &Feedback) {}
 
+    /// A segment was sent; for those that need feedback.
     fn on_sent(&self, sent: &Sent) {}
 
+    /// A segment was found to be lost; for those that need records.
     fn on_segment_lost(&self, lost: &LostSegment) {}
 
+    /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
     fn on_rtt(&self, now_s: f64, sample_s: f64) {}
 
+    /// New data was acknowledged outside of recovery; by default `grow`.
     fn on_ack(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_ack(controller, &ack.0))
     }
 
+    /// Growth by the rule of the phase, unless something else than cwnd held the sender.
     fn grow(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::grow(controller, &ack.0))
     }
 
+    /// Growth below ssthresh (RFC 5681 equation 2).
     fn slow_start(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::slow_start(controller, &ack.0))
     }
 
+    /// Growth at and above ssthresh (RFC 5681 equation 3).
     fn avoid_congestion(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::avoid_congestion(controller, &ack.0))
     }
 
+    /// 1 to 2**48 bytes: ssthresh after a loss, half the flight size (RFC 5681 equation 4).
     fn threshold_after_loss(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<u64> {
         Bridge::apply(slf, |controller| standard::threshold_after_loss(controller, &loss.0))
     }
 
+    /// Recovery found a loss and begins: cwnd = ssthresh = `threshold_after_loss`.
     fn on_loss(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_loss(controller, &loss.0))
     }
 
+    /// The network marked data, at most once in a round trip: as after a loss (RFC 3168).
     fn on_congestion_mark(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_congestion_mark(controller, &loss.0))
     }
 
+    /// A partial ACK: deflate and add a segment back (RFC 6582 section 3.2 step 5).
     fn on_partial_ack(slf: &Bound<'_, Self>, partial: &PartialAck) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_partial_ack(controller, &partial.0))
     }
 
+    /// Recovery is over: cwnd = ssthresh (RFC 6582 section 3.2 step 3).
     fn on_recovery_exit(slf: &Bound<'_, Self>, now_s: f64) -> PyResult<()> {
         Bridge::apply(slf, standard::on_recovery_exit)
     }
 
+    /// The retransmission timer expired: one segment (RFC 5681 section 3.1).
     fn on_timeout(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_timeout(controller, &loss.0))
     }
 
+    /// Nothing was sent for an RTO: at most the initial window (RFC 5681 section 4.1).
     fn on_idle(slf: &Bound<'_, Self>) -> PyResult<()> {
         Bridge::apply(slf, standard::on_idle)
     }
 
+    /// Seconds added to each retransmission timeout, up to a day; by default none.
     fn extra_rto(&self, py: Python<'_>) -> f64 {
         self.standard(py).extra_rto().as_secs_f64()
     }
 
+    /// How many segments one ACK or timeout may have sent again; by default any number.
     fn retransmission_quota(&self, py: Python<'_>) -> u32 {
         self.standard(py).retransmission_quota()
     }
 
+    /// Duplicate ACKs that mean a loss, by default what the scenario says.
     fn duplicate_threshold(&self, py: Python<'_>, configured: u32) -> u32 {
         self.standard(py).duplicate_threshold(configured)
     }
 
+    /// Whether this ACK shows a loss before the duplicate threshold; after `on_feedback`.
+    ///
+    /// May change the window. By default False.
     fn finds_loss(&self, py: Python<'_>, feedback: &Feedback) -> bool {
         self.standard(py).finds_loss(&feedback.0)
     }
 
+    /// Whether a loss is answered by sending everything outstanding again; after `on_loss`.
     fn repeats_everything(&self, py: Python<'_>) -> bool {
         self.standard(py).repeats_everything()
     }
 
+    /// Whether each timeout doubles the next (RFC 6298 rule 5.5); by default True.
     fn backs_off(&self, py: Python<'_>) -> bool {
         self.standard(py).backs_off()
     }
 
+    /// Bytes per second that segments must not exceed, or None; for those that need pacing.
     fn pacing_rate(&self, py: Python<'_>) -> Option<f64> {
         self.standard(py).pacing_rate()
     }

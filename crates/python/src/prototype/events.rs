@@ -10,7 +10,7 @@ use super::values::LARGEST;
 /// A class for an event of the engine, with a getter for each field, and what more it has.
 macro_rules! event {
     ($(#[$about:meta])* $name:ident {
-        $($field:ident: $type:ty = $get:expr;)+
+        $($(#[$tells:meta])* $field:ident: $type:ty = $get:expr;)+
     } $({ $($more:tt)+ })?) => {
         $(#[$about])*
         #[pyclass(frozen, module = "bentpipe.controller")]
@@ -18,7 +18,8 @@ macro_rules! event {
 
         #[pymethods]
         impl $name {
-            $(#[getter]
+            $($(#[$tells])*
+            #[getter]
             fn $field(&self) -> $type {
                 let get: fn(&congestion::$name) -> $type = $get;
                 get(&self.0)
@@ -53,14 +54,23 @@ fn seconds(span: Option<Span>) -> Option<f64> {
 }
 
 event! {
-    /// An ACK for new data outside of loss recovery.
+    /// An ACK for new data outside of loss recovery; amounts in bytes.
+    ///
+    /// This, `Loss` and `PartialAck` can be made to try a controller without a run.
     Ack {
+        /// When it arrived, in seconds of the run.
         now_s: f64 = |ack| ack.now.as_secs_f64();
+        /// What it acknowledges for the first time.
         acked: u64 = |ack| ack.acked;
+        /// Flight size after this ACK.
         flight: u64 = |ack| ack.flight;
+        /// The window that the receiver advertised.
         advertised: u64 = |ack| ack.advertised;
+        /// Smoothed round-trip time in seconds, if there has been a sample.
         srtt_s: Option<f64> = |ack| seconds(ack.srtt);
+        /// Smallest round-trip time of the connection in seconds, if there has been a sample.
         min_rtt_s: Option<f64> = |ack| seconds(ack.min_rtt);
+        /// Whether cwnd was what held the sender back (RFC 7661).
         cwnd_limited: bool = |ack| ack.cwnd_limited;
     } {
         /// For trying a controller without a run, as the constructors below.
@@ -91,8 +101,11 @@ event! {
 event! {
     /// A loss that recovery found, a mark of congestion, or a retransmission timeout.
     Loss {
+        /// When it was found, in seconds of the run.
         now_s: f64 = |loss| loss.now.as_secs_f64();
+        /// Flight size in bytes when it was found.
         flight: u64 = |loss| loss.flight;
+        /// Whether the retransmission of the same data timed out before (RFC 5681 section 3.1).
         repeated: bool = |loss| loss.repeated;
     } {
         #[new]
@@ -106,7 +119,9 @@ event! {
 event! {
     /// An ACK for new data during recovery that leaves some of the old data unacknowledged.
     PartialAck {
+        /// Bytes that it acknowledges for the first time.
         acked: u64 = |partial| partial.acked;
+        /// Whether recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675).
         inflates: bool = |partial| partial.style == RecoveryStyle::Inflation;
     } {
         #[new]
@@ -120,57 +135,96 @@ event! {
 
 event! {
     /// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
+    ///
+    /// Amounts in bytes; positions count the bytes of the stream.
     Feedback {
+        /// When it arrived, in seconds of the run.
         now_s: f64 = |feedback| feedback.now.as_secs_f64();
+        /// What it acknowledges cumulatively for the first time.
         acked: u64 = |feedback| feedback.acked;
+        /// What its SACK blocks acknowledge for the first time.
         sacked: u64 = |feedback| feedback.sacked;
+        /// Whether it counts as a duplicate ACK.
         duplicate: bool = |feedback| feedback.duplicate;
+        /// Whether it arrived in recovery, or before what a timeout found outstanding was acked.
         recovering: bool = |feedback| feedback.recovering;
+        /// Round-trip time that it measures, in seconds.
         round_trip_s: Option<f64> = |feedback| seconds(feedback.round_trip);
+        /// Smoothed round-trip time in seconds, this sample included.
         srtt_s: Option<f64> = |feedback| seconds(feedback.srtt);
+        /// Smallest round-trip time of the connection in seconds, this sample included.
         min_rtt_s: Option<f64> = |feedback| seconds(feedback.min_rtt);
+        /// Position up to which everything is acknowledged.
+        ///
+        /// A round trip is over when it reaches what `sent` was at its start.
         acknowledged: u64 = |feedback| feedback.acknowledged;
+        /// Position behind the last byte sent.
         sent: u64 = |feedback| feedback.sent;
+        /// What is thought to be in the network after this ACK (RFC 6675 section 4).
         pipe: u64 = |feedback| feedback.pipe;
+        /// The window that the receiver advertised.
         advertised: u64 = |feedback| feedback.advertised;
+        /// TSval in milliseconds of the receiver's clock, when timestamps are in use (RFC 7323).
         peer_clock_ms: Option<u32> = |feedback| feedback.peer_clock;
+        /// Whether the receiver echoes a mark of congestion (RFC 3168 section 6.1.3).
         marked: bool = |feedback| feedback.marked;
+        /// What the receiver reports to have received twice (RFC 2883).
         needless: u64 = |feedback| feedback.needless;
+        /// When the first unacknowledged segment was last sent; for those that need records.
         head_sent_s: Option<f64> = |feedback| feedback.head_sent.map(Time::as_secs_f64);
+        /// A sample of the delivery rate, when this ACK delivers; for those that need records.
         rate: Option<RateSample> = |feedback| feedback.rate.map(RateSample);
     }
 }
 
 event! {
-    /// How fast the network delivered, between the sending of a segment and its acknowledgement.
+    /// How fast the network delivered between a segment and its ACK; amounts in bytes.
+    ///
+    /// Source: draft-ietf-ccwg-bbr section 4.1.
     RateSample {
+        /// Bytes per second; None when the interval is too short to say.
         rate: Option<f64> = |sample| sample.rate;
+        /// Delivered over the whole connection, this ACK included.
         delivered: u64 = |sample| sample.delivered;
+        /// The same when the segment was sent.
         prior_delivered: u64 = |sample| sample.prior_delivered;
+        /// Lost between the sending of the segment and this ACK.
         lost: u64 = |sample| sample.lost;
+        /// In the network right after the segment was sent.
         in_flight_when_sent: u64 = |sample| sample.in_flight_when_sent;
+        /// Whether the application, and not the network, may have set the rate.
         app_limited: bool = |sample| sample.app_limited;
     }
 }
 
 event! {
-    /// A segment that was found to be lost.
+    /// A segment that was found to be lost; amounts in bytes.
     LostSegment {
+        /// When it was found, in seconds of the run.
         now_s: f64 = |lost| lost.now.as_secs_f64();
+        /// Its length.
         bytes: u64 = |lost| lost.bytes;
+        /// In the network right after it was sent.
         in_flight_when_sent: u64 = |lost| lost.in_flight_when_sent;
+        /// Lost since it was sent, it included.
         lost_since_sent: u64 = |lost| lost.lost_since_sent;
+        /// Whether the application may have held the sender back when it was sent.
         app_limited: bool = |lost| lost.app_limited;
     }
 }
 
 event! {
-    /// A segment that has just been sent.
+    /// A segment that has just been sent; amounts in bytes.
     Sent {
+        /// When, in seconds of the run.
         now_s: f64 = |sent| sent.now.as_secs_f64();
+        /// Its length.
         bytes: u64 = |sent| sent.bytes;
+        /// Whether it was sent before.
         again: bool = |sent| sent.again;
+        /// Position in the stream behind the last byte sent.
         sent: u64 = |sent| sent.sent;
+        /// In the network before it was sent.
         pipe_before: u64 = |sent| sent.pipe_before;
     }
 }
@@ -179,11 +233,17 @@ event! {
 #[pyclass(frozen, get_all, module = "bentpipe.controller")]
 #[derive(Default)]
 pub struct Needs {
+    /// `on_feedback` for each ACK and `on_sent` for each segment.
     feedback: bool,
+    /// Records of segments: `Feedback.rate`, `Feedback.head_sent_s`, `on_segment_lost`.
     records: bool,
+    /// Segments leave no faster than `pacing_rate`.
     pacing: bool,
+    /// Routers may mark instead of dropping (RFC 3168).
     marks: bool,
+    /// The receiver reports what it has received twice (RFC 2883).
     duplicate_reports: bool,
+    /// Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937).
     own_recovery: bool,
 }
 

@@ -6,12 +6,18 @@ use crate::errors::ControllerError;
 
 use super::values::{Answer, Bytes, LARGEST, Threshold, unexpected};
 
-/// What a connection tells its controller when it is built.
+/// What a connection tells its controller when it is built; amounts in bytes.
+///
+/// Can be made to try a controller without a run; `ControllerError` for what is not above zero.
 #[pyclass(frozen, get_all, module = "bentpipe.controller")]
 pub struct Settings {
+    /// Sender maximum segment size (SMSS): the payload of a full segment.
     mss: u32,
+    /// Initial window (RFC 5681 section 3.1, RFC 6928).
     initial_window: u64,
+    /// Initial slow start threshold; 2**64 - 1 when there is none.
     initial_ssthresh: u64,
+    /// Segments that an ACK may count for in slow start: the L of RFC 3465.
     byte_counting: u32,
 }
 
@@ -66,6 +72,10 @@ pub struct Window(pub congestion::Window);
 
 #[pymethods]
 impl Window {
+    /// Congestion window.
+    ///
+    /// Can be set to any number from 1 to 2**48, of which the fraction is cut off; else
+    /// `ControllerError`.
     #[getter]
     fn cwnd(&self) -> u64 {
         self.0.cwnd
@@ -78,6 +88,9 @@ impl Window {
         Ok(())
     }
 
+    /// Slow start threshold; 2**64 - 1 while there is none.
+    ///
+    /// Can be set as cwnd, and to `math.inf` for none.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh
@@ -91,27 +104,33 @@ impl Window {
         Ok(())
     }
 
+    /// Sender maximum segment size, as both ends have agreed on it.
     #[getter]
     fn mss(&self) -> u64 {
         self.0.mss
     }
 
+    /// Window after set-up and after an idle period.
     #[getter]
     fn initial(&self) -> u64 {
         self.0.initial
     }
 
+    /// Whether cwnd is below ssthresh (RFC 5681 section 3.1).
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.0.in_slow_start()
     }
 
-    /// The bytes that count for growth out of `acked` newly acknowledged ones.
+    /// Of `acked` bytes those that count for growth: at most L segments (RFC 3465).
     fn counted(&self, acked: u64) -> u64 {
         self.0.counted(acked)
     }
 
-    /// Adds `numerator / cwnd` bytes and keeps the remainder for the next call.
+    /// Add `numerator / cwnd` bytes and keep the remainder for the next call.
+    ///
+    /// `numerator` goes from 0 to 2**48, else `ControllerError`. After a timeout L is 1 until this
+    /// is called for the first time (RFC 3465 section 2.3).
     fn grow_by_fraction(slf: &Bound<'_, Self>, numerator: &Bound<'_, PyAny>) -> PyResult<()> {
         let whole = numerator.extract::<u64>().ok().filter(|whole| *whole <= LARGEST);
         let expected = "a whole number from 0 to 2**48";
@@ -120,7 +139,7 @@ impl Window {
         Ok(())
     }
 
-    /// Half the flight size, at least two segments.
+    /// Half the flight size, at least two segments (RFC 5681 equation 4).
     fn half(&self, flight: u64) -> u64 {
         self.0.half(flight)
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from importlib import resources
@@ -284,9 +286,9 @@ def test_papers_are_listed(bentpipe: Bentpipe) -> None:
     assert all(name in listed for name in values)
 
 
-def test_the_readme_has_the_verdicts_that_the_packs_give(bentpipe: Bentpipe) -> None:
-    done = bentpipe("papers", "run", "--json")
-    assert done.returncode == 0, done.stderr
+def test_the_readme_has_the_verdicts_that_the_packs_give() -> None:
+    command = [sys.executable, "-m", "bentpipe", "papers", "run", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
     found = []
     for paper in json.loads(done.stdout)["papers"]:
         verdicts = Counter(row["verdict"] for row in paper["rows"])

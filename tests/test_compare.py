@@ -137,14 +137,14 @@ def test_every_preset_is_a_link_with_a_queue_of_its_product(name: str) -> None:
     link = links.of_preset(name)
     queue = links.bytes_of(link.document["link"][links.SATELLITE]["queue"]["bytes"])
     assert queue == pytest.approx(link.bdp_bytes, rel=0.01)
-    assert link.bottleneck.number == links.SATELLITE
+    assert link.bottleneck["link"] == links.SATELLITE
     for workload in WORKLOADS:
         workload.base(link).load()
 
 
 def test_a_changed_link_keeps_its_queue_in_products() -> None:
     link = links.of_preset("geo-ka", rate="5Mbit/s", rtt="300ms", per=0.02)
-    assert link.bottleneck.rate_bps == 5e6
+    assert link.rate_bps == 5e6
     assert link.rtt_s == pytest.approx(0.3)
     satellite = link.document["link"][links.SATELLITE]
     assert satellite["queue"] == {"bytes": "187500B"}

@@ -204,7 +204,7 @@ def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
     assert "differences between variants are distinct" in study
     papers = (folders / "papers/report.html").read_text()
-    assert "Of 41 published values 41 can be compared" in papers
+    assert "Of 41 comparisons with published values 41 can be judged" in papers
     compare = (folders / "compare/report.html").read_text()
     assert "The link: 1 Mbit/s, 100 ms round trip" in compare
     assert "Safest beside NewReno: " in compare

@@ -152,3 +152,12 @@ def test_a_text_that_is_no_unicode_is_refused() -> None:
 def test_an_unknown_key_is_one_of_the_scenario() -> None:
     with pytest.raises(bp.ScenarioError, match="linkz: expected a key of a scenario"):
         bp.Scenario.build(linkz=[])
+
+
+def test_a_scenario_tells_the_way_of_its_data(small: Path) -> None:
+    scenario = bp.Scenario.load(small).with_({"link.0.backward": {"rate": "1Mbit/s"}})
+    there = [{"link": 0, "direction": "forward", "rate_bps": 2_000_000, "delay_s": 0.25}]
+    back = [{"link": 0, "direction": "backward", "rate_bps": 1_000_000, "delay_s": 0.25}]
+    assert (scenario.route(), scenario.route(back=True)) == (there, back)
+    with pytest.raises(IndexError, match="there is no flow 7"):
+        scenario.route(7)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, TypedDict, final, type_check_only
+from typing import Any, Literal, Self, TypedDict, final, type_check_only
 
 import polars as pl
 from typing_extensions import disjoint_base
@@ -93,6 +93,15 @@ class KernelUse(TypedDict):
     default_of: list[str]
     parameters: list[KernelParameter]
 
+@type_check_only
+class Hop(TypedDict):
+    """One link on a route, in one direction."""
+
+    link: int
+    direction: Literal["forward", "backward"]
+    rate_bps: int
+    delay_s: float
+
 @final
 class Scenario:
     """A scenario in which nothing is left open."""
@@ -145,6 +154,14 @@ class Scenario:
 
     def explain(self) -> str:
         """Every value that will be used, defaults included, with warnings."""
+
+    def route(self, flow: int = 0, *, back: bool = False) -> list[Hop]:
+        """The links on the way of a flow's data, or `back` on that of its acknowledgements, in order.
+
+        Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
+        `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.
+        `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
+        """
 
     @property
     def name(self) -> str:

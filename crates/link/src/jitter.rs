@@ -25,7 +25,7 @@ impl Jitter {
     pub fn draw(&mut self) -> Span {
         let values = u128::from(self.most.as_nanos()) + 1;
         // The high half of the product is even but for one part in 2^64 of the values.
-        Span::from_nanos((u128::from(self.rng.next_u64()) * values >> 64) as u64)
+        Span::from_nanos(((u128::from(self.rng.next_u64()) * values) >> 64) as u64)
     }
 }
 

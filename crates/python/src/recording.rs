@@ -64,7 +64,9 @@ impl Recording {
     /// The same table for any library that takes Arrow streams.
     fn arrow(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
         let table = Table::ALL.into_iter().find(|table| table.name() == name);
-        let table = table.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let names = || Table::ALL.map(Table::name).join(", ");
+        let missing = || format!("there is no table {name:?}; there are {}", names());
+        let table = table.ok_or_else(|| PyKeyError::new_err(missing()))?;
         Ok(ArrowTable { batch: py.detach(|| table.batch(&self.inner)) })
     }
 

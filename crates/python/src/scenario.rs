@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::{Given, Loaded, NewValue, Override, Packed, Written};
@@ -109,6 +110,35 @@ impl Scenario {
     /// Every value that will be used, defaults included, with warnings.
     fn explain(&self) -> String {
         scenario::explain(&self.inner, &self.written).to_string()
+    }
+
+    /// The links on the way of a flow's data, or `back` on that of its acknowledgements, in order.
+    ///
+    /// Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
+    /// `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.
+    /// `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
+    #[pyo3(signature = (flow = 0, *, back = false))]
+    fn route<'py>(
+        &self,
+        py: Python<'py>,
+        flow: usize,
+        back: bool,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let scenario = &self.inner;
+        let missing = || PyIndexError::new_err(format!("flow: there is no flow {flow}"));
+        let flow = scenario.flows.get(flow).ok_or_else(missing)?;
+        let (from, to) = if back { (flow.to, flow.from) } else { (flow.from, flow.to) };
+        let hops = scenario::routes(scenario).path(from, to, &scenario.links);
+        let hop = |hop: scenario::Hop| {
+            let direction = hop.direction(&scenario.links);
+            let told = PyDict::new(py);
+            told.set_item("link", hop.link)?;
+            told.set_item("direction", if hop.forward { "forward" } else { "backward" })?;
+            told.set_item("rate_bps", direction.rate.bits_per_second())?;
+            told.set_item("delay_s", direction.delay.as_secs_f64())?;
+            Ok(told)
+        };
+        hops.into_iter().map(hop).collect()
     }
 
     /// Name of the scenario.

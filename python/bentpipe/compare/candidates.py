@@ -68,5 +68,5 @@ def setting(name: str, link: Link) -> str:
     """As it is written in a scenario; CK-STP is told the link, which it cannot find out."""
     if name != "ck-stp":
         return name
-    rate, rtt = link.bottleneck.rate_bps / 1e6, link.rtt_s * 1e3
+    rate, rtt = link.rate_bps / 1e6, link.rtt_s * 1e3
     return f'{{ name = "ck-stp", rate = {rate:g}, rtt = {rtt:g} }}'

@@ -6,7 +6,6 @@ give way to those of the workloads.
 
 from __future__ import annotations
 
-import heapq
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,27 +16,12 @@ from typing import Any
 from bentpipe import _native
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, ScenarioError
 from bentpipe.study.parameters import written
 
-RATES = {
-    f"{prefix}{unit}": factor * bits
-    for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
-    for unit, bits in (("bit/s", 1), ("B/s", 8))
-}
 SATELLITE = 1
 """The number of the satellite's link in every preset."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
-
-
-@dataclass(frozen=True)
-class Hop:
-    """One link on the way of the data."""
-
-    number: int
-    direction: str
-    rate_bps: float
-    delay_s: float
 
 
 @dataclass(frozen=True)
@@ -65,59 +49,34 @@ class Link:
         return found
 
     @cached_property
-    def hops(self) -> list[Hop]:
+    def hops(self) -> list[_native.Hop]:
         """The way of the data."""
-        return way(self.document["link"], self.ends["from"], self.ends["to"])
+        return self.scenario.route()
 
     @cached_property
-    def back(self) -> list[Hop]:
+    def back(self) -> list[_native.Hop]:
         """The way of the acknowledgements."""
-        return way(self.document["link"], self.ends["to"], self.ends["from"])
+        return self.scenario.route(back=True)
 
     @property
-    def bottleneck(self) -> Hop:
+    def bottleneck(self) -> _native.Hop:
         """The slowest link on the way of the data."""
-        return min(self.hops, key=lambda hop: hop.rate_bps)
+        return min(self.hops, key=lambda hop: hop["rate_bps"])
+
+    @property
+    def rate_bps(self) -> int:
+        """The rate of the bottleneck."""
+        return self.bottleneck["rate_bps"]
 
     @property
     def rtt_s(self) -> float:
         """The propagation delay of the round trip."""
-        return sum(hop.delay_s for hop in (*self.hops, *self.back))
+        return sum(hop["delay_s"] for hop in (*self.hops, *self.back))
 
     @property
     def bdp_bytes(self) -> float:
         """What the path holds without queues."""
-        return self.bottleneck.rate_bps * self.rtt_s / 8
-
-
-def way(links: list[dict[str, Any]], start: str, end: str) -> list[Hop]:
-    """The route of least delay, then of fewest links, as the simulator takes it."""
-    hops: dict[str, list[tuple[str, Hop]]] = {}
-    for number, link in enumerate(links):
-        first, second = link["between"]
-        for direction, here, there in (("forward", first, second), ("backward", second, first)):
-            both = link | link.get(direction, {})
-            hop = Hop(number, direction, bps(both["rate"]), seconds(both["delay"]))
-            hops.setdefault(here, []).append((there, hop))
-    waiting: list[tuple[float, int, str, list[Hop]]] = [(0.0, 0, start, [])]
-    reached: set[str] = set()
-    while waiting:
-        delay, count, here, path = heapq.heappop(waiting)
-        if here == end:
-            return path
-        if here not in reached:
-            reached.add(here)
-            for there, hop in hops.get(here, []):
-                heapq.heappush(waiting, (delay + hop.delay_s, count + 1, there, [*path, hop]))
-    raise AssertionError(f"a scenario without a way from {start} to {end}")
-
-
-def bps(text: str) -> float:
-    """A rate in bit/s; `ValueError` for what is none."""
-    number, unit = written(text)
-    if unit not in RATES:
-        raise ValueError(f'expected a data rate such as "2Mbit/s", found {text!r}')
-    return float(number) * RATES[unit]
+        return self.rate_bps * self.rtt_s / 8
 
 
 def presets() -> list[str]:
@@ -158,8 +117,8 @@ def of_preset(
     path = f"link.{SATELLITE}"
     changes: list[str] = []
     if rate is not None:
-        check_rate(rate)
         changes.append(f"{path}.forward.rate={rate}")
+        check_rate(name, rate, changes)
     if rtt is not None:
         changes.append(f"{path}.delay={satellite_delay(plain, rtt)}")
     if per is not None:
@@ -170,14 +129,13 @@ def of_preset(
     return Link(name, _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets)))
 
 
-def check_rate(text: str) -> None:
+def check_rate(name: str, text: str, changes: list[str]) -> None:
     """Refuse what is no rate in the words of the option."""
     try:
-        bps(text)
-    except ValueError:
-        units = ", ".join(RATES)
+        _native.Scenario.load(shipped(f"{name}.toml"), changes)
+    except ScenarioError:
         raise InputError(
-            f'--rate: expected a data rate such as "2Mbit/s", found {text!r}; units are {units}'
+            f'--rate: expected a data rate such as "2Mbit/s", found {text!r}'
         ) from None
 
 
@@ -187,7 +145,7 @@ def satellite_delay(plain: Link, rtt: str) -> str:
         asked = seconds(rtt)
     except ValueError as error:
         raise InputError(f"--rtt: {error}") from None
-    ground = plain.rtt_s - 2 * plain.hops[SATELLITE].delay_s
+    ground = plain.rtt_s - 2 * plain.hops[SATELLITE]["delay_s"]
     if asked <= ground:
         raise InputError(f"--rtt: expected more than {ground * 1e3:g}ms, which the way to the"
                          f" gateway takes, found {rtt!r}")  # fmt: skip

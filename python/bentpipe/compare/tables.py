@@ -134,7 +134,7 @@ def described(link: Link) -> str:
     """The link in one line."""
     transport = link.transport.get("recovery", "of each controller")
     return (
-        f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s, {link.rtt_s * 1e3:g} ms round trip, "
+        f"{link.bottleneck['rate_bps'] / 1e6:g} Mbit/s, {link.rtt_s * 1e3:g} ms round trip, "
         f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, recovery {transport}"
     )
 
@@ -151,7 +151,7 @@ def to_dict(
         "compare": link.name,
         "bentpipe": _native.version(),
         "link": {
-            "rate_bps": link.bottleneck.rate_bps,
+            "rate_bps": link.rate_bps,
             "rtt_s": link.rtt_s,
             "bdp_bytes": link.bdp_bytes,
             "described": described(link),

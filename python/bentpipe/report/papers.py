@@ -69,9 +69,9 @@ def verdict_sentence(rows: Sequence[Row]) -> str:
     judged = counts["reproduced"] + counts["deviates"]
     share = f" ({counts['reproduced'] / judged:.0%})" if judged else ""
     return (
-        f"Of {count(len(rows))} published values {count(judged)} can be compared: "
+        f"Of {count(len(rows))} comparisons with published values {count(judged)} can be judged: "
         f"{count(counts['reproduced'])} are reproduced{share} and {count(counts['deviates'])} "
-        f"deviate. {count(counts['not comparable'])} cannot be compared."
+        f"deviate. {count(counts['not comparable'])} cannot."
     )
 
 

@@ -122,7 +122,7 @@ def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
     if not axes:
         return f"The scenario {found['scenario']} ran {count(found['runs'])} times."
     told = "; ".join(f"{axis.label} over {values_told(axis)}" for axis in axes)
-    met = "" if found.get("seeds_matter") is False else " All variants met the same random losses."
+    met = "" if found.get("seeds_matter") is False else " All variants ran with the same seeds."
     return f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {told}.{met}"
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from bentpipe import KernelError, Scenario, run_on_kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -69,6 +71,17 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture
+def for_kernel(small: Path) -> Path:
+    """A scenario that this machine's kernel can run, if it can run any."""
+    tiny = ["link.0.delay=0s", "link.0.channel.per=0", "flow.0.controller=reno"]
+    try:
+        run_on_kernel(Scenario.load(small, [*tiny, "flow.0.traffic.download=1B"]))
+    except KernelError as error:
+        pytest.skip(str(error))
+    return small
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ class Scenario:
         """Every value that will be used, defaults included, with warnings."""
 
     def route(self, flow: int = 0, *, back: bool = False) -> list[Hop]:
-        """The links on the way of a flow's data, or `back` on that of its acknowledgements, in order.
+        """The links on the way of a flow's data, or `back` on that of its ACKs, in order.
 
         Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
         `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.

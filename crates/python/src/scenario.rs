@@ -112,7 +112,7 @@ impl Scenario {
         scenario::explain(&self.inner, &self.written).to_string()
     }
 
-    /// The links on the way of a flow's data, or `back` on that of its acknowledgements, in order.
+    /// The links on the way of a flow's data, or `back` on that of its ACKs, in order.
     ///
     /// Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
     /// `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.

@@ -77,7 +77,8 @@ def run_and_print(
             show("interrupted: the items that are not there were cut short; the same command with"
                  " --out goes on")  # fmt: skip
         if folder:
-            show(f"the studies, evaluate.json and evaluate.md are in {folder}")
+            show(f"the studies, evaluate.json and evaluate.md are in {folder};"
+                 f" `bentpipe report {folder}` makes a page of them")  # fmt: skip
     return complete
 
 

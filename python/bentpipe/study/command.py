@@ -36,7 +36,7 @@ def run_and_print(
     else:
         print_results(results)
         if out:
-            show(f"rows and summary are in {out}")
+            show(f"rows and summary are in {out}; `bentpipe report {out}` makes a page of them")
     return results.complete
 
 

@@ -8,6 +8,7 @@
 //! [`oracle::SlowNetwork`] is the same network written the obvious way. Both are a [`Fabric`], and
 //! must give the same run, event for event.
 
+mod agenda;
 mod fabric;
 mod lane;
 mod network;
@@ -15,7 +16,6 @@ pub mod oracle;
 mod routes;
 mod schedule;
 mod topology;
-mod tournament;
 
 pub use fabric::{Delivery, Ecn, Fabric, NodeId, Packet};
 pub use lane::LaneReport;

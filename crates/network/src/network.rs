@@ -2,20 +2,18 @@
 
 use std::collections::VecDeque;
 
-use link::{Fate, Link, PushedOut};
+use link::{Fate, Link, Priority, PushedOut};
 use units::Time;
 
+use crate::agenda::Agenda;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
-use crate::routes::Routes;
-use crate::topology::{LaneKind, LaneSpec, Topology};
-use crate::tournament::Tournament;
+use crate::routes::{Onward, Routes};
+use crate::topology::{LaneSpec, Topology};
 
 /// A lane and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
 struct Lane<B> {
-    to: NodeId,
-    kind: LaneKind,
     packets: VecDeque<(Time, Packet<B>)>,
     delivered_packets: u64,
     delivered_bytes: u64,
@@ -26,86 +24,66 @@ struct Lane<B> {
 #[derive(Clone, Debug)]
 pub struct Network<B> {
     routes: Routes,
+    onward: Onward,
     lanes: Vec<Lane<B>>,
-    /// For each lane, the arrival of its first packet.
-    arrivals: Tournament,
+    /// For each lane that carries packets, the arrival of the first.
+    arrivals: Agenda,
     hops: u64,
 }
 
 impl<B> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
-        let routes = Routes::new(&topology);
+        let (routes, onward) = (Routes::new(&topology), Onward::new(&topology));
         let lanes: Vec<_> = topology.lanes.into_iter().map(Lane::new).collect();
-        let arrivals = Tournament::new(lanes.len());
-        Self { routes, lanes, arrivals, hops: 0 }
+        Self { routes, onward, lanes, arrivals: Agenda::new(), hops: 0 }
     }
 
-    #[inline]
+    /// Inlined, and with one place in which the packet goes on its way: so that it is written where
+    /// it will wait, and nowhere before.
+    #[inline(always)]
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
         let lane = &mut self.lanes[number];
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
-        // Here and not only inside `offer`, so that the fate of most packets stays in registers.
-        if lane.link.is_changing() {
-            return self.enter_changing(now, number, packet);
+        let mut fate = lane.link.offer(now, u32::from(packet.bytes), packet.priority);
+        if fate == Fate::PushesOut {
+            fate = self.offer_in_place_of_others(now, number, packet.bytes, packet.priority);
         }
-        match lane.link.offer(now, u32::from(packet.bytes), packet.priority) {
-            Fate::Arrives(at) => self.carry(number, at, packet),
-            Fate::PushesOut => self.enter_in_place_of_others(now, number, packet),
-            Fate::Dropped | Fate::Damaged => {}
-        }
-    }
-
-    /// A packet is on its way through a lane.
-    #[inline(always)]
-    fn carry(&mut self, number: usize, at: Time, packet: Packet<B>) {
-        let lane = &mut self.lanes[number];
-        lane.packets.push_back((at, packet));
-        if lane.packets.len() == 1 {
-            self.arrivals.set(number, at);
+        if let Fate::Arrives(at) = fate {
+            let lane = &mut self.lanes[number];
+            lane.packets.push_back((at, packet));
+            if lane.packets.len() == 1 {
+                self.arrivals.insert(number, at);
+            }
         }
     }
 
-    /// The links that change push nothing out.
+    /// Pushes out of a queue what has to make room for a packet, which is then offered again.
     #[cold]
     #[inline(never)]
-    fn enter_changing(&mut self, now: Time, number: usize, packet: Packet<B>) {
-        let link = &mut self.lanes[number].link;
-        if let Fate::Arrives(at) = link.offer(now, u32::from(packet.bytes), packet.priority) {
-            self.carry(number, at, packet);
-        }
-    }
-
-    /// Pushes out of a queue what has to make room for a packet, which then enters.
-    #[cold]
-    #[inline(never)]
-    fn enter_in_place_of_others(&mut self, now: Time, number: usize, packet: Packet<B>) {
+    fn offer_in_place_of_others(
+        &mut self,
+        now: Time,
+        number: usize,
+        bytes: u16,
+        priority: Priority,
+    ) -> Fate {
         let lane = &mut self.lanes[number];
-        let bytes = u32::from(packet.bytes);
+        let bytes = u32::from(bytes);
         while let Some(out) = lane.link.push_out(bytes) {
             lane.push_out(out);
         }
-        if let Fate::Arrives(at) = lane.link.offer(now, bytes, packet.priority) {
-            lane.packets.push_back((at, packet));
-        }
-        let first = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.arrivals.set(number, first);
+        self.arrivals.change(number, lane.packets.front().map(|(at, _)| *at));
+        lane.link.offer(now, bytes, priority)
     }
 }
 
 impl<B> Lane<B> {
     fn new(spec: LaneSpec) -> Self {
-        Self {
-            to: spec.to,
-            kind: spec.kind,
-            packets: VecDeque::new(),
-            delivered_packets: 0,
-            delivered_bytes: 0,
-            link: spec.link,
-        }
+        Self { packets: VecDeque::new(), delivered_packets: 0, delivered_bytes: 0, link: spec.link }
     }
 
     /// A packet was pushed out of the queue: those behind it arrive earlier.
@@ -121,7 +99,7 @@ impl<B> Lane<B> {
 }
 
 impl<B> Fabric<B> for Network<B> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let lane = self.routes.out(from, packet.to);
         self.enter(now, lane, packet);
@@ -140,10 +118,11 @@ impl<B> Fabric<B> for Network<B> {
         let (_, packet) = lane.packets.pop_front()?;
         lane.delivered_packets += 1;
         lane.delivered_bytes += u64::from(packet.bytes);
-        let (kind, node) = (lane.kind, lane.to);
-        let next = lane.packets.front().map_or(Time::NEVER, |(at, _)| *at);
-        self.arrivals.set(number, next);
-        match self.routes.next(kind, node, packet.to) {
+        match lane.packets.front() {
+            Some((next, _)) => self.arrivals.postpone_earliest(*next),
+            None => self.arrivals.remove_earliest(),
+        }
+        match self.onward.next(number, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);
                 None

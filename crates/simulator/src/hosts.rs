@@ -224,7 +224,9 @@ impl Hosts {
         while let Some(segment) = endpoint.connection.next_segment(now) {
             let body = Body { endpoint: endpoint.peer, segment };
             if let Some(observer) = &mut observer {
-                endpoint.show(now, number, &body.segment, observer);
+                // A copy, so that a segment that nobody observes need not be in memory.
+                let shown = segment;
+                endpoint.show(now, number, &shown, observer);
             }
             fabric.send(now, endpoint.node, endpoint.packet(body, Priority::Normal));
         }

@@ -176,8 +176,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             self.now = next;
             self.events += 1;
             if packet <= timer {
-                if let Some(delivery) = self.fabric.advance() {
-                    self.deliver(&delivery);
+                if let Some(delivery) = &self.fabric.advance() {
+                    self.deliver(delivery);
                 }
             } else {
                 self.expire();

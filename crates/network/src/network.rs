@@ -48,42 +48,37 @@ impl<B> Network<B> {
         if lane.link.marks(now) {
             packet.ecn = packet.ecn.marked();
         }
-        let mut fate = lane.link.offer(now, u32::from(packet.bytes), packet.priority);
-        if fate == Fate::PushesOut {
-            fate = self.offer_in_place_of_others(now, number, packet.bytes, packet.priority);
-        }
-        if let Fate::Arrives(at) = fate {
-            let lane = &mut self.lanes[number];
-            lane.packets.push_back((at, packet));
-            if lane.packets.len() == 1 {
-                self.arrivals.insert(number, at);
+        let at = match lane.link.offer(now, u32::from(packet.bytes), packet.priority) {
+            Fate::Arrives(at) => at,
+            Fate::PushesOut => {
+                let fate = lane.offer_in_place_of_others(now, packet.bytes, packet.priority);
+                self.arrivals.change(number, lane.packets.front().map(|(at, _)| *at));
+                let Fate::Arrives(at) = fate else { return };
+                at
             }
+            Fate::Dropped | Fate::Damaged => return,
+        };
+        lane.packets.push_back((at, packet));
+        if lane.packets.len() == 1 {
+            self.arrivals.insert(number, at);
         }
-    }
-
-    /// Pushes out of a queue what has to make room for a packet, which is then offered again.
-    #[cold]
-    #[inline(never)]
-    fn offer_in_place_of_others(
-        &mut self,
-        now: Time,
-        number: usize,
-        bytes: u16,
-        priority: Priority,
-    ) -> Fate {
-        let lane = &mut self.lanes[number];
-        let bytes = u32::from(bytes);
-        while let Some(out) = lane.link.push_out(bytes) {
-            lane.push_out(out);
-        }
-        self.arrivals.change(number, lane.packets.front().map(|(at, _)| *at));
-        lane.link.offer(now, bytes, priority)
     }
 }
 
 impl<B> Lane<B> {
     fn new(spec: LaneSpec) -> Self {
         Self { packets: VecDeque::new(), delivered_packets: 0, delivered_bytes: 0, link: spec.link }
+    }
+
+    /// Pushes out of the queue what has to make room for a packet, which is then offered again.
+    #[cold]
+    #[inline(never)]
+    fn offer_in_place_of_others(&mut self, now: Time, bytes: u16, priority: Priority) -> Fate {
+        let bytes = u32::from(bytes);
+        while let Some(out) = self.link.push_out(bytes) {
+            self.push_out(out);
+        }
+        self.link.offer(now, bytes, priority)
     }
 
     /// A packet was pushed out of the queue: those behind it arrive earlier.

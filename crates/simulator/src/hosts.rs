@@ -63,9 +63,32 @@ impl Endpoint {
         });
     }
 
+    /// Sends all that there is to be sent.
+    #[inline(never)]
+    fn send<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        number: u32,
+        fabric: &mut F,
+        mut observer: Option<&mut Observer<'_>>,
+    ) {
+        while let Some(segment) = self.connection.next_segment(now) {
+            let body = Body { endpoint: self.peer, segment };
+            if let Some(observer) = &mut observer {
+                // A copy, so that a segment that nobody observes need not be in memory.
+                let shown = segment;
+                self.show(now, number, &shown, observer);
+            }
+            fabric.send(now, self.node, self.packet(body, Priority::Normal));
+        }
+        if self.connection.may_have_low_priority() {
+            self.send_low_priority(now, number, fabric, observer);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn flush_low_priority<F: Fabric<Body>>(
+    fn send_low_priority<F: Fabric<Body>>(
         &mut self,
         now: Time,
         number: u32,
@@ -218,20 +241,11 @@ impl Hosts {
         now: Time,
         number: u32,
         fabric: &mut F,
-        mut observer: Option<&mut Observer<'_>>,
+        observer: Option<&mut Observer<'_>>,
     ) {
         let endpoint = &mut self.endpoints[number as usize];
-        while let Some(segment) = endpoint.connection.next_segment(now) {
-            let body = Body { endpoint: endpoint.peer, segment };
-            if let Some(observer) = &mut observer {
-                // A copy, so that a segment that nobody observes need not be in memory.
-                let shown = segment;
-                endpoint.show(now, number, &shown, observer);
-            }
-            fabric.send(now, endpoint.node, endpoint.packet(body, Priority::Normal));
-        }
-        if endpoint.connection.may_have_low_priority() {
-            endpoint.flush_low_priority(now, number, fabric, observer);
+        if endpoint.connection.may_send() {
+            endpoint.send(now, number, fabric, observer);
         }
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {

@@ -99,9 +99,8 @@ struct Simulation<'a, F> {
     hosts: Hosts,
     applications: Vec<Application>,
     blueprints: Vec<Arc<Blueprint>>,
-    /// Finite flows that are not over yet.
+    /// Flows that are not over yet; those without an end never are.
     unfinished: usize,
-    has_endless: bool,
     recorder: Recorder,
     options: Options<'a>,
     events: u64,
@@ -125,8 +124,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             fabric,
             hosts,
             blueprints: build::blueprints(scenario),
-            unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
-            has_endless: applications.iter().any(Application::is_endless),
+            unfinished: applications.len(),
             applications,
             recorder: Recorder::new(scenario),
             next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
@@ -163,7 +161,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if self.unfinished == 0 && !self.has_endless {
+            if self.unfinished == 0 {
                 return true;
             }
             if next > self.end {

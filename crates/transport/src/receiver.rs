@@ -19,8 +19,8 @@ pub(crate) struct Receiver {
     read: u64,
     /// Behind the last number that the other end may send (RCV.NXT + RCV.WND). Never moves back.
     right_edge: u64,
-    /// Number of the FIN, once it is known.
-    fin: Option<u64>,
+    /// Number of the FIN, once it is known; beyond all others until then.
+    fin: u64,
     /// Segments received in order and not acknowledged.
     unacknowledged: u32,
     /// An ACK is due at once.
@@ -40,7 +40,7 @@ impl Receiver {
             next: 0,
             read: 1,
             right_edge: 1 + config.receive_buffer.min(window_limit),
-            fin: None,
+            fin: u64::MAX,
             unacknowledged: 0,
             ack_now: false,
             ack_at: Time::NEVER,
@@ -67,7 +67,7 @@ impl Receiver {
 
     /// Whether everything up to and with the FIN has arrived.
     pub(crate) fn finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.next > self.fin
     }
 
     /// Bytes that the application has read.
@@ -100,9 +100,9 @@ impl Receiver {
     ) {
         let end = start + length;
         if fin && end <= self.right_edge {
-            self.fin = Some(end);
+            self.fin = end;
         }
-        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == Some(end)));
+        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == end));
         if end <= self.next || start >= end {
             // Old data, or data beyond the window: say again what is expected (RFC 9293 section
             // 3.10.7.4).

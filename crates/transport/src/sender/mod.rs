@@ -80,6 +80,8 @@ pub(crate) struct Sender {
     max: u64,
     /// End of the data that the application has written.
     written: u64,
+    /// End of what of it the send buffer holds: all before may be sent.
+    buffered: u64,
     /// The window as the receiver advertised it, in bytes from `una`.
     advertised: u64,
     /// The window as the controller takes it; the same for all but TCP-ADaLR.
@@ -132,6 +134,7 @@ impl Sender {
             una: 0,
             max: 0,
             written: 1,
+            buffered: 1,
             advertised: 0,
             taken: 0,
             mss: u64::from(config.mss),
@@ -193,6 +196,7 @@ impl Sender {
         lost_syn: bool,
     ) {
         self.una = 1;
+        self.note_buffer(config);
         self.mss = mss;
         self.controller.window_mut().agree_on_mss(mss);
         self.scoreboard.acknowledge(1);
@@ -224,15 +228,17 @@ impl Sender {
     }
 
     /// The application wrote `bytes` more.
-    pub(crate) fn write(&mut self, bytes: u64) {
+    pub(crate) fn write(&mut self, config: &Config, bytes: u64) {
         self.written += bytes;
+        self.note_buffer(config);
     }
 
     /// The application takes back what was never sent; a window probe counts as sent. Returns the
     /// bytes that remain written.
-    pub(crate) fn withdraw(&mut self) -> u64 {
+    pub(crate) fn withdraw(&mut self, config: &Config) -> u64 {
         let sent = self.max.max(1) + u64::from(self.probing);
         self.written = self.written.min(sent);
+        self.note_buffer(config);
         self.written - 1
     }
 
@@ -249,10 +255,10 @@ impl Sender {
     /// Whether there may be something to send. Most ends of a satellite link only receive, and are
     /// asked after each segment.
     #[inline]
-    pub(crate) fn has_work(&self, config: &Config) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         self.resend_head
             || self.phase != Phase::Open
-            || self.sendable_end(config) > self.max
+            || self.buffered > self.max
             || (self.fin_queued && self.max == self.written)
     }
 
@@ -328,9 +334,10 @@ impl Sender {
         Progress { per_round, acknowledged: self.una, sent: self.max }
     }
 
-    /// What the send buffer lets the application have handed over.
-    fn sendable_end(&self, config: &Config) -> u64 {
-        self.written.min(self.una.saturating_add(config.send_buffer))
+    /// What is written or acknowledged has changed, and so what the send buffer lets the
+    /// application have handed over.
+    fn note_buffer(&mut self, config: &Config) {
+        self.buffered = self.written.min(self.una.saturating_add(config.send_buffer));
     }
 
     fn uses_sack(&self) -> bool {

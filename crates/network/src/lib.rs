@@ -13,6 +13,7 @@ mod fabric;
 mod lane;
 mod network;
 pub mod oracle;
+mod ring;
 mod routes;
 mod schedule;
 mod topology;

@@ -1,20 +1,19 @@
 //! The fast engine.
 
-use std::collections::VecDeque;
-
 use link::{Fate, Link, Priority, PushedOut};
 use units::Time;
 
 use crate::agenda::Agenda;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::lane::LaneReport;
+use crate::ring::Ring;
 use crate::routes::{Onward, Routes};
 use crate::topology::{LaneSpec, Topology};
 
 /// A lane and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
 struct Lane<B> {
-    packets: VecDeque<(Time, Packet<B>)>,
+    packets: Ring<(Time, Packet<B>)>,
     delivered_packets: u64,
     delivered_bytes: u64,
     link: Link,
@@ -39,6 +38,21 @@ impl<B> Network<B> {
         Self { routes, onward, lanes, arrivals: Agenda::new(), hops: 0 }
     }
 
+    /// The first packet of a lane is about to leave it. Returns the next lane on its way, which is
+    /// none at its destination.
+    #[inline(always)]
+    fn leave(&mut self, number: usize) -> Option<Option<usize>> {
+        let lane = &mut self.lanes[number];
+        let (_, packet) = lane.packets.first()?;
+        lane.delivered_packets += 1;
+        lane.delivered_bytes += u64::from(packet.bytes);
+        match lane.packets.second() {
+            Some((next, _)) => self.arrivals.postpone_earliest(*next),
+            None => self.arrivals.remove_earliest(),
+        }
+        Some(self.onward.next(number, packet.to))
+    }
+
     /// Inlined, and with one place in which the packet goes on its way: so that it is written where
     /// it will wait, and nowhere before.
     #[inline(always)]
@@ -52,13 +66,13 @@ impl<B> Network<B> {
             Fate::Arrives(at) => at,
             Fate::PushesOut => {
                 let fate = lane.offer_in_place_of_others(now, packet.bytes, packet.priority);
-                self.arrivals.change(number, lane.packets.front().map(|(at, _)| *at));
+                self.arrivals.change(number, lane.packets.first().map(|(at, _)| *at));
                 let Fate::Arrives(at) = fate else { return };
                 at
             }
             Fate::Dropped | Fate::Damaged => return,
         };
-        lane.packets.push_back((at, packet));
+        lane.packets.push((at, packet));
         if lane.packets.len() == 1 {
             self.arrivals.insert(number, at);
         }
@@ -67,7 +81,7 @@ impl<B> Network<B> {
 
 impl<B> Lane<B> {
     fn new(spec: LaneSpec) -> Self {
-        Self { packets: VecDeque::new(), delivered_packets: 0, delivered_bytes: 0, link: spec.link }
+        Self { packets: Ring::new(), delivered_packets: 0, delivered_bytes: 0, link: spec.link }
     }
 
     /// Pushes out of the queue what has to make room for a packet, which is then offered again.
@@ -84,9 +98,7 @@ impl<B> Lane<B> {
     /// A packet was pushed out of the queue: those behind it arrive earlier.
     fn push_out(&mut self, out: PushedOut) {
         let behind = self.packets.len() - out.behind;
-        for (at, _) in self.packets.range_mut(behind..) {
-            *at = *at - out.earlier;
-        }
+        self.packets.change_from(behind, |(at, _)| *at = *at - out.earlier);
         if out.intact {
             self.packets.remove(behind - 1);
         }
@@ -108,22 +120,33 @@ impl<B> Fabric<B> for Network<B> {
     #[inline]
     fn advance(&mut self) -> Option<Delivery<B>> {
         let (at, number) = self.arrivals.earliest();
-        let number = number as usize;
-        let lane = &mut self.lanes[number];
-        let (_, packet) = lane.packets.pop_front()?;
-        lane.delivered_packets += 1;
-        lane.delivered_bytes += u64::from(packet.bytes);
-        match lane.packets.front() {
-            Some((next, _)) => self.arrivals.postpone_earliest(*next),
-            None => self.arrivals.remove_earliest(),
+        let next = self.leave(number as usize)?;
+        let (_, packet) = self.lanes[number as usize].packets.take_first()?;
+        if let Some(next) = next {
+            self.enter(at, next, packet);
+            return None;
         }
-        match self.onward.next(number, packet.to) {
-            Some(next) => {
-                self.enter(at, next, packet);
-                None
-            }
-            None => Some(Delivery { at, packet }),
+        Some(Delivery { at, packet })
+    }
+
+    #[inline]
+    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>) -> R) -> Option<R>
+    where
+        B: Copy,
+    {
+        let (at, number) = self.arrivals.earliest();
+        let next = self.leave(number as usize)?;
+        let packets = &mut self.lanes[number as usize].packets;
+        let (_, packet) = packets.first()?;
+        if let Some(next) = next {
+            let packet = *packet;
+            packets.forget_first();
+            self.enter(at, next, packet);
+            return None;
         }
+        let seen = look(at, packet);
+        packets.forget_first();
+        Some(seen)
     }
 
     fn report(&mut self, now: Time) -> Vec<LaneReport> {

@@ -234,6 +234,35 @@ impl Hosts {
         Some((at, Timer::Endpoint(tag as u32)))
     }
 
+    /// A packet has arrived. Returns the number of its endpoint.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> u32 {
+        let Body { endpoint: number, segment } = &packet.body;
+        let connection = &mut self.endpoints[*number as usize].connection;
+        connection.on_segment(now, segment);
+        if packet.ecn == Ecn::Marked {
+            connection.on_congestion_experienced();
+        }
+        *number
+    }
+
+    /// Shows the observer a segment that has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn show_received(&self, now: Time, body: &Body, observer: &mut Observer<'_>) {
+        let endpoint = &self.endpoints[body.endpoint as usize];
+        let sender = body.endpoint ^ 1;
+        observer(&Observed {
+            at: now,
+            node: endpoint.node.0,
+            from: endpoint.peer_node.0,
+            to: endpoint.node.0,
+            connection: sender / 2,
+            by_data_sender: sender.is_multiple_of(2),
+            segment: &body.segment,
+        });
+    }
+
     /// Sends what `endpoint` has to send, and arms its timer.
     #[inline]
     pub(crate) fn flush<F: Fabric<Body>>(
@@ -283,12 +312,6 @@ impl Hosts {
 
     pub(crate) fn connection(&self, endpoint: u32) -> &Connection {
         &self.endpoints[endpoint as usize].connection
-    }
-
-    /// The node of `endpoint` and the node of its peer.
-    pub(crate) fn nodes(&self, endpoint: u32) -> (NodeId, NodeId) {
-        let endpoint = &self.endpoints[endpoint as usize];
-        (endpoint.node, endpoint.peer_node)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bed::Application;
 use congestion::{Foreign, Settings};
-use network::{Delivery, Ecn, Fabric, Network, NodeId, oracle::SlowNetwork};
+use network::{Fabric, Network, Packet, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
 use transport::Segment;
@@ -174,9 +174,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             self.now = next;
             self.events += 1;
             if packet <= timer {
-                if let Some(delivery) = &self.fabric.advance() {
-                    self.deliver(delivery);
-                }
+                self.advance();
             } else {
                 self.expire();
             }
@@ -186,26 +184,26 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
+    /// Lets the next packet arrive at the end of a lane, and if it is at its destination, there.
     #[inline]
-    fn deliver(&mut self, delivery: &Delivery<Body>) {
-        let Body { endpoint: number, segment } = &delivery.packet.body;
-        if self.options.observer.is_some() {
-            let (node, peer) = self.hosts.nodes(*number);
-            self.observe(node, peer, node, *number ^ 1, segment);
-        }
-        let endpoint = &mut self.hosts.endpoints[*number as usize];
-        endpoint.connection.on_segment(self.now, segment);
-        if delivery.packet.ecn == Ecn::Marked {
-            endpoint.connection.on_congestion_experienced();
-        }
+    fn advance(&mut self) {
+        let Self { hosts, options, .. } = self;
+        let receive = |at, packet: &Packet<Body>| {
+            if let Some(observer) = &mut options.observer {
+                hosts.show_received(at, &packet.body, observer);
+            }
+            hosts.receive(at, packet)
+        };
+        let Some(number) = self.fabric.advance_and_look(receive) else { return };
+        let endpoint = &self.hosts.endpoints[number as usize];
         if endpoint.reader.is_some() {
-            self.hosts.start_reading(self.now, *number);
+            self.hosts.start_reading(self.now, number);
         } else if endpoint.connection.delivered() >= endpoint.wake_at {
-            self.wake(*number);
+            self.wake(number);
         }
-        self.flush(*number);
+        self.flush(number);
         if self.recorder.records_events() {
-            self.recorder.record_event(self.now, *number, &self.hosts, &self.applications);
+            self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
         }
     }
 
@@ -289,20 +287,6 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn flush(&mut self, number: u32) {
         let observer = self.options.observer.as_deref_mut();
         self.hosts.flush(self.now, number, &mut self.fabric, observer);
-    }
-
-    fn observe(&mut self, node: NodeId, from: NodeId, to: NodeId, sender: u32, segment: &Segment) {
-        if let Some(observer) = &mut self.options.observer {
-            observer(&Observed {
-                at: self.now,
-                node: node.0,
-                from: from.0,
-                to: to.0,
-                connection: sender / 2,
-                by_data_sender: sender.is_multiple_of(2),
-                segment,
-            });
-        }
     }
 
     /// Fraction of the bytes of all finite transfers that has arrived.

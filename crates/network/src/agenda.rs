@@ -48,15 +48,24 @@ impl Agenda {
         }
     }
 
+    /// The earliest arrival is over. The next of its lane, if it carries more, is at `next`.
+    #[inline]
+    pub fn follow_earliest(&mut self, next: Option<Time>) {
+        match next {
+            Some(at) => self.postpone_earliest(at),
+            None => self.remove_earliest(),
+        }
+    }
+
     /// The lane of the earliest arrival carries nothing behind it.
     #[inline]
-    pub fn remove_earliest(&mut self) {
+    fn remove_earliest(&mut self) {
         self.earliest = self.others.pop().unwrap_or(NOTHING);
     }
 
     /// The next arrival of the lane of the earliest one.
     #[inline]
-    pub fn postpone_earliest(&mut self, at: Time) {
+    fn postpone_earliest(&mut self, at: Time) {
         let (_, lane) = parts(self.earliest);
         let postponed = key(at, lane);
         match self.others.last() {
@@ -69,6 +78,8 @@ impl Agenda {
     }
 
     /// The next arrival of any lane that carries something may have changed.
+    #[cold]
+    #[inline(never)]
     pub fn change(&mut self, lane: usize, at: Option<Time>) {
         if self.earliest().1 as usize == lane {
             self.remove_earliest();
@@ -111,9 +122,8 @@ mod tests {
                 let of_earliest = of_earliest && earliest.0 != Time::NEVER;
                 let lane = if of_earliest { earliest.1 as usize } else { any };
                 match at {
-                    Some(at) if of_earliest => agenda.postpone_earliest(at),
+                    next if of_earliest => agenda.follow_earliest(next),
                     Some(at) if times[lane] == Time::NEVER => agenda.insert(lane, at),
-                    None if of_earliest => agenda.remove_earliest(),
                     _ => agenda.change(lane, at),
                 }
                 times[lane] = at.unwrap_or(Time::NEVER);

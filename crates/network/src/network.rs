@@ -14,9 +14,23 @@ use crate::topology::{LaneSpec, Topology};
 #[derive(Clone, Debug)]
 struct Lane<B> {
     packets: Ring<(Time, Packet<B>)>,
-    delivered_packets: u64,
-    delivered_bytes: u64,
+    delivered: Delivered,
     link: Link,
+}
+
+/// What has come out of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delivered {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Delivered {
+    #[inline]
+    fn count<B>(&mut self, packet: &Packet<B>) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+    }
 }
 
 /// A network with one event per packet and hop.
@@ -38,21 +52,6 @@ impl<B> Network<B> {
         Self { routes, onward, lanes, arrivals: Agenda::new(), hops: 0 }
     }
 
-    /// The first packet of a lane is about to leave it. Returns the next lane on its way, which is
-    /// none at its destination.
-    #[inline(always)]
-    fn leave(&mut self, number: usize) -> Option<Option<usize>> {
-        let lane = &mut self.lanes[number];
-        let (_, packet) = lane.packets.first()?;
-        lane.delivered_packets += 1;
-        lane.delivered_bytes += u64::from(packet.bytes);
-        match lane.packets.second() {
-            Some((next, _)) => self.arrivals.postpone_earliest(*next),
-            None => self.arrivals.remove_earliest(),
-        }
-        Some(self.onward.next(number, packet.to))
-    }
-
     /// Inlined, and with one place in which the packet goes on its way: so that it is written where
     /// it will wait, and nowhere before.
     #[inline(always)]
@@ -64,13 +63,14 @@ impl<B> Network<B> {
         }
         let at = match lane.link.offer(now, u32::from(packet.bytes), packet.priority) {
             Fate::Arrives(at) => at,
-            Fate::PushesOut => {
-                let fate = lane.offer_in_place_of_others(now, packet.bytes, packet.priority);
-                self.arrivals.change(number, lane.packets.first().map(|(at, _)| *at));
-                let Fate::Arrives(at) = fate else { return };
+            fate => {
+                let at = lane.reconsider(now, packet.bytes, packet.priority, fate);
+                if fate == Fate::PushesOut {
+                    self.arrivals.change(number, lane.packets.first().map(|(at, _)| *at));
+                }
+                let Some(at) = at else { return };
                 at
             }
-            Fate::Dropped | Fate::Damaged => return,
         };
         lane.packets.push((at, packet));
         if lane.packets.len() == 1 {
@@ -81,18 +81,29 @@ impl<B> Network<B> {
 
 impl<B> Lane<B> {
     fn new(spec: LaneSpec) -> Self {
-        Self { packets: Ring::new(), delivered_packets: 0, delivered_bytes: 0, link: spec.link }
+        Self { packets: Ring::new(), delivered: Delivered::default(), link: spec.link }
     }
 
-    /// Pushes out of the queue what has to make room for a packet, which is then offered again.
+    /// A packet does not pass as most do. Where others have to give way, it is offered again.
     #[cold]
     #[inline(never)]
-    fn offer_in_place_of_others(&mut self, now: Time, bytes: u16, priority: Priority) -> Fate {
-        let bytes = u32::from(bytes);
-        while let Some(out) = self.link.push_out(bytes) {
+    fn reconsider(
+        &mut self,
+        now: Time,
+        bytes: u16,
+        priority: Priority,
+        fate: Fate,
+    ) -> Option<Time> {
+        if fate != Fate::PushesOut {
+            return None;
+        }
+        while let Some(out) = self.link.push_out(u32::from(bytes)) {
             self.push_out(out);
         }
-        self.link.offer(now, bytes, priority)
+        match self.link.offer(now, u32::from(bytes), priority) {
+            Fate::Arrives(at) => Some(at),
+            _ => None,
+        }
     }
 
     /// A packet was pushed out of the queue: those behind it arrive earlier.
@@ -120,13 +131,17 @@ impl<B> Fabric<B> for Network<B> {
     #[inline]
     fn advance(&mut self) -> Option<Delivery<B>> {
         let (at, number) = self.arrivals.earliest();
-        let next = self.leave(number as usize)?;
-        let (_, packet) = self.lanes[number as usize].packets.take_first()?;
-        if let Some(next) = next {
-            self.enter(at, next, packet);
-            return None;
+        let lane = &mut self.lanes[number as usize];
+        let (_, packet) = lane.packets.take_first()?;
+        lane.delivered.count(&packet);
+        self.arrivals.follow_earliest(lane.packets.first().map(|(at, _)| *at));
+        match self.onward.next(number as usize, packet.to) {
+            Some(next) => {
+                self.enter(at, next, packet);
+                None
+            }
+            None => Some(Delivery { at, packet }),
         }
-        Some(Delivery { at, packet })
     }
 
     #[inline]
@@ -135,17 +150,18 @@ impl<B> Fabric<B> for Network<B> {
         B: Copy,
     {
         let (at, number) = self.arrivals.earliest();
-        let next = self.leave(number as usize)?;
-        let packets = &mut self.lanes[number as usize].packets;
-        let (_, packet) = packets.first()?;
-        if let Some(next) = next {
+        let lane = &mut self.lanes[number as usize];
+        let (_, packet) = lane.packets.first()?;
+        lane.delivered.count(packet);
+        self.arrivals.follow_earliest(lane.packets.second().map(|(at, _)| *at));
+        if let Some(next) = self.onward.next(number as usize, packet.to) {
             let packet = *packet;
-            packets.forget_first();
+            lane.packets.forget_first();
             self.enter(at, next, packet);
             return None;
         }
         let seen = look(at, packet);
-        packets.forget_first();
+        lane.packets.forget_first();
         Some(seen)
     }
 
@@ -153,8 +169,8 @@ impl<B> Fabric<B> for Network<B> {
         let report = |lane: &mut Lane<B>| {
             let (waiting_packets, waiting_bytes) = lane.link.waiting(now);
             LaneReport {
-                delivered_packets: lane.delivered_packets,
-                delivered_bytes: lane.delivered_bytes,
+                delivered_packets: lane.delivered.packets,
+                delivered_bytes: lane.delivered.bytes,
                 counters: *lane.link.counters(),
                 busy: lane.link.busy_until(now),
                 waiting_packets,

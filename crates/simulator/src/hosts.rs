@@ -234,16 +234,19 @@ impl Hosts {
         Some((at, Timer::Endpoint(tag as u32)))
     }
 
-    /// A packet has arrived. Returns the number of its endpoint.
+    /// A packet has arrived. Returns the number of its endpoint, and whether whoever reads there
+    /// is to be told.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> u32 {
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (u32, bool) {
         let Body { endpoint: number, segment } = &packet.body;
-        let connection = &mut self.endpoints[*number as usize].connection;
-        connection.on_segment(now, segment);
+        let endpoint = &mut self.endpoints[*number as usize];
+        endpoint.connection.on_segment(now, segment);
         if packet.ecn == Ecn::Marked {
-            connection.on_congestion_experienced();
+            endpoint.connection.on_congestion_experienced();
         }
-        *number
+        let wakes =
+            endpoint.reader.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
+        (*number, wakes)
     }
 
     /// Shows the observer a segment that has arrived.

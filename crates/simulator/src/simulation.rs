@@ -95,6 +95,9 @@ struct Simulation<'a, F> {
     seed: u64,
     now: Time,
     end: Time,
+    /// The earliest time at which there may be more to do than what happens then: to take a
+    /// sample, or to stop.
+    horizon: Time,
     fabric: F,
     hosts: Hosts,
     applications: Vec<Application>,
@@ -121,6 +124,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         Self {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
+            horizon: Time::ZERO,
             fabric,
             hosts,
             blueprints: build::blueprints(scenario),
@@ -161,15 +165,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if self.unfinished == 0 {
+            if next >= self.horizon && !self.goes_on_until(next) {
                 return true;
-            }
-            if next > self.end {
-                self.now = self.end;
-                return true;
-            }
-            if self.recorder.next_sample() <= next {
-                self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
             }
             self.now = next;
             self.events += 1;
@@ -184,6 +181,31 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
+    /// Whether the run goes on until `next`. Takes the samples that are due by then.
+    #[cold]
+    #[inline(never)]
+    fn goes_on_until(&mut self, next: Time) -> bool {
+        if self.unfinished == 0 {
+            return false;
+        }
+        if next > self.end {
+            self.now = self.end;
+            return false;
+        }
+        self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
+        let behind_the_end = self.end + Span::from_nanos(1);
+        self.horizon = self.recorder.next_sample().min(behind_the_end);
+        true
+    }
+
+    /// So many flows are over.
+    fn finish(&mut self, flows: usize) {
+        self.unfinished -= flows;
+        if self.unfinished == 0 {
+            self.horizon = Time::ZERO;
+        }
+    }
+
     /// Lets the next packet arrive at the end of a lane, and if it is at its destination, there.
     #[inline]
     fn advance(&mut self) {
@@ -194,16 +216,23 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             }
             hosts.receive(at, packet)
         };
-        let Some(number) = self.fabric.advance_and_look(receive) else { return };
-        let endpoint = &self.hosts.endpoints[number as usize];
-        if endpoint.reader.is_some() {
-            self.hosts.start_reading(self.now, number);
-        } else if endpoint.connection.delivered() >= endpoint.wake_at {
-            self.wake(number);
+        let Some((number, wakes)) = self.fabric.advance_and_look(receive) else { return };
+        if wakes {
+            self.wake_reader(number);
         }
         self.flush(number);
         if self.recorder.records_events() {
             self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+        }
+    }
+
+    /// Whoever reads what `number` receives is to be told.
+    #[inline(never)]
+    fn wake_reader(&mut self, number: u32) {
+        if self.hosts.endpoints[number as usize].reader.is_some() {
+            self.hosts.start_reading(self.now, number);
+        } else {
+            self.wake(number);
         }
     }
 
@@ -214,7 +243,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let was_over = application.is_over();
         application.on_received(now, endpoint, &mut connections);
         let is_over = application.is_over();
-        self.unfinished -= usize::from(!was_over && is_over);
+        self.finish(usize::from(!was_over && is_over));
         self.flush_touched();
     }
 
@@ -243,7 +272,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let was_over = application.is_over();
         application.on_timer(now, &mut connections);
         let is_over = application.is_over();
-        self.unfinished -= usize::from(!was_over && is_over);
+        self.finish(usize::from(!was_over && is_over));
         self.flush_touched();
     }
 
@@ -268,7 +297,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             // A transfer that is complete stays so, even if nobody acknowledges its FIN.
             if !application.is_over() {
                 application.aborted = true;
-                self.unfinished -= usize::from(!application.is_endless());
+                let counts = !application.is_endless();
+                self.finish(usize::from(counts));
             }
         }
         self.flush(number);

@@ -238,6 +238,21 @@ impl AnyController {
     }
 
     #[inline(never)]
+    fn on_ack_of_boxed(&mut self, ack: Ack) {
+        each!(self, c => c.on_ack(&ack))
+    }
+
+    #[inline(never)]
+    fn extra_rto_of_boxed(&self) -> Span {
+        each!(self, c => c.extra_rto())
+    }
+
+    #[inline(never)]
+    fn retransmission_quota_of_boxed(&self) -> u32 {
+        each!(self, c => c.retransmission_quota())
+    }
+
+    #[inline(never)]
     fn advertised_window_of_boxed(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         each!(self, c => c.advertised_window(sizing, taken, state))
     }
@@ -266,8 +281,9 @@ impl Controller for AnyController {
     fn on_rtt(&mut self, now: Time, sample: Span) {
         each!(self, c => c.on_rtt(now, sample))
     }
+    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        each!(self, c => c.on_ack(ack))
+        first!(self, c => c.on_ack(ack), or self.on_ack_of_boxed(*ack))
     }
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
         each!(self, c => c.threshold_after_loss(loss))
@@ -298,11 +314,13 @@ impl Controller for AnyController {
             or self.advertised_window_of_boxed(sizing, taken, state)
         )
     }
+    #[inline]
     fn extra_rto(&self) -> Span {
-        each!(self, c => c.extra_rto())
+        first!(self, c => c.extra_rto(), or self.extra_rto_of_boxed())
     }
+    #[inline]
     fn retransmission_quota(&self) -> u32 {
-        each!(self, c => c.retransmission_quota())
+        first!(self, c => c.retransmission_quota(), or self.retransmission_quota_of_boxed())
     }
     fn duplicate_threshold(&self, configured: u32) -> u32 {
         each!(self, c => c.duplicate_threshold(configured))

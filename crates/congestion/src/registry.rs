@@ -253,8 +253,8 @@ impl AnyController {
     }
 
     #[inline(never)]
-    fn advertised_window_of_boxed(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
-        each!(self, c => c.advertised_window(sizing, taken, state))
+    fn advertised_window_of_boxed(&mut self, sizing: Sizing, taken: u64, state: SendState) -> u64 {
+        each!(self, c => c.advertised_window(sizing, taken, &state))
     }
 }
 
@@ -311,7 +311,7 @@ impl Controller for AnyController {
         first!(
             self,
             c => c.advertised_window(sizing, taken, state),
-            or self.advertised_window_of_boxed(sizing, taken, state)
+            or self.advertised_window_of_boxed(sizing, taken, *state)
         )
     }
     #[inline]

@@ -60,10 +60,10 @@ enum HeldBy {
 pub struct Counters {
     /// Data segments sent, retransmissions included.
     pub segments: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes: u64,
     /// Data segments sent again.
     pub retransmissions: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,
     /// Times that fast recovery was entered.

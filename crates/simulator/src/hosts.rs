@@ -236,7 +236,7 @@ impl Hosts {
 
     /// A packet has arrived. Returns the number of its endpoint, and whether whoever reads there
     /// is to be told.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (u32, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[*number as usize];

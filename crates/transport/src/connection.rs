@@ -287,11 +287,10 @@ impl Connection {
         if self.send_syn {
             return self.next_syn(now);
         }
-        if self.receiver.ack_is_due() && self.receiver.has_gaps() {
-            // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
-            return Some(self.bare_segment(now));
-        }
-        if self.sender.has_work()
+        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        if !duplicate
+            && self.sender.has_work()
             && self.is_established()
             && let Some(chunk) = self.sender.next_chunk(now, &self.config)
         {

@@ -189,6 +189,18 @@ macro_rules! registry {
             }),)+
         ];
 
+
+        /// For what is asked for each segment: standard TCP is asked on the spot, all others in a
+        /// call.
+        macro_rules! first {
+            ($self:expr, $controller:ident => $call:expr, or $others:expr) => {
+                match $self {
+                    AnyController::$inline($controller) => $call,
+                    _ => $others,
+                }
+            };
+        }
+
         macro_rules! each {
             ($self:expr, $controller:ident => $call:expr) => {
                 match $self {
@@ -219,9 +231,37 @@ registry! {
     boxed: Adalr, Aliad, Bbr, Bbr3, Bic, BulkRepeat, Cherry, CkStp, Cubic, HighSpeed, Htcp, Hybla, Jersey, LogWestwoodPlus, NewJersey, NewRenoSat, NewVegas, Peach, PeachPlus, Scalable, Star, Vegas, Veno, Westwood, WestwoodAbse, WestwoodPlus,
 }
 
-impl Controller for AnyController {
-    fn window(&self) -> &Window {
+impl AnyController {
+    #[inline(never)]
+    fn window_of_boxed(&self) -> &Window {
         each!(self, c => c.window())
+    }
+
+    #[inline(never)]
+    fn on_ack_of_boxed(&mut self, ack: Ack) {
+        each!(self, c => c.on_ack(&ack))
+    }
+
+    #[inline(never)]
+    fn extra_rto_of_boxed(&self) -> Span {
+        each!(self, c => c.extra_rto())
+    }
+
+    #[inline(never)]
+    fn retransmission_quota_of_boxed(&self) -> u32 {
+        each!(self, c => c.retransmission_quota())
+    }
+
+    #[inline(never)]
+    fn advertised_window_of_boxed(&mut self, sizing: Sizing, taken: u64, state: SendState) -> u64 {
+        each!(self, c => c.advertised_window(sizing, taken, &state))
+    }
+}
+
+impl Controller for AnyController {
+    #[inline]
+    fn window(&self) -> &Window {
+        first!(self, c => c.window(), or self.window_of_boxed())
     }
     fn window_mut(&mut self) -> &mut Window {
         each!(self, c => c.window_mut())
@@ -241,8 +281,9 @@ impl Controller for AnyController {
     fn on_rtt(&mut self, now: Time, sample: Span) {
         each!(self, c => c.on_rtt(now, sample))
     }
+    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        each!(self, c => c.on_ack(ack))
+        first!(self, c => c.on_ack(ack), or self.on_ack_of_boxed(*ack))
     }
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
         each!(self, c => c.threshold_after_loss(loss))
@@ -265,14 +306,21 @@ impl Controller for AnyController {
     fn on_idle(&mut self) {
         each!(self, c => c.on_idle())
     }
+    #[inline]
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
-        each!(self, c => c.advertised_window(sizing, taken, state))
+        first!(
+            self,
+            c => c.advertised_window(sizing, taken, state),
+            or self.advertised_window_of_boxed(sizing, taken, *state)
+        )
     }
+    #[inline]
     fn extra_rto(&self) -> Span {
-        each!(self, c => c.extra_rto())
+        first!(self, c => c.extra_rto(), or self.extra_rto_of_boxed())
     }
+    #[inline]
     fn retransmission_quota(&self) -> u32 {
-        each!(self, c => c.retransmission_quota())
+        first!(self, c => c.retransmission_quota(), or self.retransmission_quota_of_boxed())
     }
     fn duplicate_threshold(&self, configured: u32) -> u32 {
         each!(self, c => c.duplicate_threshold(configured))

@@ -64,6 +64,17 @@ pub trait Fabric<B> {
     /// Lets the next thing happen. Returns a packet if one has reached its destination.
     fn advance(&mut self) -> Option<Delivery<B>>;
 
+    /// The same for plain data and for those who only look at a packet that has arrived, where it
+    /// is: returns what `look` says of it.
+    #[inline]
+    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>) -> R) -> Option<R>
+    where
+        Self: Sized,
+        B: Copy,
+    {
+        self.advance().map(|delivery| look(delivery.at, &delivery.packet))
+    }
+
     /// What each link and each limited router did until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<LaneReport>;
 

@@ -8,10 +8,13 @@
 //! [`oracle::SlowNetwork`] is the same network written the obvious way. Both are a [`Fabric`], and
 //! must give the same run, event for event.
 
+mod agenda;
+mod arrivals;
 mod fabric;
 mod lane;
 mod network;
 pub mod oracle;
+mod ring;
 mod routes;
 mod schedule;
 mod topology;

@@ -7,9 +7,11 @@
 use units::Time;
 
 /// A min-heap of (time, tag).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Schedule {
     keys: Vec<u128>,
+    /// The time of the earliest entry, which is asked for more often than it changes.
+    next_time: Time,
 }
 
 const ARITY: usize = 4;
@@ -22,6 +24,12 @@ pub(crate) fn key(at: Time, tag: u64) -> u128 {
 /// The time and the tag of a key.
 pub(crate) fn parts(key: u128) -> (Time, u64) {
     (Time::from_nanos((key >> 64) as u64), key as u64)
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self { keys: Vec::new(), next_time: Time::NEVER }
+    }
 }
 
 impl Schedule {
@@ -39,13 +47,14 @@ impl Schedule {
     /// The time of the earliest entry, or never.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.peek().map_or(Time::NEVER, |(at, _)| at)
+        self.next_time
     }
 
     /// Adds an entry.
     pub fn push(&mut self, at: Time, tag: u64) {
         self.keys.push(key(at, tag));
         self.sift_up(self.keys.len() - 1);
+        self.note_next();
     }
 
     /// Removes the earliest entry.
@@ -56,6 +65,7 @@ impl Schedule {
             *root = last;
             self.sift_down();
         }
+        self.note_next();
         Some(parts(top))
     }
 
@@ -65,7 +75,12 @@ impl Schedule {
         if let Some(root) = self.keys.first_mut() {
             *root = key(at, *root as u64);
             self.sift_down();
+            self.note_next();
         }
+    }
+
+    fn note_next(&mut self) {
+        self.next_time = self.peek().map_or(Time::NEVER, |(at, _)| at);
     }
 
     fn sift_up(&mut self, mut child: usize) {
@@ -150,6 +165,8 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(schedule.peek(), twin.first().copied());
+                let next = twin.first().map_or(Time::NEVER, |(at, _)| *at);
+                prop_assert_eq!(schedule.next_time(), next);
             }
         }
     }

@@ -43,30 +43,3 @@ impl Tournament {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn the_winner_is_the_earliest_lane_and_the_lowest_of_equals(
-            changes in prop::collection::vec((0usize..11, 0u64..20), 1..100),
-        ) {
-            let mut tournament = Tournament::new(11);
-            let mut times = [Time::NEVER; 11];
-            for (lane, nanos) in changes {
-                times[lane] = if nanos == 19 { Time::NEVER } else { Time::from_nanos(nanos) };
-                tournament.set(lane, times[lane]);
-                let earliest = times.iter().min().copied().unwrap_or(Time::NEVER);
-                prop_assert_eq!(tournament.earliest().0, earliest);
-                if earliest != Time::NEVER {
-                    let lane = times.iter().position(|time| *time == earliest);
-                    prop_assert_eq!(lane, Some(tournament.earliest().1 as usize));
-                }
-            }
-        }
-    }
-}

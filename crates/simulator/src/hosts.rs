@@ -63,9 +63,32 @@ impl Endpoint {
         });
     }
 
+    /// Sends all that there is to be sent.
+    #[inline(never)]
+    fn send<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        number: u32,
+        fabric: &mut F,
+        mut observer: Option<&mut Observer<'_>>,
+    ) {
+        while let Some(segment) = self.connection.next_segment(now) {
+            let body = Body { endpoint: self.peer, segment };
+            if let Some(observer) = &mut observer {
+                // A copy, so that a segment that nobody observes need not be in memory.
+                let shown = segment;
+                self.show(now, number, &shown, observer);
+            }
+            fabric.send(now, self.node, self.packet(body, Priority::Normal));
+        }
+        if self.connection.may_have_low_priority() {
+            self.send_low_priority(now, number, fabric, observer);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn flush_low_priority<F: Fabric<Body>>(
+    fn send_low_priority<F: Fabric<Body>>(
         &mut self,
         now: Time,
         number: u32,
@@ -211,6 +234,38 @@ impl Hosts {
         Some((at, Timer::Endpoint(tag as u32)))
     }
 
+    /// A packet has arrived. Returns the number of its endpoint, and whether whoever reads there
+    /// is to be told.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (u32, bool) {
+        let Body { endpoint: number, segment } = &packet.body;
+        let endpoint = &mut self.endpoints[*number as usize];
+        endpoint.connection.on_segment(now, segment);
+        if packet.ecn == Ecn::Marked {
+            endpoint.connection.on_congestion_experienced();
+        }
+        let wakes =
+            endpoint.reader.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
+        (*number, wakes)
+    }
+
+    /// Shows the observer a segment that has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn show_received(&self, now: Time, body: &Body, observer: &mut Observer<'_>) {
+        let endpoint = &self.endpoints[body.endpoint as usize];
+        let sender = body.endpoint ^ 1;
+        observer(&Observed {
+            at: now,
+            node: endpoint.node.0,
+            from: endpoint.peer_node.0,
+            to: endpoint.node.0,
+            connection: sender / 2,
+            by_data_sender: sender.is_multiple_of(2),
+            segment: &body.segment,
+        });
+    }
+
     /// Sends what `endpoint` has to send, and arms its timer.
     #[inline]
     pub(crate) fn flush<F: Fabric<Body>>(
@@ -218,18 +273,11 @@ impl Hosts {
         now: Time,
         number: u32,
         fabric: &mut F,
-        mut observer: Option<&mut Observer<'_>>,
+        observer: Option<&mut Observer<'_>>,
     ) {
         let endpoint = &mut self.endpoints[number as usize];
-        while let Some(segment) = endpoint.connection.next_segment(now) {
-            let body = Body { endpoint: endpoint.peer, segment };
-            if let Some(observer) = &mut observer {
-                endpoint.show(now, number, &body.segment, observer);
-            }
-            fabric.send(now, endpoint.node, endpoint.packet(body, Priority::Normal));
-        }
-        if endpoint.connection.may_have_low_priority() {
-            endpoint.flush_low_priority(now, number, fabric, observer);
+        if endpoint.connection.may_send() {
+            endpoint.send(now, number, fabric, observer);
         }
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {
@@ -267,12 +315,6 @@ impl Hosts {
 
     pub(crate) fn connection(&self, endpoint: u32) -> &Connection {
         &self.endpoints[endpoint as usize].connection
-    }
-
-    /// The node of `endpoint` and the node of its peer.
-    pub(crate) fn nodes(&self, endpoint: u32) -> (NodeId, NodeId) {
-        let endpoint = &self.endpoints[endpoint as usize];
-        (endpoint.node, endpoint.peer_node)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bed::Application;
 use congestion::{Foreign, Settings};
-use network::{Delivery, Ecn, Fabric, Network, NodeId, oracle::SlowNetwork};
+use network::{Fabric, Network, Packet, oracle::SlowNetwork};
 use recording::Recording;
 use scenario::Scenario;
 use transport::Segment;
@@ -95,13 +95,15 @@ struct Simulation<'a, F> {
     seed: u64,
     now: Time,
     end: Time,
+    /// The earliest time at which there may be more to do than what happens then: to take a
+    /// sample, or to stop.
+    horizon: Time,
     fabric: F,
     hosts: Hosts,
     applications: Vec<Application>,
     blueprints: Vec<Arc<Blueprint>>,
-    /// Finite flows that are not over yet.
+    /// Flows that are not over yet; those without an end never are.
     unfinished: usize,
-    has_endless: bool,
     recorder: Recorder,
     options: Options<'a>,
     events: u64,
@@ -122,11 +124,11 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         Self {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
+            horizon: Time::ZERO,
             fabric,
             hosts,
             blueprints: build::blueprints(scenario),
-            unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
-            has_endless: applications.iter().any(Application::is_endless),
+            unfinished: applications.len(),
             applications,
             recorder: Recorder::new(scenario),
             next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
@@ -163,22 +165,13 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if self.unfinished == 0 && !self.has_endless {
+            if next >= self.horizon && !self.goes_on_until(next) {
                 return true;
-            }
-            if next > self.end {
-                self.now = self.end;
-                return true;
-            }
-            if self.recorder.next_sample() <= next {
-                self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
             }
             self.now = next;
             self.events += 1;
             if packet <= timer {
-                if let Some(delivery) = self.fabric.advance() {
-                    self.deliver(&delivery);
-                }
+                self.advance();
             } else {
                 self.expire();
             }
@@ -188,26 +181,58 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
+    /// Whether the run goes on until `next`. Takes the samples that are due by then.
+    #[cold]
+    #[inline(never)]
+    fn goes_on_until(&mut self, next: Time) -> bool {
+        if self.unfinished == 0 {
+            return false;
+        }
+        if next > self.end {
+            self.now = self.end;
+            return false;
+        }
+        self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
+        let behind_the_end = self.end + Span::from_nanos(1);
+        self.horizon = self.recorder.next_sample().min(behind_the_end);
+        true
+    }
+
+    /// So many flows are over.
+    fn finish(&mut self, flows: usize) {
+        self.unfinished -= flows;
+        if self.unfinished == 0 {
+            self.horizon = Time::ZERO;
+        }
+    }
+
+    /// Lets the next packet arrive at the end of a lane, and if it is at its destination, there.
     #[inline]
-    fn deliver(&mut self, delivery: &Delivery<Body>) {
-        let Body { endpoint: number, segment } = &delivery.packet.body;
-        if self.options.observer.is_some() {
-            let (node, peer) = self.hosts.nodes(*number);
-            self.observe(node, peer, node, *number ^ 1, segment);
+    fn advance(&mut self) {
+        let Self { hosts, options, .. } = self;
+        let receive = |at, packet: &Packet<Body>| {
+            if let Some(observer) = &mut options.observer {
+                hosts.show_received(at, &packet.body, observer);
+            }
+            hosts.receive(at, packet)
+        };
+        let Some((number, wakes)) = self.fabric.advance_and_look(receive) else { return };
+        if wakes {
+            self.wake_reader(number);
         }
-        let endpoint = &mut self.hosts.endpoints[*number as usize];
-        endpoint.connection.on_segment(self.now, segment);
-        if delivery.packet.ecn == Ecn::Marked {
-            endpoint.connection.on_congestion_experienced();
-        }
-        if endpoint.reader.is_some() {
-            self.hosts.start_reading(self.now, *number);
-        } else if endpoint.connection.delivered() >= endpoint.wake_at {
-            self.wake(*number);
-        }
-        self.flush(*number);
+        self.flush(number);
         if self.recorder.records_events() {
-            self.recorder.record_event(self.now, *number, &self.hosts, &self.applications);
+            self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+        }
+    }
+
+    /// Whoever reads what `number` receives is to be told.
+    #[inline(never)]
+    fn wake_reader(&mut self, number: u32) {
+        if self.hosts.endpoints[number as usize].reader.is_some() {
+            self.hosts.start_reading(self.now, number);
+        } else {
+            self.wake(number);
         }
     }
 
@@ -218,7 +243,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let was_over = application.is_over();
         application.on_received(now, endpoint, &mut connections);
         let is_over = application.is_over();
-        self.unfinished -= usize::from(!was_over && is_over);
+        self.finish(usize::from(!was_over && is_over));
         self.flush_touched();
     }
 
@@ -247,7 +272,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let was_over = application.is_over();
         application.on_timer(now, &mut connections);
         let is_over = application.is_over();
-        self.unfinished -= usize::from(!was_over && is_over);
+        self.finish(usize::from(!was_over && is_over));
         self.flush_touched();
     }
 
@@ -272,7 +297,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             // A transfer that is complete stays so, even if nobody acknowledges its FIN.
             if !application.is_over() {
                 application.aborted = true;
-                self.unfinished -= usize::from(!application.is_endless());
+                let counts = !application.is_endless();
+                self.finish(usize::from(counts));
             }
         }
         self.flush(number);
@@ -291,20 +317,6 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn flush(&mut self, number: u32) {
         let observer = self.options.observer.as_deref_mut();
         self.hosts.flush(self.now, number, &mut self.fabric, observer);
-    }
-
-    fn observe(&mut self, node: NodeId, from: NodeId, to: NodeId, sender: u32, segment: &Segment) {
-        if let Some(observer) = &mut self.options.observer {
-            observer(&Observed {
-                at: self.now,
-                node: node.0,
-                from: from.0,
-                to: to.0,
-                connection: sender / 2,
-                by_data_sender: sender.is_multiple_of(2),
-                segment,
-            });
-        }
     }
 
     /// Fraction of the bytes of all finite transfers that has arrived.

@@ -135,13 +135,13 @@ impl Connection {
     /// The application hands over `bytes` to be sent.
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing can be written after close");
-        self.sender.write(bytes);
+        self.sender.write(&self.config, bytes);
     }
 
     /// The application takes back what was never sent, even after [`close`](Self::close). Returns
     /// the length of what remains of its stream.
     pub fn withdraw(&mut self) -> u64 {
-        self.sender.withdraw()
+        self.sender.withdraw(&self.config)
     }
 
     /// The application reads `bytes`, at most [`unread`](Self::unread).
@@ -271,17 +271,26 @@ impl Connection {
         }
     }
 
+    /// Whether there may be a segment to be sent. Of those that have just received one, a third has
+    /// none.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.send_syn
+            || self.receiver.ack_is_due()
+            || self.sender.has_work()
+            || self.may_have_low_priority()
+    }
+
     /// The next segment to be sent, if there is one.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if self.send_syn {
             return self.next_syn(now);
         }
-        if self.receiver.ack_is_due() && self.receiver.has_gaps() {
-            // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
-            return Some(self.bare_segment(now));
-        }
-        if self.sender.has_work(&self.config)
+        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        if !duplicate
+            && self.sender.has_work()
             && self.is_established()
             && let Some(chunk) = self.sender.next_chunk(now, &self.config)
         {
@@ -499,8 +508,10 @@ impl Connection {
     /// SACK blocks must not make the packet longer than the path takes.
     #[inline]
     fn leave_room_for_data(&self, segment: &mut Segment) {
-        let length = u32::from(segment.payload) + segment.option_bytes();
-        if segment.sack_blocks > 0 && length > self.config.mss {
+        if segment.sack_blocks == 0 {
+            return;
+        }
+        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
             segment.sack_blocks = 0;
         }
     }

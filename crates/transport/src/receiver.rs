@@ -19,8 +19,10 @@ pub(crate) struct Receiver {
     read: u64,
     /// Behind the last number that the other end may send (RCV.NXT + RCV.WND). Never moves back.
     right_edge: u64,
-    /// Number of the FIN, once it is known.
-    fin: Option<u64>,
+    /// The window that was advertised last, while nothing has changed what it depends on.
+    advertised: Option<u64>,
+    /// Number of the FIN, once it is known; beyond all others until then.
+    fin: u64,
     /// Segments received in order and not acknowledged.
     unacknowledged: u32,
     /// An ACK is due at once.
@@ -40,7 +42,8 @@ impl Receiver {
             next: 0,
             read: 1,
             right_edge: 1 + config.receive_buffer.min(window_limit),
-            fin: None,
+            advertised: None,
+            fin: u64::MAX,
             unacknowledged: 0,
             ack_now: false,
             ack_at: Time::NEVER,
@@ -52,11 +55,13 @@ impl Receiver {
     /// The other end's SYN arrived.
     pub(crate) fn syn_received(&mut self) {
         self.next = 1;
+        self.advertised = None;
     }
 
     /// Both ends have agreed on a segment size.
     pub(crate) fn agree_on_mss(&mut self, mss: u64) {
         self.mss = mss;
+        self.advertised = None;
     }
 
     /// Next number expected.
@@ -67,7 +72,7 @@ impl Receiver {
 
     /// Whether everything up to and with the FIN has arrived.
     pub(crate) fn finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.next > self.fin
     }
 
     /// Bytes that the application has read.
@@ -100,9 +105,9 @@ impl Receiver {
     ) {
         let end = start + length;
         if fin && end <= self.right_edge {
-            self.fin = Some(end);
+            self.fin = end;
         }
-        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == Some(end)));
+        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == end));
         if end <= self.next || start >= end {
             // Old data, or data beyond the window: say again what is expected (RFC 9293 section
             // 3.10.7.4).
@@ -138,6 +143,7 @@ impl Receiver {
     #[inline]
     fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
         self.next = end;
+        self.advertised = None;
         self.unacknowledged += 1;
         if self.gaps.is_some() {
             self.close_gap();
@@ -194,6 +200,7 @@ impl Receiver {
     /// The application reads `bytes`, which must be there.
     pub(crate) fn read(&mut self, config: &Config, bytes: u64) {
         self.read += bytes;
+        self.advertised = None;
         // A window update is worth a segment of its own when it opens the window by two segments
         // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
         let opened = self.offered_edge(config) - self.right_edge;
@@ -202,15 +209,25 @@ impl Receiver {
         }
     }
 
-    /// The window to advertise in bytes, in steps of `1 << shift`.
+    /// The window to advertise in bytes, in steps of `1 << shift`. Both it and the limit are those
+    /// of the connection, always the same.
     #[inline]
     pub(crate) fn window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
+        match self.advertised {
+            Some(window) => window,
+            None => self.next_window(config, shift, window_limit),
+        }
+    }
+
+    #[inline]
+    fn next_window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
         let edge = self.offered_edge(config).min(self.next + window_limit);
         // Receiver's silly window avoidance (RFC 9293 section 3.8.6.2.2).
         let step = (config.receive_buffer / 2).min(self.mss);
         let edge = if edge >= self.right_edge + step { edge } else { self.right_edge };
         let window = (edge.saturating_sub(self.next) >> shift) << shift;
         self.right_edge = self.right_edge.max(self.next + window);
+        self.advertised = Some(window);
         window
     }
 
@@ -391,6 +408,23 @@ mod tests {
         assert_eq!(receiver.window(&config, 0, limit), 0, "a silly window");
         receiver.read(&config, 1);
         assert_eq!(receiver.window(&config, 0, limit), MSS);
+    }
+
+    #[test]
+    fn a_window_that_is_asked_for_again_is_the_same_and_one_after_news_is_another() {
+        let config = Config { reads_at_once: false, ..config() };
+        let limit = u64::from(u16::MAX);
+        let mut receiver = receiver(&config);
+        for n in 0..4 {
+            arrive(&mut receiver, &config, n);
+            let window = receiver.window(&config, 3, limit);
+            assert_eq!(window, (19 - n) * MSS / 8 * 8);
+            assert_eq!(receiver.window(&config, 3, limit), window);
+            receiver.advertised = None;
+            assert_eq!(receiver.window(&config, 3, limit), window, "computed twice");
+        }
+        receiver.read(&config, 4 * MSS);
+        assert_eq!(receiver.window(&config, 3, limit), 20 * MSS);
     }
 
     #[test]

@@ -24,7 +24,9 @@ impl Space {
     #[inline]
     pub(crate) fn unwrap(self, wire: u32, near: u64) -> Option<u64> {
         let distance = wire.wrapping_sub(self.wrap(near)) as i32;
-        near.checked_add_signed(i64::from(distance))
+        // Streams end far below 2^63, so the sign tells what lies before the SYN.
+        let number = near.wrapping_add_signed(i64::from(distance));
+        (number as i64 >= 0).then_some(number)
     }
 }
 

@@ -46,7 +46,7 @@ impl Connection {
     }
 
     fn next_probe(&mut self, now: Time) -> Option<Segment> {
-        let (probe, range) = self.sender.next_capacity_probe(now, &self.config)?;
+        let (probe, range) = self.sender.next_capacity_probe(now)?;
         let mut segment = self.bare_segment(now);
         segment.sequence = self.out.wrap(range.start);
         segment.payload = range.len() as u16;

@@ -155,6 +155,7 @@ impl Sender {
         let acked = ack.number - self.una;
         self.note_acknowledgement(now, self.una, ack);
         self.una = ack.number;
+        self.note_buffer(config);
         self.scoreboard.acknowledge(ack.number);
         self.take_rtt_sample(now, config, ack, acked);
         self.retries = 0;

@@ -238,7 +238,7 @@ impl Sender {
         match self.phase {
             Phase::Open => {}
             Phase::FastRecovery => self.reduce(news.delivered, news.advanced && !news.lost),
-            Phase::Timeout => self.doubt_timeout(config, &news),
+            Phase::Timeout => self.doubt_timeout(&news),
         }
         self.keep_tail_probe(now, &news);
     }
@@ -310,8 +310,8 @@ impl Sender {
         }
     }
 
-    fn doubt_timeout(&mut self, config: &Config, news: &News) {
-        let unsent = self.sendable_end(config).min(self.una + self.advertised) > self.max;
+    fn doubt_timeout(&mut self, news: &News) {
+        let unsent = self.buffered.min(self.una + self.advertised) > self.max;
         let evidence = Evidence {
             advanced: news.advanced,
             sacked: news.sacked,
@@ -440,8 +440,8 @@ impl Sender {
 
     /// A tail loss probe: new data if the receiver takes it, else the last segment again (RFC 8985
     /// section 7.3). cwnd is not asked.
-    pub(super) fn next_tail_probe(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.sendable_end(config));
+    pub(super) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
+        let end = self.pass_arrived().min(self.buffered);
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);

@@ -60,10 +60,10 @@ enum HeldBy {
 pub struct Counters {
     /// Data segments sent, retransmissions included.
     pub segments: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes: u64,
     /// Data segments sent again.
     pub retransmissions: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,
     /// Times that fast recovery was entered.
@@ -80,6 +80,8 @@ pub(crate) struct Sender {
     max: u64,
     /// End of the data that the application has written.
     written: u64,
+    /// End of what of it the send buffer holds: all before may be sent.
+    buffered: u64,
     /// The window as the receiver advertised it, in bytes from `una`.
     advertised: u64,
     /// The window as the controller takes it; the same for all but TCP-ADaLR.
@@ -132,6 +134,7 @@ impl Sender {
             una: 0,
             max: 0,
             written: 1,
+            buffered: 1,
             advertised: 0,
             taken: 0,
             mss: u64::from(config.mss),
@@ -193,6 +196,7 @@ impl Sender {
         lost_syn: bool,
     ) {
         self.una = 1;
+        self.note_buffer(config);
         self.mss = mss;
         self.controller.window_mut().agree_on_mss(mss);
         self.scoreboard.acknowledge(1);
@@ -228,19 +232,21 @@ impl Sender {
     /// having been full long ago (RFC 7661), and rates measured with what is on its way are those
     /// of the application (`CheckIfApplicationLimited` of draft-ietf-ccwg-bbr; Linux asks at the
     /// same point, in `tcp_sendmsg`).
-    pub(crate) fn write(&mut self, bytes: u64) {
+    pub(crate) fn write(&mut self, config: &Config, bytes: u64) {
         if self.written.saturating_sub(self.max) < self.mss {
             self.held_by = HeldBy::Application;
             self.note_application_limit();
         }
         self.written += bytes;
+        self.note_buffer(config);
     }
 
     /// The application takes back what was never sent; what any probe has carried counts as sent.
     /// Returns the bytes that remain written.
-    pub(crate) fn withdraw(&mut self) -> u64 {
+    pub(crate) fn withdraw(&mut self, config: &Config) -> u64 {
         let sent = (self.max.max(1) + u64::from(self.probing)).max(self.end_of_probed_data());
         self.written = self.written.min(sent);
+        self.note_buffer(config);
         self.written - 1
     }
 
@@ -257,10 +263,10 @@ impl Sender {
     /// Whether there may be something to send. Most ends of a satellite link only receive, and are
     /// asked after each segment.
     #[inline]
-    pub(crate) fn has_work(&self, config: &Config) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         self.resend_head
             || self.phase != Phase::Open
-            || self.sendable_end(config) > self.max
+            || self.buffered > self.max
             || (self.fin_queued && self.max == self.written)
     }
 
@@ -336,9 +342,10 @@ impl Sender {
         Progress { per_round, acknowledged: self.una, sent: self.max }
     }
 
-    /// What the send buffer lets the application have handed over.
-    fn sendable_end(&self, config: &Config) -> u64 {
-        self.written.min(self.una.saturating_add(config.send_buffer))
+    /// What is written or acknowledged has changed, and so what the send buffer lets the
+    /// application have handed over.
+    fn note_buffer(&mut self, config: &Config) {
+        self.buffered = self.written.min(self.una.saturating_add(config.send_buffer));
     }
 
     fn uses_sack(&self) -> bool {

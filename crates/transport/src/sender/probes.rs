@@ -6,7 +6,6 @@
 use congestion::{Controller, Probe, ProbeState};
 use units::Time;
 
-use crate::config::Config;
 use crate::ranges::{Range, RangeSet};
 
 use super::Sender;
@@ -51,11 +50,7 @@ impl Sender {
 
     /// The next probe and what it carries, if the controller wants one and there is something for
     /// it to carry. To be asked when nothing else is to be sent.
-    pub(crate) fn next_capacity_probe(
-        &mut self,
-        now: Time,
-        config: &Config,
-    ) -> Option<(Probe, Range)> {
+    pub(crate) fn next_capacity_probe(&mut self, now: Time) -> Option<(Probe, Range)> {
         let mut found = None;
         while found.is_none()
             && self.may_probe()
@@ -64,7 +59,7 @@ impl Sender {
             let range = match probe {
                 Probe::Dummy => self.copy_of_last(),
                 Probe::Repeat => self.next_outstanding(),
-                Probe::Ahead => self.next_ahead(config),
+                Probe::Ahead => self.next_ahead(),
             };
             found = range.map(|range| (probe, range));
         }
@@ -114,9 +109,9 @@ impl Sender {
     }
 
     /// Data that was never sent, the highest that the receiver's window and the send buffer hold.
-    fn next_ahead(&mut self, config: &Config) -> Option<Range> {
+    fn next_ahead(&mut self) -> Option<Range> {
         let (max, mss, written) = (self.max, self.mss, self.written);
-        let mut end = self.sendable_end(config).min(self.una + self.advertised);
+        let mut end = self.buffered.min(self.una + self.advertised);
         let probes = self.probes()?;
         let below = Range { start: 0, end: max };
         let mut found = None;

@@ -32,8 +32,7 @@ impl Sender {
             return None;
         }
         if std::mem::take(&mut self.resend_head) {
-            let head =
-                if self.persisting { self.next_probe(now) } else { self.next_head(now, config) };
+            let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
             if head.is_some() {
                 return head;
             }
@@ -61,9 +60,9 @@ impl Sender {
     }
 
     /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
-    fn next_head(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+    fn next_head(&mut self, now: Time) -> Option<Chunk> {
         if self.recovers_like_linux() {
-            return self.next_tail_probe(now, config);
+            return self.next_tail_probe(now);
         }
         let end = self.max.min(self.una + self.mss);
         let hole = self.scoreboard.next_unacknowledged(self.una, self.mss);
@@ -146,7 +145,7 @@ impl Sender {
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.sendable_end(config));
+        let end = self.pass_arrived().min(self.buffered);
         let available = end.saturating_sub(self.max);
         if available == 0 {
             self.held_by = HeldBy::Application;

@@ -172,6 +172,7 @@ mod tests {
     use units::Time;
 
     use super::*;
+    use crate::events::samples::loss;
     use crate::parameters::Value;
 
     const MSS: u64 = 1000;
@@ -192,10 +193,6 @@ mod tests {
 
     fn bic(segments: u64) -> Bic {
         bic_with("on", segments)
-    }
-
-    fn loss(segments: u64) -> Loss {
-        Loss { now: Time::ZERO, flight: segments * MSS, repeated: false }
     }
 
     /// ACKs one window and returns the growth in segments.
@@ -225,7 +222,7 @@ mod tests {
     #[test]
     fn a_loss_takes_an_eighth_of_the_window() {
         let mut bic = bic(1000);
-        bic.on_loss(&loss(400));
+        bic.on_loss(&loss(400 * MSS));
         assert_eq!((bic.window.cwnd, bic.window.ssthresh), (875 * MSS, 875 * MSS));
         assert_near(bic.w_max, 1000.0, 1e-9);
     }
@@ -233,7 +230,7 @@ mod tests {
     #[test]
     fn far_below_w_max_the_window_grows_by_s_max_in_each_round_trip() {
         let mut bic = bic(1000);
-        bic.on_loss(&loss(1000));
+        bic.on_loss(&loss(1000 * MSS));
         // Half of the 125 segments to W_max is more than 32.
         assert_near(round_trip(&mut bic), 32.0, 0.8);
     }
@@ -241,7 +238,7 @@ mod tests {
     #[test]
     fn near_w_max_each_round_trip_halves_the_distance() {
         let mut bic = bic(100);
-        bic.on_loss(&loss(100));
+        bic.on_loss(&loss(100 * MSS));
         bic.window.cwnd = 92 * MSS;
         for gap in [4.0, 2.0, 1.0, 0.5] {
             round_trip(&mut bic);
@@ -252,7 +249,7 @@ mod tests {
     #[test]
     fn at_w_max_the_step_is_s_min_and_beyond_it_the_distance_up_to_s_max() {
         let mut bic = bic(100);
-        bic.on_loss(&loss(100));
+        bic.on_loss(&loss(100 * MSS));
         for (window, step) in
             [(99.99, 0.01), (100.0, 0.01), (101.0, 1.0), (120.0, 20.0), (200.0, 32.0)]
         {
@@ -263,7 +260,7 @@ mod tests {
     #[test]
     fn beyond_w_max_the_distance_doubles_in_each_round_trip() {
         let mut bic = bic(100);
-        bic.on_loss(&loss(100));
+        bic.on_loss(&loss(100 * MSS));
         bic.window.cwnd = 101 * MSS;
         for distance in [2.0, 4.0, 8.0] {
             round_trip(&mut bic);
@@ -278,10 +275,10 @@ mod tests {
         bic.w_max = 1000.0;
         assert_near(round_trip(&mut bic), 1.0, 0.1);
         bic.window.cwnd = 12 * MSS;
-        bic.on_loss(&loss(12));
+        bic.on_loss(&loss(12 * MSS));
         assert_eq!(bic.window.cwnd, 6 * MSS);
         bic.window.cwnd = 3 * MSS;
-        bic.on_loss(&loss(3));
+        bic.on_loss(&loss(3 * MSS));
         assert_eq!(bic.window.cwnd, 2 * MSS);
     }
 
@@ -289,9 +286,9 @@ mod tests {
     fn fast_convergence_lowers_w_max_of_a_flow_that_lost_below_the_last_one() {
         for (parameter, expected) in [("on", 750.0), ("off", 800.0)] {
             let mut bic = bic_with(parameter, 1000);
-            bic.on_loss(&loss(1000));
+            bic.on_loss(&loss(1000 * MSS));
             bic.window.cwnd = 800 * MSS;
-            bic.on_loss(&loss(800));
+            bic.on_loss(&loss(800 * MSS));
             assert_near(bic.w_max, expected, 1e-9);
         }
     }
@@ -299,10 +296,10 @@ mod tests {
     #[test]
     fn a_timeout_halves_the_flight_size_and_forgets_w_max() {
         let mut bic = bic(1000);
-        bic.on_loss(&loss(1000));
-        bic.on_timeout(&loss(800));
+        bic.on_loss(&loss(1000 * MSS));
+        bic.on_timeout(&loss(800 * MSS));
         assert_eq!((bic.window.cwnd, bic.window.ssthresh), (MSS, 400 * MSS));
-        bic.on_timeout(&Loss { repeated: true, ..loss(1) });
+        bic.on_timeout(&Loss { repeated: true, ..loss(MSS) });
         assert_eq!(bic.window.ssthresh, 400 * MSS);
         // 5 if the 1000 segments of W_max were remembered.
         bic.window.cwnd = 990 * MSS;
@@ -314,7 +311,7 @@ mod tests {
         let mut bic = bic(1000);
         bic.round_left = 1000 * MSS;
         bic.step = 0.01;
-        bic.on_loss(&loss(1000));
+        bic.on_loss(&loss(1000 * MSS));
         assert_near(round_trip(&mut bic), 32.0, 0.8);
     }
 }

@@ -223,6 +223,7 @@ impl Controller for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::samples::loss;
     use crate::parameters::Value;
     use crate::vegas_estimator::tests::feedback;
 
@@ -259,10 +260,6 @@ mod tests {
         }
     }
 
-    fn loss(segments: u64) -> Loss {
-        Loss { now: Time::ZERO, flight: segments * MSS, repeated: false }
-    }
-
     /// ACKs a window's worth of segments, evenly over each RTT, up to `end`.
     fn run(cubic: &mut Cubic, from: Time, end: Time, rtt: Span) -> Time {
         let mut now = from;
@@ -280,9 +277,9 @@ mod tests {
     #[test]
     fn a_loss_leaves_seven_tenths_of_the_flight_size() {
         let mut cubic = cubic(1000);
-        cubic.on_loss(&loss(900));
+        cubic.on_loss(&loss(900 * MSS));
         assert_eq!((cubic.window.cwnd, cubic.window.ssthresh), (630 * MSS, 630 * MSS));
-        cubic.on_loss(&loss(2));
+        cubic.on_loss(&loss(2 * MSS));
         assert_eq!(cubic.window.cwnd, 2 * MSS);
     }
 
@@ -305,7 +302,7 @@ mod tests {
     #[test]
     fn the_window_reaches_w_max_after_k_and_is_concave_before_and_convex_after() {
         let mut cubic = cubic(1000);
-        cubic.on_loss(&loss(1000));
+        cubic.on_loss(&loss(1000 * MSS));
         let mut now = Time::ZERO;
         let mut windows = vec![cubic.segments()];
         for second in 1..=18 {
@@ -324,7 +321,7 @@ mod tests {
     fn the_curve_is_one_of_time_and_not_of_round_trips() {
         let after_six_seconds = |rtt| {
             let mut cubic = cubic(2000);
-            cubic.on_loss(&loss(2000));
+            cubic.on_loss(&loss(2000 * MSS));
             run(&mut cubic, Time::ZERO, at(6000), rtt);
             cubic.segments()
         };
@@ -338,7 +335,7 @@ mod tests {
         // K is (6 / 0.4)^(1/3) = 2.5 s: the curve would take 2.5 s for 6 segments. W_est takes 11
         // round trips of 10 ms, 3 * 0.3 / 1.7 = 0.529 segments in each.
         let mut cubic = cubic(20);
-        cubic.on_loss(&loss(20));
+        cubic.on_loss(&loss(20 * MSS));
         let mut grown = Vec::new();
         let mut now = Time::ZERO;
         for _ in 0..8 {
@@ -353,7 +350,7 @@ mod tests {
     #[test]
     fn above_the_window_before_the_loss_standard_tcp_adds_one_segment_for_each_window() {
         let mut cubic = cubic(20);
-        cubic.on_loss(&loss(20));
+        cubic.on_loss(&loss(20 * MSS));
         let now = run(&mut cubic, Time::ZERO, at(150), Span::from_millis(10));
         assert!(cubic.segments() > 20.5, "{}", cubic.segments());
         let before = cubic.segments();
@@ -365,7 +362,7 @@ mod tests {
     #[test]
     fn the_window_grows_by_no_more_than_half_in_one_window_of_acks() {
         let mut cubic = cubic(10_000);
-        cubic.on_loss(&loss(100));
+        cubic.on_loss(&loss(100 * MSS));
         let before = cubic.window.cwnd;
         cubic.on_ack(&ack(Time::ZERO, RTT));
         let long = Time::ZERO + Span::from_secs(100);
@@ -378,10 +375,10 @@ mod tests {
     fn fast_convergence_lowers_w_max_of_a_flow_that_lost_below_the_last_one() {
         for (parameter, expected) in [("on", 680.0), ("off", 800.0)] {
             let mut cubic = cubic_with(parameter, 1000);
-            cubic.on_loss(&loss(1000));
+            cubic.on_loss(&loss(1000 * MSS));
             assert!((cubic.w_max - 1000.0).abs() < 1e-9);
             cubic.window.cwnd = 800 * MSS;
-            cubic.on_loss(&loss(800));
+            cubic.on_loss(&loss(800 * MSS));
             assert!((cubic.w_max - expected).abs() < 1e-9, "{parameter}: {}", cubic.w_max);
         }
     }
@@ -389,11 +386,11 @@ mod tests {
     #[test]
     fn after_a_timeout_the_first_stage_is_convex_from_its_start() {
         let mut cubic = cubic(2000);
-        cubic.on_loss(&loss(2000));
-        cubic.on_timeout(&loss(1000));
+        cubic.on_loss(&loss(2000 * MSS));
+        cubic.on_timeout(&loss(1000 * MSS));
         assert!((cubic.prior - 1400.0).abs() < 1e-12, "{}", cubic.prior);
         assert_eq!((cubic.window.cwnd, cubic.window.ssthresh), (MSS, 700 * MSS));
-        cubic.on_timeout(&Loss { repeated: true, ..loss(1) });
+        cubic.on_timeout(&Loss { repeated: true, ..loss(MSS) });
         assert_eq!(cubic.window.ssthresh, 700 * MSS);
         cubic.window.cwnd = 700 * MSS;
         cubic.on_ack(&ack(at(5000), RTT));
@@ -408,7 +405,7 @@ mod tests {
     #[test]
     fn time_in_which_the_window_is_not_used_does_not_count() {
         let mut cubic = cubic(1000);
-        cubic.on_loss(&loss(1000));
+        cubic.on_loss(&loss(1000 * MSS));
         cubic.on_ack(&ack(at(0), RTT));
         cubic.on_ack(&ack(at(100), RTT));
         cubic.on_ack(&Ack { cwnd_limited: false, ..ack(at(60_000), RTT) });
@@ -419,7 +416,7 @@ mod tests {
     #[test]
     fn after_an_idle_period_a_new_stage_climbs_to_the_old_w_max() {
         let mut cubic = cubic(1000);
-        cubic.on_loss(&loss(1000));
+        cubic.on_loss(&loss(1000 * MSS));
         cubic.on_ack(&ack(at(0), RTT));
         cubic.on_idle();
         assert_eq!(cubic.window.cwnd, 10 * MSS);
@@ -433,9 +430,9 @@ mod tests {
     #[test]
     fn each_loss_begins_a_new_stage() {
         let mut cubic = cubic(1000);
-        cubic.on_loss(&loss(1000));
+        cubic.on_loss(&loss(1000 * MSS));
         run(&mut cubic, at(0), at(3000), RTT);
-        cubic.on_loss(&loss(900));
+        cubic.on_loss(&loss(900 * MSS));
         cubic.on_ack(&ack(at(4000), RTT));
         assert_eq!(cubic.stage.unwrap().elapsed, Span::ZERO);
     }
@@ -443,7 +440,7 @@ mod tests {
     #[test]
     fn growth_of_less_than_a_byte_for_an_ack_is_not_lost() {
         let mut cubic = cubic(1_000_000);
-        cubic.on_loss(&loss(1_000_000));
+        cubic.on_loss(&loss(1_000_000 * MSS));
         let before = cubic.window.cwnd;
         cubic.stage =
             Some(Stage { k: 1.0, w_est: 0.0, ..Stage::begin(at(0), 700_000.0, 1_000_000.0) });
@@ -457,7 +454,7 @@ mod tests {
     /// The average window over sixteen losses, each 1 / p segments after the last.
     fn average_window(p: f64, rtt: Span) -> f64 {
         let mut cubic = cubic_with("off", 40);
-        cubic.on_loss(&loss(40));
+        cubic.on_loss(&loss(40 * MSS));
         let (mut now, mut measured_from) = (Time::ZERO, Time::ZERO);
         for losses in 0..32 {
             if losses == 16 {
@@ -530,8 +527,8 @@ mod tests {
         };
         assert!(!Cubic::build(&settings, &values).needs().feedback);
         let mut cubic = cubic(100);
-        cubic.on_loss(&loss(100));
-        cubic.on_timeout(&loss(70));
+        cubic.on_loss(&loss(100 * MSS));
+        cubic.on_timeout(&loss(70 * MSS));
         cubic.on_ack(&Ack { acked: 8 * MSS, ..ack(at(0), RTT) });
         assert_eq!(cubic.window.cwnd, 2 * MSS, "standard growth after a timeout");
     }

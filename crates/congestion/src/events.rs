@@ -226,3 +226,29 @@ pub struct Sent {
     /// Bytes in the network before it was sent.
     pub pipe_before: u64,
 }
+
+/// Events as most tests of controllers need them.
+#[cfg(test)]
+pub(crate) mod samples {
+    use units::Time;
+
+    use super::{Ack, Loss};
+
+    /// An ACK of a sender that cwnd limits.
+    pub(crate) fn ack(acked: u64) -> Ack {
+        Ack {
+            now: Time::ZERO,
+            acked,
+            flight: 0,
+            advertised: u64::MAX,
+            srtt: None,
+            min_rtt: None,
+            cwnd_limited: true,
+        }
+    }
+
+    /// The first loss in a flight of so many bytes.
+    pub(crate) fn loss(flight: u64) -> Loss {
+        Loss { now: Time::ZERO, flight, repeated: false }
+    }
+}

@@ -165,9 +165,8 @@ impl Controller for HighSpeed {
 
 #[cfg(test)]
 mod tests {
-    use units::Time;
-
     use super::*;
+    use crate::events::samples::{ack, loss};
 
     const MSS: u64 = 1000;
 
@@ -198,22 +197,6 @@ mod tests {
         let mut highspeed = HighSpeed::build(&settings, &Values::defaults(PARAMETERS));
         highspeed.window.cwnd = cwnd;
         highspeed
-    }
-
-    fn ack(acked: u64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked,
-            flight: 0,
-            advertised: u64::MAX,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-        }
-    }
-
-    fn loss(flight: u64) -> Loss {
-        Loss { now: Time::ZERO, flight, repeated: false }
     }
 
     #[test]

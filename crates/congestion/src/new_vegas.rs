@@ -152,6 +152,7 @@ impl Controller for NewVegas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::samples::ack;
     use crate::vegas_estimator::tests::{MSS, feedback};
 
     fn new_vegas(segments: u64) -> NewVegas {
@@ -162,18 +163,6 @@ mod tests {
             byte_counting: 1,
         };
         NewVegas::build(&settings, &Values::defaults(PARAMETERS))
-    }
-
-    fn ack(acked: u64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked,
-            flight: 0,
-            advertised: u64::MAX,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-        }
     }
 
     fn cwnd(new_vegas: &NewVegas) -> u64 {

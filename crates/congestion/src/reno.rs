@@ -55,6 +55,7 @@ mod tests {
     use units::Time;
 
     use super::*;
+    use crate::events::samples::ack;
     use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
 
     const MSS: u64 = 1000;
@@ -71,18 +72,6 @@ mod tests {
         );
         reno.window.cwnd = cwnd;
         reno
-    }
-
-    fn ack(acked: u64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked,
-            flight: 0,
-            advertised: u64::MAX,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-        }
     }
 
     fn loss(flight: u64, repeated: bool) -> Loss {

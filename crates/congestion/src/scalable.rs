@@ -114,9 +114,8 @@ impl Controller for Scalable {
 
 #[cfg(test)]
 mod tests {
-    use units::Time;
-
     use super::*;
+    use crate::events::samples::{ack, loss};
 
     const MSS: u64 = 1460;
 
@@ -130,22 +129,6 @@ mod tests {
         let mut scalable = Scalable::build(&settings, &Values::defaults(PARAMETERS));
         scalable.window.cwnd = cwnd;
         scalable
-    }
-
-    fn ack(acked: u64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked,
-            flight: 0,
-            advertised: u64::MAX,
-            srtt: None,
-            min_rtt: None,
-            cwnd_limited: true,
-        }
-    }
-
-    fn loss(flight: u64) -> Loss {
-        Loss { now: Time::ZERO, flight, repeated: false }
     }
 
     #[test]

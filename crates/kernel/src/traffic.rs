@@ -268,9 +268,9 @@ impl<'a> Run<'a> {
         let completed = application.is_completed();
         FlowRecord {
             flow: flow.name.clone(),
-            controller: flow.controller.entry().name.to_owned(),
-            status: "kernel".to_owned(),
-            recovery: flow.transport.recovery.name().to_owned(),
+            controller: flow.controller.entry().name.into(),
+            status: "kernel".into(),
+            recovery: flow.transport.recovery.name().into(),
             completed,
             aborted: application.aborted,
             bytes: totals.delivered,

@@ -82,9 +82,9 @@ fn or_nan(value: Option<f64>) -> f64 {
 fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
     table!(flows =>
         flow: Text of |f| f.flow.as_str(),
-        controller: Text of |f| f.controller.as_str(),
-        status: Text of |f| f.status.as_str(),
-        recovery: Text of |f| f.recovery.as_str(),
+        controller: Text of |f| &*f.controller,
+        status: Text of |f| &*f.status,
+        recovery: Text of |f| &*f.recovery,
         completed: Bool of |f| f.completed,
         aborted: Bool of |f| f.aborted,
         bytes: U64 of |f| f.bytes,

@@ -1,5 +1,7 @@
 //! Totals of a run. The field names are the JSON names and are stable: scripts depend on them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::KernelRecord;
@@ -49,11 +51,11 @@ pub struct FlowRecord {
     /// Name of the flow.
     pub flow: String,
     /// Name of the controller; `python:` and its class for one in Python.
-    pub controller: String,
+    pub controller: Cow<'static, str>,
     /// `published` or `reconstructed`; `prototype` for one in Python.
-    pub status: String,
+    pub status: Cow<'static, str>,
     /// Name of the loss recovery.
-    pub recovery: String,
+    pub recovery: Cow<'static, str>,
     /// Whether a finite transfer was finished.
     pub completed: bool,
     /// Whether TCP gave the connection up.

@@ -218,9 +218,9 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
     let completed = application.is_completed();
     FlowRecord {
         flow: flow.name.clone(),
-        controller: flow.controller.entry().name.to_owned(),
-        status: flow.controller.entry().status.name().to_owned(),
-        recovery: flow.transport.recovery.name().to_owned(),
+        controller: flow.controller.entry().name.into(),
+        status: flow.controller.entry().status.name().into(),
+        recovery: flow.transport.recovery.name().into(),
         completed,
         aborted: application.aborted,
         bytes: totals.delivered,

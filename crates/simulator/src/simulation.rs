@@ -152,8 +152,8 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         for (number, flow) in recording.flows.iter_mut().enumerate() {
             let foreign = self.options.controllers.and_then(|others| others.describe(number));
             if let Some((controller, status)) = foreign {
-                flow.controller = controller.to_owned();
-                flow.status = status.to_owned();
+                flow.controller = controller.to_owned().into();
+                flow.status = status.to_owned().into();
             }
         }
         recording

@@ -60,12 +60,12 @@ impl Context<'_> {
     }
 }
 
-/// The traffic of a flow.
+/// The traffic of a flow. In boxes what is larger than a transfer, of which there may be thousands.
 #[derive(Clone, Debug)]
 enum Kind {
     Transfer(Transfer),
-    Browser(Browser),
-    Source(Source),
+    Browser(Box<Browser>),
+    Source(Box<Source>),
 }
 
 /// A flow: its connections and the application that drives them.
@@ -102,12 +102,12 @@ impl Application {
             Traffic::Bulk { size } => {
                 (Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))), size.is_none())
             }
-            Traffic::Web(web) => (Kind::Browser(Browser::new(web)), web.pages.is_none()),
+            Traffic::Web(web) => (Kind::Browser(Browser::new(web).into()), web.pages.is_none()),
             Traffic::Constant { rate, message } => {
-                (Kind::Source(Source::constant(rate, message)), true)
+                (Kind::Source(Source::constant(rate, message).into()), true)
             }
             Traffic::OnOff { rate, message, pattern } => {
-                (Kind::Source(Source::on_off(rate, message, pattern, number, seed)), true)
+                (Kind::Source(Source::on_off(rate, message, pattern, number, seed).into()), true)
             }
         };
         Self {

@@ -74,14 +74,18 @@ fn a_flow_with_the_same_rules_from_elsewhere_runs_the_same() {
     let options = Options { controllers: Some(&others), ..Options::default() };
     let mut theirs = simulator::run(&parse(&scenario()), 1, options);
     let named = |recording: &recording::Recording| {
-        recording.flows.iter().map(|f| (f.controller.clone(), f.status.clone())).collect::<Vec<_>>()
+        recording
+            .flows
+            .iter()
+            .map(|f| (f.controller.to_string(), f.status.to_string()))
+            .collect::<Vec<_>>()
     };
     let published = |name: &str| (name.to_owned(), "published".to_owned());
     assert_eq!(named(&ours), [published("newreno"), published("cubic")]);
     assert_eq!(named(&theirs), [("stranger".into(), "unknown".into()), published("cubic")]);
     assert!(others.acks_left.get() < u32::MAX, "the stranger heard of ACKs");
-    theirs.flows[0].controller = "newreno".to_owned();
-    theirs.flows[0].status = "published".to_owned();
+    theirs.flows[0].controller = "newreno".into();
+    theirs.flows[0].status = "published".into();
     assert_eq!(theirs.digest(), ours.digest());
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -270,3 +271,25 @@ def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_
     assert "is no report of Bentpipe and is left as it is" in done.stderr
     own.write_text(f"<!doctype html>{GENERATOR}")
     assert bentpipe("report", folders / "run", "--out", own).returncode == 0
+
+
+def test_more_series_than_can_be_told_apart_are_several_figures(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    more = """\
+delay = { path = "link.0.delay", range = { from = "50ms", to = "250ms", step = "100ms" } }
+mss = { path = "flow.0.transport.mss", values = [536, 1000] }
+rate = { path = "link.0.rate", values = ["1Mbit/s", "2Mbit/s"] }
+"""
+    text = STUDY.replace('["newreno", "cubic"]', '["newreno", "cubic", "hybla"]')
+    text = text.replace("[0.001, 0.01, 0.1]", "[0.001]").replace("count = 3", "count = 2")
+    small.with_name("study.toml").write_text(
+        text.replace("[replications]", f"{more}\n[replications]")
+    )
+    assert bentpipe("study", "study.toml", "--out", "many").returncode == 0
+    assert bentpipe("report", "many").returncode == 0
+    page = (tmp_path / "many/report.html").read_text()
+    captions = re.findall(r"<figcaption>(goodput.*)</figcaption>", page)
+    means = [caption for caption in captions if "means" in caption]
+    # Twelve series of the controllers, which are compared, by mss and rate.
+    assert means == [f"goodput, mss {mss}: means with 95 % intervals" for mss in (536, 1000)]

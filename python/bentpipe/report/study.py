@@ -224,11 +224,15 @@ def section(number: int, quantity: Quantity, axes: Sequence[Axis]) -> Section:
     return Section(name, quantity.label, blocks)
 
 
-def outer(axes: Sequence[Axis]) -> list[Axis]:
-    """The parameters with a figure for each of their values, so that series can be told apart."""
+def outer(axes: Sequence[Axis], compared: set[str]) -> list[Axis]:
+    """The parameters with a figure for each of their values, so that series can be told apart.
+
+    Those that are compared stand in one figure as long as they can.
+    """
     _, others = placed(axes)
     apart: list[Axis] = []
-    by_size = sorted(others, key=lambda axis: len(axis.values))
+    others = [axis for axis in others if len(axis.values) > 1]
+    by_size = sorted(others, key=lambda axis: (axis.path in compared, len(axis.values)))
     while len(others) > 1 and math.prod(len(axis.values) for axis in others) > len(PALETTE):
         apart.append(by_size.pop(0))
         others = [axis for axis in others if axis is not apart[-1]]
@@ -237,7 +241,7 @@ def outer(axes: Sequence[Axis]) -> list[Axis]:
 
 def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[Figure]:
     """Means with intervals: one figure, or one for each combination of `outer` values."""
-    apart = outer(axes)
+    apart = outer(axes, {path for row in quantity.comparisons for path in row["of"]})
     inner = [axis for axis in axes if axis not in apart]
     groups: dict[str, Cells] = {}
     for cell in quantity.cells:

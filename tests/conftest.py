@@ -44,6 +44,30 @@ traffic = { download = "300kB" }
 interval = "1s"
 """
 
+STUDY = """\
+title = "Small"
+scenario = "small.toml"
+
+[parameters]
+controller = { path = "flow.0.controller", values = ["newreno", "hybla"] }
+delay = { path = "link.0.delay", range = { from = "100ms", to = "200ms", step = "100ms" } }
+
+[replications]
+count = 20
+
+[[quantity]]
+name = "flow.completion_s"
+percentiles = [5, 95]
+
+[[quantity]]
+name = "link.server-client.forward.utilisation"
+interval = "bootstrap"
+
+[[comparison]]
+parameter = "controller"
+baseline = "newreno"
+"""
+
 
 class Bentpipe(Protocol):
     """Runs the command line with arguments and returns what it printed and its exit status."""
@@ -70,6 +94,14 @@ def small(tmp_path: Path) -> Path:
     """A scenario file with losses and series that runs in a millisecond."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def file(small: Path) -> Path:
+    """A study of 80 runs of a millisecond beside its scenario."""
+    path = small.parent / "study.toml"
+    path.write_text(STUDY)
     return path
 
 

@@ -271,8 +271,9 @@ def test_bars_are_drawn_in_groups_with_their_intervals(tmp_path: Path) -> None:
     save_plot(Bars("throughput", "buffer", "kbit/s", bars), tmp_path / "bars")
     drawn = (tmp_path / "bars.svg").read_text()
     assert all(text in drawn for text in ("64 kB", "128 kB", "newreno", "limit"))
-    assert "low: 9; high: 11; bar: newreno" in drawn
+    assert "series: newreno; 95 % interval from: 9; to: 11" in drawn
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "bars.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_papers_are_listed(bentpipe: Bentpipe) -> None:

@@ -17,8 +17,8 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.study import Study, cluster
-from conftest import SMALL
-from test_study import STUDY, without_wall_time
+from conftest import SMALL, STUDY
+from test_study import without_wall_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

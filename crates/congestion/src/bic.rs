@@ -169,10 +169,8 @@ impl Controller for Bic {
 
 #[cfg(test)]
 mod tests {
-    use units::Time;
-
     use super::*;
-    use crate::events::samples::loss;
+    use crate::events::samples::{ack, loss};
     use crate::parameters::Value;
 
     const MSS: u64 = 1000;
@@ -202,15 +200,7 @@ mod tests {
         while left > 0 {
             let acked = left.min(MSS);
             left -= acked;
-            bic.on_ack(&Ack {
-                now: Time::ZERO,
-                acked,
-                flight: 0,
-                advertised: u64::MAX,
-                srtt: None,
-                min_rtt: None,
-                cwnd_limited: true,
-            });
+            bic.on_ack(&ack(acked));
         }
         bic.segments() - before
     }

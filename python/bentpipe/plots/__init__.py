@@ -1,4 +1,4 @@
-"""Figures of runs, as Altair charts in one theme; see `Plots`."""
+"""Figures in one theme: charts of runs for Python (`Plots`), and those of pages (`vega`)."""
 
 from bentpipe.plots.figure import Figure
 from bentpipe.plots.runs import Plots

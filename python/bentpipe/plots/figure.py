@@ -8,12 +8,10 @@ import altair as alt
 import polars as pl
 
 from bentpipe.plots import theme
+from bentpipe.plots.thin import thin
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-BINS = 400
-"""Intervals of time, two pixels wide, that a line is drawn over."""
 
 
 class Figure(alt.Chart):
@@ -69,27 +67,15 @@ def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bo
         )
         .properties(width=theme.WIDTH, height=theme.HEIGHT)
     )
-    configured: Figure = chart.configure(**theme.CONFIG)
+    configured: Figure = chart.configure(**theme.theme(dark=False) | {"background": "white"})
     return configured
 
 
 def thinned(frame: pl.DataFrame) -> pl.DataFrame:
-    """At most four points of each line and bin: the first, the last, the lowest, the highest.
-
-    A line drawn through them covers the same pixels; one through every n-th point loses the peaks.
-    Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation",
-    VLDB 2014.
-    """
-    frame = frame.select("line", "t_s", "y").drop_nulls()
-    if frame.height <= 4 * BINS:
-        return frame.sort("line", "t_s", maintain_order=True)
-    start, end = frame["t_s"].min(), frame["t_s"].max()
-    bins = ((pl.col("t_s") - start) / (pl.lit(end) - start) * BINS).floor()
-    rows = frame.with_row_index("row").group_by("line", bins.alias("bin"))
-    kept = rows.agg(
-        pl.col("row").first().alias("first"),
-        pl.col("row").last().alias("last"),
-        pl.col("row").get(pl.col("y").arg_min()).alias("lowest"),
-        pl.col("row").get(pl.col("y").arg_max()).alias("highest"),
-    ).unpivot(["first", "last", "lowest", "highest"], value_name="row")["row"]
-    return frame[kept.unique().sort()].sort("line", "t_s", maintain_order=True)
+    """The points of each line that a figure shows, in the order of time."""
+    lines = frame.select("line", "t_s", "y").drop_nulls().sort("line", "t_s", maintain_order=True)
+    kept = [
+        line[thin(line["t_s"].to_list(), line["y"].to_list())]
+        for line in lines.partition_by("line", maintain_order=True)
+    ]
+    return pl.concat(kept) if kept else lines

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe.errors import SeriesError
-from bentpipe.plots.figure import BINS, Figure, lines
+from bentpipe.plots.figure import Figure, lines
 
 if TYPE_CHECKING:
     from bentpipe.runs import Run
 
-LEAST_WINDOWS = BINS // 2
+MOST_WINDOWS = 200
 """Goodput is shown over at most so many windows, unless the caller chooses one."""
 
 
@@ -98,7 +98,7 @@ def _window(series: pl.DataFrame) -> float:
         return 1.0
     step = float(steps.median())  # type: ignore[arg-type] # there are steps, and they are numbers
     shown = float(series["t_s"].max()) - float(series["t_s"].min())  # type: ignore[arg-type]
-    return max(1, round(shown / LEAST_WINDOWS / step)) * step
+    return max(1, round(shown / MOST_WINDOWS / step)) * step
 
 
 def _goodput(series: pl.DataFrame, window: float) -> pl.DataFrame:

@@ -24,17 +24,6 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 WIDTH, HEIGHT = 640, 320
 """Pixels of the area between the axes."""
 
-CONFIG: dict[str, Any] = {
-    "font": "Helvetica, Arial, sans-serif",
-    "range": {"category": list(PALETTE)},
-    "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
-    "axis": {"gridColor": "#E5E5E5", "domainColor": "#666666", "tickColor": "#666666"},
-    "line": {"strokeWidth": 1.5},
-    "legend": {"orient": "bottom", "labelLimit": 400, "columns": 4, "title": None},
-    "title": {"anchor": "start", "fontWeight": "normal", "fontSize": 13},
-}
-"""Vega-Lite's `config` of a figure."""
-
 
 def colour_and_dash(number: int) -> tuple[str, list[int]]:
     """What the line of this number, from 0, looks like."""

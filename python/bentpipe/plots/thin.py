@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-POINTS = 1000
-"""About as many as a figure has pixels across."""
+POINTS = 1600
+"""Four for each two pixels across."""
 
 
 def thin(xs: Sequence[float], ys: Sequence[float], points: int = POINTS) -> NDArray[np.intp]:
-    """Indices of the points to draw: both ends, and the lowest and highest of each stretch of x.
+    """Indices of the points to draw: the first, last, lowest and highest of each stretch of x.
 
-    No peak and no dip is lost, which every n-th point would lose. `xs` must rise. All indices are
-    given when there are no more than `points`.
+    A line through them covers the same pixels; one through every n-th point loses the peaks. `xs`
+    must rise. All indices are given when there are no more than `points`.
+
+    Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation", VLDB
+    2014.
     """
     x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
     if len(x) <= points:
         return np.arange(len(x))
-    stretches = max(points // 2, 1)
-    borders = np.searchsorted(x, np.linspace(x[0], x[-1], stretches + 1)[1:-1])
-    kept = [0, len(x) - 1]
-    for part in np.split(np.arange(len(x)), borders):
-        if len(part):
-            kept += [part[y[part].argmin()], part[y[part].argmax()]]
+    borders = np.searchsorted(x, np.linspace(x[0], x[-1], max(points // 4, 1) + 1)[1:-1])
+    parts = [part for part in np.split(np.arange(len(x)), borders) if len(part)]
+    kept = [(p[0], p[-1], p[y[p].argmin()], p[y[p].argmax()]) for p in parts]
     return np.unique(np.array(kept, dtype=np.intp))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe.report.numbers import count, decimals, significant
+from bentpipe.numbers import count, decimals, significant
 from bentpipe.report.page import Cell, Column, Section, Table, Text, words
 
 MARKS = {"honoured": "good", "reported": "bad"}

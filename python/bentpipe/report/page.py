@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.report.figures import Figure
+    from bentpipe.plots.vega import Figure
 
 MOST_ROWS = 2000
 """A table that is longer is cut off, and says so."""

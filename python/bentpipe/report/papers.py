@@ -6,11 +6,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
+from bentpipe.numbers import NONE, count, decimals, minus, with_interval
 from bentpipe.papers import pack as packs
 from bentpipe.papers.pack import Row
+from bentpipe.papers.plots import figure
 from bentpipe.papers.tables import notes_of, published
-from bentpipe.report.figures import Point, bar_figure, line_figure
-from bentpipe.report.numbers import NONE, count, decimals, minus, with_interval
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.source import read_json
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe.report.figures import Figure
+    from bentpipe.plots.vega import Figure
 
 VERDICTS = {"reproduced": "good", "deviates": "bad", "not comparable": "none"}
 
@@ -93,7 +93,7 @@ class Saved:
 
     def sections(self) -> list[Section]:
         """The paper's table, figures and scenarios."""
-        drawn = [plot_figure(f"{self.name}-{name}", plot) for name, plot in self.plots.items()]
+        drawn = [figure(f"{self.name}-{name}", plot) for name, plot in self.plots.items()]
         runs = "" if self.runs is None else f" They come from {count(self.runs)} runs."
         told = f"{self.authors}. {verdict_sentence(self.rows)}{runs}"
         return [
@@ -158,17 +158,3 @@ def signed(value: float) -> str:
     """A deviation with its sign."""
     text = decimals(value, 1)
     return minus(text) if value < 0 or text == "0.0" else f"+{text}"
-
-
-def plot_figure(name: str, plot: dict[str, Any]) -> Figure:
-    """A pack's plot as an interactive figure."""
-    title, x, y = plot["title"], plot["x"], plot["y"]
-    if plot["kind"] == "lines":
-        lines = {label: (line["x"], line["y"]) for label, line in plot["lines"].items()}
-        return line_figure(name, title, x, y, lines, plot["y_range"])
-    points = [
-        Point(label, group, mean, mean - (ci95 or 0), mean + (ci95 or 0))
-        for label, groups in plot["bars"].items()
-        for group, (mean, ci95) in groups.items()
-    ]
-    return bar_figure(name, title, x, y, points)

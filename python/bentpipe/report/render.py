@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.plots.theme import DASHES, theme
 
 if TYPE_CHECKING:
-    from bentpipe.report.figures import Figure
+    from bentpipe.plots.vega import Figure
     from bentpipe.report.page import Page
 
 GENERATOR = '<meta name="generator" content="bentpipe report">'

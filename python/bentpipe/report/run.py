@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.report.figures import Figure, line_figure
+from bentpipe.numbers import amount, count, percent, scale, significant
+from bentpipe.plots.vega import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
-from bentpipe.report.numbers import amount, count, percent, scale, significant
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import (
     endless_flows,

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import bentpipe
-from bentpipe.report.numbers import NONE
+from bentpipe.numbers import NONE
 from bentpipe.report.page import Column, Details, Section, Table, Text, words
 from bentpipe.report.source import read_text
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe.report.figures import Figure
+    from bentpipe.plots.vega import Figure
 
 FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rate")
 """The lines of `bentpipe explain` on a flow that a reader needs first."""

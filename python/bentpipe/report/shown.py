@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.report.numbers import SCALES, scale, significant, with_interval
+from bentpipe.numbers import SCALES, scale, significant, with_interval
 from bentpipe.report.page import Cell
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.numbers import count, percent
 from bentpipe.plots.theme import PALETTE
-from bentpipe.report.figures import Point, XKind, interval_figure
-from bentpipe.report.numbers import count, percent
+from bentpipe.plots.vega import Point, XKind, interval_figure
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.scenarios import explained, scenario_section
 from bentpipe.report.shown import Shown
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bentpipe.report.figures import Figure
+    from bentpipe.plots.vega import Figure
 
     Cells = list[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Figures of a page as Vega-Lite specifications without their data.
+"""Figures of pages and packs as Vega-Lite specifications without their data.
 
 The same specification is drawn by the page, which fills the data in and chooses series by the
 parameter `shown`, and by vl-convert for files.
@@ -10,14 +10,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.plots.theme import DASHES, PALETTE, theme
-from bentpipe.plots.thin import thin
+from bentpipe.plots.theme import DASHES, HEIGHT, PALETTE, WIDTH, theme
+from bentpipe.plots.thin import POINTS, thin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-WIDTH, HEIGHT = 640, 300
 MOST_SERIES = len(PALETTE) * len(DASHES)
 """More cannot be told apart."""
 
@@ -82,7 +81,7 @@ def line_figure(
     thinned = 0
     for number, label in enumerate(series):
         xs, ys = lines[label]
-        kept = thin(xs, ys, min(most, 1000))
+        kept = thin(xs, ys, min(most, POINTS))
         thinned += len(kept) < len(xs)
         columns["x"] += [rounded(xs[i]) for i in kept]
         columns["y"] += [rounded(ys[i]) for i in kept]
@@ -102,7 +101,7 @@ def line_figure(
     if thinned:
         cut = [
             *cut,
-            "Thinned out for this page: each short stretch shows its lowest and its highest point.",
+            "Thinned out: each short stretch shows its first, last, lowest and highest point.",
         ]
     return Figure(
         name, title, said, finished(chart, zoom=True), columns, series, True, (*notes, *cut)
@@ -126,7 +125,7 @@ def interval_figure(
     columns = point_columns(points, series)
     base = alt.Chart(alt.NamedData("points"))
     channel = x_channel(x, x_kind, columns["x"], len(series))
-    tips = tooltips(x, y, x_kind == "nominal")
+    tips = tooltips(x, y, columns, x_kind == "nominal")
     scale = alt.Scale(zero=zero)
     bars = base.mark_rule(strokeWidth=1.6).encode(
         y=alt.Y("low:Q", title=y, scale=scale), y2="high:Q", **colour(series), **channel
@@ -169,7 +168,7 @@ def bar_figure(
     base = alt.Chart(alt.NamedData("points"))
     bars = base.mark_bar().encode(
         y=alt.Y("mean:Q", title=y),
-        tooltip=tooltips(x, y, True),
+        tooltip=tooltips(x, y, columns),
         **colour(series),
         **channel,
     )
@@ -206,7 +205,7 @@ def ranking_figure(
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
         x=alt.X("mean:Q", title=x, scale=scale),
         y=row,
-        tooltip=tooltips("", x, True),
+        tooltip=tooltips("", x, columns),
         **channels(series, "shape"),
     )
     said = f"Figure of means with intervals, best first: {x} of {', '.join(names)}. "
@@ -296,17 +295,20 @@ def x_channel(title: str, kind: XKind, values: Sequence[Any], series: int) -> di
     return encoded
 
 
-def tooltips(x: str, y: str, nominal: bool) -> list[Any]:
+def tooltips(
+    x: str, y: str, columns: Mapping[str, Sequence[Any]], nominal: bool = True
+) -> list[Any]:
     """What a point says when it is pointed at."""
     import altair as alt
 
+    runs = [alt.Tooltip("n:Q", title="runs")] if any(columns["n"]) else []
     return [
         alt.Tooltip("series:N", title="series"),
         alt.Tooltip("x:N" if nominal else "x:Q", title=x or "group"),
         alt.Tooltip("mean:Q", title=y, format=",.5~r"),
         alt.Tooltip("low:Q", title="95 % interval from", format=",.5~r"),
         alt.Tooltip("high:Q", title="to", format=",.5~r"),
-        alt.Tooltip("n:Q", title="runs"),
+        *runs,
     ]
 
 
@@ -318,7 +320,7 @@ def series_said(series: Sequence[str]) -> str:
 
 def range_said(y: str, values: Sequence[float]) -> str:
     """The ends of what is drawn."""
-    from bentpipe.report.numbers import significant
+    from bentpipe.numbers import significant
 
     if not values:
         return "There are no values."

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.compare import candidates, links, tables
-from bentpipe.compare.folder import taken
+from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import WORKLOADS
-from bentpipe.console import late_progress, show
+from bentpipe.console import show
 from bentpipe.errors import InputError
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bentpipe.compare.candidates import Candidate
@@ -41,25 +41,12 @@ def run_and_print(
     """
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
-    studies = [w.study(link, taking_part, replications, SEED) for w in WORKLOADS]
+    studies = {w.name: w.study(link, taking_part, replications, SEED) for w in WORKLOADS}
     plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
-    folder = taken(out, "compare", [w.name for w in WORKLOADS], plan) if out else None
-    total = sum(study.most_runs for study in studies)
-    outcomes: list[Outcome] = []
-    before = 0
-    with late_progress(f"controllers on {link.name}", total, unit="runs") as progress:
-        for workload, study in zip(WORKLOADS, studies, strict=True):
-            results = study.run(
-                out=folder / workload.name if folder else None,
-                workers=workers,
-                progress=after(before, progress),
-            )
-            outcomes.append(Outcome(workload, taking_part, results))
-            before += study.most_runs
-            if not results.complete:
-                break
+    folder = taken(out, "compare", studies, plan) if out else None
+    results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
     # A workload that was cut short is kept for the next time, and not judged.
-    whole = [outcome for outcome in outcomes if outcome.results.complete]
+    whole = [Outcome(w, taking_part, r) for w, r in zip(WORKLOADS, results, strict=False)]
     found = verdicts(whole)
     complete = len(whole) == len(WORKLOADS)
     summary = tables.to_dict(link, taking_part, whole, found, left_out)
@@ -83,11 +70,6 @@ def run_and_print(
             show(f"the studies, compare.json and compare.md are in {folder};"
                  f" `bentpipe report {folder}` makes a page of them")  # fmt: skip
     return complete
-
-
-def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:
-    """Progress of one study after the runs of others."""
-    return None if progress is None else lambda done: progress(before + done)
 
 
 def print_notes(left_out: Mapping[str, str], taking_part: Sequence[Candidate]) -> None:

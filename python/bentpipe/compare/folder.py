@@ -1,16 +1,19 @@
-"""The folder of several studies with one summary: made, or found to be that of the same plan."""
+"""Several studies with one summary: their folder, and how they run one after the other."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.console import late_progress
 from bentpipe.errors import OutputError
 from bentpipe.papers.command import writable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
+
+    from bentpipe.study import Results, Study
 
 PAGE = "report.html"
 """What `bentpipe report` writes there."""
@@ -47,3 +50,29 @@ def check(summary: Path, plan: Mapping[str, Any]) -> None:
             f"{summary.parent} holds another one: {key} is {json.dumps(found[key])} there,"
             f" {json.dumps(plan[key])} here; choose another folder"
         )
+
+
+def run_in_turn(
+    title: str, studies: Mapping[str, Study], folder: Path | None, workers: int | None
+) -> list[Results]:
+    """Run studies under one progress bar, each in its own folder below `folder`.
+
+    After Ctrl-C the results are those of the studies that were complete by then.
+    """
+    found: list[Results] = []
+    before = 0
+    total = sum(study.most_runs for study in studies.values())
+    with late_progress(title, total, unit="runs") as progress:
+        for name, study in studies.items():
+            place = folder / name if folder else None
+            results = study.run(out=place, workers=workers, progress=after(before, progress))
+            if not results.complete:
+                break
+            found.append(results)
+            before += study.most_runs
+    return found
+
+
+def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:
+    """Progress of one study after the runs of others."""
+    return None if progress is None else lambda done: progress(before + done)

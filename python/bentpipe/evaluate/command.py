@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 import bentpipe
-from bentpipe.compare.command import after
-from bentpipe.compare.folder import taken
-from bentpipe.console import late_progress, nearest, show
+from bentpipe.compare.folder import run_in_turn, taken
+from bentpipe.console import nearest, show
 from bentpipe.errors import InputError
 from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import CHECKLIST, NOT_COVERED, Item
@@ -49,21 +48,14 @@ def run_and_print(
     against = baselines_of(candidate, baselines)
     chosen = items(only)
     replications = QUICK_REPLICATIONS if quick else REPLICATIONS
-    studies = [planned(item, candidate, against, replications) for item in chosen]
-    plan = {"evaluate": candidate, "against": against, "asked": [item.name for item in chosen]}
-    folder = taken(out, "evaluate", plan["asked"], plan) if out else None
-    total = sum(study.most_runs for study in studies)
-    reports: list[Report] = []
-    before = 0
-    with late_progress(f"evaluation of {candidate}", total, unit="runs") as progress:
-        for item, study in zip(chosen, studies, strict=True):
-            place = folder / item.name if folder else None
-            results = study.run(out=place, workers=workers, progress=after(before, progress))
-            if not results.complete:
-                break
-            found = findings(item, candidate, against, results)
-            reports.append(Report(item, found, results.summary["runs"]))
-            before += study.most_runs
+    studies = {item.name: planned(item, candidate, against, replications) for item in chosen}
+    plan = {"evaluate": candidate, "against": against, "asked": list(studies)}
+    folder = taken(out, "evaluate", studies, plan) if out else None
+    results = run_in_turn(f"evaluation of {candidate}", studies, folder, workers)
+    reports = [
+        Report(item, findings(item, candidate, against, found), found.summary["runs"])
+        for item, found in zip(chosen, results, strict=False)
+    ]
     complete = len(reports) == len(chosen)
     summary = tables.to_dict(reports, plan) | {"complete": complete, "command": [*command]}
     if folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from bentpipe.errors import SeriesError
@@ -96,8 +97,8 @@ def _window(series: pl.DataFrame) -> float:
     steps = steps.filter(steps > 0)
     if steps.is_empty():
         return 1.0
-    step = float(steps.median())  # type: ignore[arg-type] # there are steps, and they are numbers
-    shown = float(series["t_s"].max()) - float(series["t_s"].min())  # type: ignore[arg-type]
+    step = float(np.median(steps.to_numpy()))
+    shown = float(np.ptp(series["t_s"].to_numpy()))
     return max(1, round(shown / MOST_WINDOWS / step)) * step
 
 

@@ -137,8 +137,9 @@ class Saved:
 
 def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
     """One line of the table."""
-    spread = row.ci95 if row.measured is not None else None
-    low, high = (row.measured - spread, row.measured + spread) if spread else (None, None)  # type: ignore[operator]
+    low = high = None
+    if row.measured is not None and row.ci95:
+        low, high = row.measured - row.ci95, row.measured + row.ci95
     mean, interval = with_interval(row.measured, low, high)
     deviation = NONE if row.deviation is None else signed(row.deviation * 100)
     ends = row.published if isinstance(row.published, list) else [row.published]
@@ -147,7 +148,7 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
         Cell(row.unit),
         Cell(NONE if row.published is None else published(row), ends[0]),
         Cell(mean, row.measured),
-        Cell(interval, spread),
+        Cell(interval, row.ci95),
         Cell(deviation, row.deviation),
         Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
         Cell(row.verdict, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),

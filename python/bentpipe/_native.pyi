@@ -1,4 +1,4 @@
-"""The compiled engine. What its classes and functions mean is said here; they do no more."""
+"""The compiled engine. Docstrings are those of its Rust code: `scripts/stubs.py` writes them here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike

@@ -1,4 +1,4 @@
-"""The compiled engine. Docstrings are those of its Rust code: `scripts/stubs.py` writes them here."""
+"""The compiled engine. `scripts/stubs.py` writes the docstrings here: those of its Rust code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike

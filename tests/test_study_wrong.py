@@ -122,11 +122,16 @@ def test_everything_that_is_wrong_is_told_at_once(file: Path) -> None:
     assert caught.value.line == 12
 
 
-def test_a_wrong_path_is_all_that_is_told(file: Path) -> None:
-    file.write_text(STUDY.replace("flow.0.controller", "flow.0.controler"))
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("flow.0.controller", "flow.0.controler"), ('["newreno", "hybla"]', "[]")],
+)
+def test_what_follows_from_a_mistake_is_not_told(file: Path, right: str, wrong: str) -> None:
+    file.write_text(STUDY.replace(right, wrong))
     with pytest.raises(bp.StudyError) as caught:
         Study.load(file)
     assert "completion_s" not in str(caught.value)
+    assert "comparison" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -159,9 +159,9 @@ def check_comparisons(
                 (*key, "parameter"),
                 f"comparison: there is no parameter {comparison.parameter!r}{hint}",
             )
-        elif (times := parameter.values.count(comparison.baseline)) != 1:
+        elif parameter.values and (times := parameter.values.count(comparison.baseline)) != 1:
             values = [str(value) for value in parameter.values]
-            hint = nearest(str(comparison.baseline), values) if values else ""
+            hint = nearest(str(comparison.baseline), values)
             found = f"{comparison.baseline!r}{hint}" if times == 0 else (
                 f"{comparison.baseline!r}, which several have"
             )  # fmt: skip

@@ -45,4 +45,4 @@ colour = alt.Color("controller:N", sort=CONTROLLERS, scale=alt.Scale(range=list(
 figure = Figure({"values": rows}, width=theme.WIDTH, height=theme.HEIGHT).encode(x=x, color=colour)
 lines = figure.mark_line(point=True).encode(y=y)
 intervals = figure.mark_rule().encode(y=alt.Y("low:Q", title="goodput (Mbit/s)"), y2="high:Q")
-(lines + intervals).configure(**theme.CONFIG).save(folder / "goodput-over-per.svg")
+(lines + intervals).configure(**theme.on_white()).save(folder / "goodput-over-per.svg")

@@ -67,7 +67,7 @@ def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bo
         )
         .properties(width=theme.WIDTH, height=theme.HEIGHT)
     )
-    configured: Figure = chart.configure(**theme.theme(dark=False) | {"background": "white"})
+    configured: Figure = chart.configure(**theme.on_white())
     return configured
 
 

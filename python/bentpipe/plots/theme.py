@@ -76,3 +76,8 @@ def theme(dark: bool) -> dict[str, Any]:
         },
         "rule": {"color": ink},
     }
+
+
+def on_white() -> dict[str, Any]:
+    """The `config` of figures that stand alone, in files and papers."""
+    return theme(dark=False) | {"background": "white"}

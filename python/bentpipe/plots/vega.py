@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.plots.theme import DASHES, HEIGHT, PALETTE, WIDTH, theme
+from bentpipe.plots.theme import DASHES, HEIGHT, PALETTE, WIDTH, on_white
 from bentpipe.plots.thin import POINTS, thin
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def as_files(figure: Figure) -> dict[str, bytes]:
     specification = figure.specification | {
         "datasets": {"points": figure.rows()},
         "title": figure.title,
-        "config": theme(dark=False) | {"background": "white"},
+        "config": on_white(),
     }
     svg = vl_convert.vegalite_to_svg(specification)
     return {

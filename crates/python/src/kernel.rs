@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use kernel::{Options, Program};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
+use testbed::{Options, Program};
 
 use crate::arguments::{Progress as Call, Seed};
 use crate::errors::{KernelError, interrupted, kernel_error, output_error};
@@ -50,7 +50,7 @@ pub fn run_on_kernel(
             raised.is_none()
         };
         let capture = sink.as_mut().map(|sink| sink as &mut (dyn Write + Send));
-        kernel::run(scenario, seed, Options { progress: Some(&mut heard), capture })
+        testbed::run(scenario, seed, Options { progress: Some(&mut heard), capture })
     });
     let recording = Recording::new(finished.map_err(raise)?);
     match raised {
@@ -82,14 +82,14 @@ pub fn shell(
     let program = Program { host, command };
     let servers: Vec<_> =
         servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();
-    let ran = py.detach(|| kernel::shell(scenario, seed, &program, &servers)).map_err(raise)?;
+    let ran = py.detach(|| testbed::shell(scenario, seed, &program, &servers)).map_err(raise)?;
     py.check_signals()?;
     Ok((ran.status, ran.kernel.to_json()))
 }
 
-fn raise(error: kernel::KernelError) -> PyErr {
+fn raise(error: testbed::KernelError) -> PyErr {
     match error {
-        kernel::KernelError::Capture(error) => output_error(error),
+        testbed::KernelError::Capture(error) => output_error(error),
         other => kernel_error(other),
     }
 }

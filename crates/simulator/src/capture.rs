@@ -85,8 +85,12 @@ fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) ->
     };
     TcpPacket {
         addresses: match ip {
-            IpVersion::V4 => Addresses::V4(bed::ipv4(observed.from), bed::ipv4(observed.to)),
-            IpVersion::V6 => Addresses::V6(bed::ipv6(observed.from), bed::ipv6(observed.to)),
+            IpVersion::V4 => {
+                Addresses::V4(runtime::ipv4(observed.from), runtime::ipv4(observed.to))
+            }
+            IpVersion::V6 => {
+                Addresses::V6(runtime::ipv6(observed.from), runtime::ipv6(observed.to))
+            }
         },
         source_port,
         destination_port,

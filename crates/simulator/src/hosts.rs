@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bed::{Connections, Pair};
 use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
+use runtime::{Connections, Pair};
 use scenario::model::IpVersion;
 use transport::{Config, Connection, Segment};
 use units::{Rate, Span, Time};

@@ -1,9 +1,9 @@
 //! What a run writes down: totals at its end, and series if the scenario asks for them.
 
-use bed::{Application, LinkRecorder, link_records};
 use congestion::Controller;
 use network::{Fabric, LaneReport};
 use recording::{FlowRecord, FlowSample, FlowSeries, Recording, jain_index};
+use runtime::{Application, LinkRecorder, link_records};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::{Connection, Counters};

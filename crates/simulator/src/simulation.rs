@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bed::Application;
 use congestion::{Foreign, Settings};
 use network::{Fabric, Network, Packet, oracle::SlowNetwork};
 use recording::Recording;
+use runtime::Application;
 use scenario::Scenario;
 use transport::Segment;
 use units::{Span, Time};
@@ -78,15 +78,15 @@ pub trait Controllers {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let network = Network::new(bed::topology(scenario, seed));
+    let network = Network::new(runtime::topology(scenario, seed));
     Simulation::new(scenario, seed, network, options).run()
 }
 
 /// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
 /// same recording.
 pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let topology = bed::topology(scenario, seed);
-    let network = SlowNetwork::new(topology, bed::channels(scenario, seed));
+    let topology = runtime::topology(scenario, seed);
+    let network = SlowNetwork::new(topology, runtime::channels(scenario, seed));
     Simulation::new(scenario, seed, network, options).run()
 }
 
@@ -113,7 +113,7 @@ struct Simulation<'a, F> {
 
 impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
-        let applications = bed::applications(scenario, seed);
+        let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::default();
         for (flow, application) in applications.iter().enumerate() {
             hosts.wake_application(application.start, flow as u32);

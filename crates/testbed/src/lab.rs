@@ -81,7 +81,7 @@ pub(crate) fn with_network<T>(
 ) -> Result<(T, Emulation), KernelError> {
     let (namespaces, mut ports) = hosts::set_up(&plan.hosts, plan.ip)?;
     meter_last_hops(scenario, &mut ports);
-    let topology = bed::topology(scenario, seed);
+    let topology = runtime::topology(scenario, seed);
     let clock = Clock::start();
     let emulator = Emulator::new(clock, topology, ports, scenario.record.interval, capture);
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));

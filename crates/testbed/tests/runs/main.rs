@@ -10,16 +10,16 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, io, thread};
 
-use kernel::{Options, Program, run, shell};
 use recording::Recording;
 use scenario::Scenario;
 use scenario::model::IpVersion;
 use serde_json::{Value, json};
+use testbed::{Options, Program, run, shell};
 use units::Span;
 
 /// Whether this machine cannot run the kernel bed; says why not.
 fn is_skipped() -> bool {
-    let missing = kernel::available().err();
+    let missing = testbed::available().err();
     // Not `eprintln`, which is kept back of tests that pass.
     missing.iter().for_each(|missing| drop(writeln!(io::stderr(), "skipped: {missing}")));
     missing.is_some()

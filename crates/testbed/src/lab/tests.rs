@@ -43,7 +43,7 @@ fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
 /// Round trips from the first host to the second, the shortest first.
 fn pings(scenario: &Scenario) -> (Vec<f64>, Emulation) {
     let plan = plan::plan(scenario, &kernel_of(&["cubic"])).unwrap();
-    let to = bed::address(plan.hosts[1].node, scenario.ip);
+    let to = runtime::address(plan.hosts[1].node, scenario.ip);
     let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, |lab| {
         lab.namespaces[0].inside(|| {
             let _ = sys::schedule_first(1); // how late this thread wakes is not what is measured

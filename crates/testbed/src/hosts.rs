@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use bed::address;
 use network::NodeId;
+use runtime::address;
 use scenario::model::IpVersion;
 
 use crate::emulator::Port;

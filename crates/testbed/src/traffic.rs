@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bed::{Application, Connections, Pair};
 use network::Schedule;
 use recording::{FlowRecord, FlowSample, FlowSeries};
+use runtime::{Application, Connections, Pair};
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
@@ -77,7 +77,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(scenario: &'a Scenario, seed: u64, mut hosts: Hosts<'a>, clock: Clock) -> Self {
-        let applications = bed::applications(scenario, seed);
+        let applications = runtime::applications(scenario, seed);
         for (flow, application) in applications.iter().enumerate() {
             hosts.timers.push(application.start, flow as u64);
             if let Some(stop) = application.stop {

@@ -9,10 +9,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use bed::LinkRecorder;
 use link::Priority;
 use network::{Delivery, Ecn, Fabric, LaneReport, Network, NodeId, Packet};
 use recording::LinkSeries;
+use runtime::LinkRecorder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use units::{Span, Time};
@@ -236,7 +236,7 @@ impl Emulator {
     /// The packet in `bytes` and its host, if it is one for a host of the scenario.
     fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(IpPacket, NodeId)> {
         let packet = IpPacket::read(bytes)?;
-        let to = bed::node(packet.destination())?;
+        let to = runtime::node(packet.destination())?;
         let is_host = self.by_node.get(usize::from(to))?.is_some();
         let leads = self.reachable[usize::from(from.0)][usize::from(to)];
         (is_host && leads).then_some((packet, NodeId(to)))

@@ -101,28 +101,30 @@ mod tests {
 
     /// The same segment over both versions of IP.
     fn packets(dscp_ecn: u8) -> [IpPacket; 2] {
-        [Addresses::V4(bed::ipv4(0), bed::ipv4(1)), Addresses::V6(bed::ipv6(0), bed::ipv6(1))].map(
-            |addresses| {
-                let mut bytes = Vec::new();
-                let packet = TcpPacket {
-                    addresses,
-                    source_port: 5001,
-                    destination_port: 40_000,
-                    ttl: 64,
-                    dscp_ecn,
-                    flags: flags::ACK,
-                    ..TcpPacket::default()
-                };
-                packet.write(0, &mut bytes);
-                IpPacket::read(&bytes).unwrap()
-            },
-        )
+        [
+            Addresses::V4(runtime::ipv4(0), runtime::ipv4(1)),
+            Addresses::V6(runtime::ipv6(0), runtime::ipv6(1)),
+        ]
+        .map(|addresses| {
+            let mut bytes = Vec::new();
+            let packet = TcpPacket {
+                addresses,
+                source_port: 5001,
+                destination_port: 40_000,
+                ttl: 64,
+                dscp_ecn,
+                flags: flags::ACK,
+                ..TcpPacket::default()
+            };
+            packet.write(0, &mut bytes);
+            IpPacket::read(&bytes).unwrap()
+        })
     }
 
     #[test]
     fn destination_ports_and_the_ecn_field_are_found() {
         for packet in packets(2) {
-            assert_eq!(bed::node(packet.destination()), Some(1));
+            assert_eq!(runtime::node(packet.destination()), Some(1));
             assert_eq!(packet.tcp_ports(), Some((5001, 40_000)));
             assert_eq!(packet.ecn(), Ecn::Capable);
         }

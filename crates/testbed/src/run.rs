@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use bed::link_records;
 use recording::{KernelRecord, Recording, SettingRecord, jain_index};
+use runtime::link_records;
 use scenario::Scenario;
 
 use crate::capture;

@@ -6,8 +6,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use bed::{Pair, address};
 use network::Schedule;
+use runtime::{Pair, address};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{

@@ -1,0 +1,15 @@
+//! Common to both backends, so that one scenario means the same on each: the network of a scenario,
+//! the addresses of its nodes, its applications, and the records of its links.
+//!
+//! Like the crates below it, this one reads no clock and no socket. The backend passes the time and
+//! owns the connections. Applications act on them through [`Connections`].
+
+mod address;
+mod application;
+mod links;
+mod topology;
+
+pub use address::{address, ipv4, ipv6, node};
+pub use application::{Application, Connections, Pair, applications};
+pub use links::{LinkRecorder, link_records};
+pub use topology::{channels, topology};

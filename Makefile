@@ -30,4 +30,4 @@ lock: ## choose the versions of all Python packages anew
 clean: ## remove all that was made, the environment included
 	rm -rf .venv .cache out target .mypy_cache .pytest_cache .ruff_cache
 	rm -f python/bentpipe/*.so
-	find python scripts tests papers -name __pycache__ -prune -exec rm -rf {} +
+	find python scripts tests -name __pycache__ -prune -exec rm -rf {} +

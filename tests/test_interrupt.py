@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe
-from bentpipe.papers.pack import pack, save
+from bentpipe.reproductions.reproduction import find, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_of_a_paper_the_measured_rows_are_kept(tmp_path: Path) -> None:
         if done == 40:
             signal.raise_signal(signal.SIGINT)
 
-    outcome = pack("adalr").run(workers=1, progress=interrupt)
+    outcome = find("adalr").run(workers=1, progress=interrupt)
     assert not outcome.complete
     assert outcome.to_dict()["partial"] is True
     rows = {row.id: row for row in outcome.rows}

@@ -1,4 +1,4 @@
-"""Paper packs: what is published, and how a measured value is judged."""
+"""Reproductions: what is published, and how a measured value is judged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bentpipe import run_many
-from bentpipe.packs.aliad import pack as aliad
-from bentpipe.packs.aliad import response
-from bentpipe.packs.davoli import recipe
-from bentpipe.papers import pack
-from bentpipe.papers.pack import Job, Measured, judge
-from bentpipe.papers.plots import Bars, Plot, save_plot
-from bentpipe.papers.published import Tolerance, Value, read
+from bentpipe.reproductions.aliad import experiments as aliad
+from bentpipe.reproductions.aliad import response
+from bentpipe.reproductions.davoli import recipe
+from bentpipe.reproductions.plots import Bars, Plot, save_plot
+from bentpipe.reproductions.published import Tolerance, Value, read
+from bentpipe.reproductions.reproduction import Job, Measured, find, judge, names
 from bentpipe.study.statistics import Mean, gains, mean, savings
 from conftest import ROOT
 
@@ -101,14 +100,14 @@ def test_gains_and_savings_pair_the_seeds() -> None:
 
 
 def test_every_pack_can_be_read_and_every_scenario_of_its_plan_is_right() -> None:
-    for name in pack.names():
-        found = pack.pack(name)
+    for name in names():
+        found = find(name)
         assert found.publication.values
         found.jobs(found.plan())
 
 
 def test_the_adalr_pack_holds_the_published_tables() -> None:
-    values = pack.pack("adalr").publication.values
+    values = find("adalr").publication.values
     assert values["ftp/no-loss/adalr-sack/undelayed"].printed == 333.4
     assert values["ftp/congestion/newreno/delayed"].printed == 1216.6
     assert values["ftp/rtt/baseline/500-ms"].printed == 470.1
@@ -120,7 +119,7 @@ def test_the_adalr_pack_holds_the_published_tables() -> None:
 
 
 def test_the_luglio_pack_holds_what_the_text_prints() -> None:
-    values = pack.pack("luglio").publication.values
+    values = find("luglio").publication.values
     assert values["ten/throughput/newreno/ten-flows"].printed == 280
     assert values["ten/wasted/newreno/ten-flows"].printed == 1200
     assert values["fig2/utilisation/newreno/five-flows"].printed == [0, 0.4]
@@ -131,7 +130,7 @@ def test_the_luglio_pack_holds_what_the_text_prints() -> None:
 
 
 def test_the_luglio_pack_differs_between_its_runs_in_what_the_paper_varies_alone() -> None:
-    found = pack.pack("luglio")
+    found = find("luglio")
     with resources.as_file(found.folder / "scenarios") as folder:
         files = [tomllib.loads(path.read_text()) for path in folder.iterdir()]
     assert len(files) == 3
@@ -149,7 +148,7 @@ def test_the_luglio_pack_differs_between_its_runs_in_what_the_paper_varies_alone
 
 
 def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
-    found = pack.pack("luglio")
+    found = find("luglio")
     short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in found.plan().items()}
     names, jobs = found.jobs(short)
     results: dict[str, list[Recording]] = {name: [] for name in short}
@@ -186,7 +185,7 @@ def test_the_response_function_of_liad_falls_with_the_rtt_and_that_of_a_liad_har
 def test_the_a_liad_pack_decides_every_statement_with_one_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = pack.pack("aliad")
+    found = find("aliad")
     readings = {text for job in found.plan().values() for text in job.sets if '"aliad"' in text}
     assert len({text.partition("=")[2] for text in readings}) == 1
     monkeypatch.setattr(aliad, "SEEDS", (1, 2))
@@ -205,7 +204,7 @@ def test_the_a_liad_pack_decides_every_statement_with_one_reading(
 
 def test_the_fades_of_the_davoli_pack_are_what_its_recipe_makes(tmp_path: Path) -> None:
     recipe.main(tmp_path)
-    scenarios = pack.pack("davoli").folder / "scenarios"
+    scenarios = find("davoli").folder / "scenarios"
     for fade in recipe.FADES:
         name = f"{fade.name}.csv"
         assert (tmp_path / name).read_bytes() == (scenarios / name).read_bytes()
@@ -220,7 +219,7 @@ def test_the_severe_fade_of_the_davoli_pack_loses_the_signal_at_400_s_for_100_s(
 
 
 def test_the_davoli_pack_decides_every_statement_over_five_and_over_all_repetitions() -> None:
-    found = pack.pack("davoli")
+    found = find("davoli")
     plan = found.plan()
     assert all(len(job.seeds) == 20 for job in plan.values())
     short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in plan.items()}

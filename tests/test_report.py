@@ -1,4 +1,4 @@
-"""`bentpipe report`: pages of runs, studies and packs, in a real browser."""
+"""`bentpipe report`: pages of runs, studies and reproductions, in a real browser."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def bentpipe_in(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, a study, a pack, a comparison and an evaluation, with their pages."""
+    """A run, a study, a reproduction, a comparison and an evaluation, with their pages."""
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
     (made / "study.toml").write_text(STUDY)

@@ -39,6 +39,9 @@ def test_the_wheel_has_what_a_user_needs_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("_native.abi3.so", "_native.pyi", "py.typed", "plots/theme.py", "runs.py"):
         assert f"bentpipe/{name}" in names
+    for path in (ROOT / "python/bentpipe/reproductions").rglob("*.*"):
+        if "__pycache__" not in path.parts:
+            assert f"bentpipe/{path.relative_to(ROOT / 'python/bentpipe')}" in names
     assert not [name for name in names if not re.match(r"bentpipe(-[^/]+\.dist-info)?/", name)]
 
 

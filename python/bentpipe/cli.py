@@ -292,7 +292,7 @@ def papers() -> None:
 @json_option
 def list_papers(as_json: bool) -> None:
     """List the papers that can be run."""
-    from bentpipe.papers.command import print_list
+    from bentpipe.reproductions.command import print_list
 
     print_list(as_json)
 
@@ -306,7 +306,7 @@ def run_papers(
     names: tuple[str, ...], workers: int | None, out: Path | None, as_json: bool
 ) -> None:
     """Run the papers NAME... (all by default) and judge each published value."""
-    from bentpipe.papers.command import run_and_print
+    from bentpipe.reproductions.command import run_and_print
 
     complete = run_and_print(names, workers, out, as_json)
     if not complete:

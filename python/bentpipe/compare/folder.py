@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.console import late_progress
 from bentpipe.errors import OutputError
-from bentpipe.papers.command import writable
+from bentpipe.reproductions.command import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

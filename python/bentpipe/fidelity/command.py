@@ -13,7 +13,7 @@ from bentpipe.fidelity.experiment import Experiment, compare, total_runs
 from bentpipe.fidelity.plots import chart
 from bentpipe.fidelity.tables import markdown, summary, text_table, to_dict
 from bentpipe.fidelity.variants import combinations
-from bentpipe.papers.command import writable
+from bentpipe.reproductions.command import writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

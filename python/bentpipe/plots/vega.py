@@ -1,4 +1,4 @@
-"""Figures of pages and packs as Vega-Lite specifications without their data.
+"""Figures of pages and reproductions as Vega-Lite specifications without their data.
 
 The same specification is drawn by the page, which fills the data in and chooses series by the
 parameter `shown`, and by vl-convert for files.

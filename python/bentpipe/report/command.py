@@ -71,9 +71,9 @@ def page_of(source: Source) -> Page:
             from bentpipe.report.evaluate import evaluate_page
 
             return evaluate_page(source.folder)
-        from bentpipe.report.papers import papers_page
+        from bentpipe.report.reproductions import reproductions_page
 
-        return papers_page(source.packs)
+        return reproductions_page(source.reproductions)
     except KeyError as error:
         reason = f"{error.args[0]!r} is missing in its files"
         raise BentpipeError(f"{source.folder} is no {source.kind} folder: {reason}") from error

@@ -31,11 +31,11 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A folder of a kind. `packs` are the folders of paper packs, itself or those in it."""
+    """A folder of a kind; `reproductions` are those of papers, itself or folders in it."""
 
     kind: Kind
     folder: Path
-    packs: tuple[Path, ...] = ()
+    reproductions: tuple[Path, ...] = ()
 
 
 def recognise(folder: Path) -> Source:
@@ -48,11 +48,11 @@ def recognise(folder: Path) -> Source:
             if (folder / name).is_file():
                 return Source(kind, folder, (folder,) if kind == "papers" else ())
         inner = sorted(path for path in folder.iterdir() if path.is_dir())
-        packs = tuple(path for path in inner if (path / "rows.json").is_file())
+        reproductions = tuple(path for path in inner if (path / "rows.json").is_file())
     except OSError as error:
         raise BentpipeError(f"cannot read {folder}: {error.strerror}") from error
-    if packs:
-        return Source("papers", folder, packs)
+    if reproductions:
+        return Source("papers", folder, reproductions)
     within = [path for path in inner if any((path / name).is_file() for name in MARKS)]
     hint = f"; {within[0]} is one" if within else ""
     marks = ", ".join(MARKS)

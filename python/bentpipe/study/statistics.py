@@ -1,4 +1,4 @@
-"""Means over seeds with their confidence intervals, for studies and for paper packs."""
+"""Means over seeds with their confidence intervals, for studies and for reproductions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""The paper packs: one folder for each paper."""

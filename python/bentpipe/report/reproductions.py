@@ -1,0 +1,160 @@
+"""The page of reproductions: what is published beside what is measured."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import bentpipe
+from bentpipe.numbers import NONE, count, decimals, minus, with_interval
+from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
+from bentpipe.report.source import read_json
+from bentpipe.reproductions.plots import figure
+from bentpipe.reproductions.reproduction import Row, names
+from bentpipe.reproductions.tables import notes_of, published
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bentpipe.plots.vega import Figure
+
+VERDICTS = {"reproduced": "good", "deviates": "bad", "not comparable": "none"}
+
+NO_PLOTS = (
+    "The folder has no plots.json, which interactive figures are drawn from; "
+    "`bentpipe papers run` writes it when all runs are complete."
+)
+
+
+def reproductions_page(folders: Sequence[Path]) -> Page:
+    """The page of the folders of one or more reproductions."""
+    found = [Saved(folder) for folder in folders]
+    versions = sorted({saved.version for saved in found})
+    single = found[0] if len(found) == 1 else None
+    return Page(
+        title=single.title if single else "Published experiments, run again",
+        subtitle=single.authors if single else f"{len(found)} papers",
+        version=", ".join(versions),
+        summary=summary(found),
+        sections=[section for saved in found for section in saved.sections()],
+        warnings=[
+            f"{saved.title}: the runs were interrupted; what is missing is not comparable."
+            for saved in found
+            if saved.partial
+        ],
+    )
+
+
+def summary(found: Sequence[Saved]) -> list[str]:
+    """How much came out, in sentences for anyone."""
+    rows = [row for saved in found for row in saved.rows]
+    lines = [verdict_sentence(rows)]
+    if len(found) > 1:
+        lines += [f"{saved.title}: {verdict_sentence(saved.rows)}" for saved in found]
+    lines.append(
+        "Reproduced means that the mean of the runs lies within the tolerance that was set for the "
+        "published value beforehand; how wide its interval is does not matter. For values that "
+        "deviate, the notes tell the reason that was found."
+    )
+    return lines
+
+
+def verdict_sentence(rows: Sequence[Row]) -> str:
+    """Counts of the verdicts."""
+    counts = dict.fromkeys(VERDICTS, 0)
+    for row in rows:
+        counts[row.verdict] += 1
+    judged = counts["reproduced"] + counts["deviates"]
+    share = f" ({counts['reproduced'] / judged:.0%})" if judged else ""
+    return (
+        f"Of {count(len(rows))} comparisons with published values {count(judged)} can be judged: "
+        f"{count(counts['reproduced'])} are reproduced{share} and {count(counts['deviates'])} "
+        f"deviate. {count(counts['not comparable'])} cannot."
+    )
+
+
+class Saved:
+    """The folder of one reproduction."""
+
+    def __init__(self, folder: Path) -> None:
+        (paper, *_) = read_json(folder / "rows.json", "papers")["papers"]
+        self.name: str = paper["paper"]
+        self.partial: bool = paper["partial"]
+        self.rows = [Row(**{key: row[key] for key in Row.__annotations__}) for row in paper["rows"]]
+        path = folder / "plots.json"
+        held = read_json(path, "bentpipe", "title", "plots") if path.exists() else {}
+        self.title: str = held.get("title", self.name)
+        self.authors: str = held.get("authors", "")
+        self.version: str = held.get("bentpipe", "of an unknown version")
+        self.runs: int | None = held.get("runs")
+        self.plots: dict[str, dict[str, Any]] = held.get("plots", {})
+
+    def sections(self) -> list[Section]:
+        """The paper's table, figures and scenarios."""
+        drawn = [figure(f"{self.name}-{name}", plot) for name, plot in self.plots.items()]
+        runs = "" if self.runs is None else f" They come from {count(self.runs)} runs."
+        told = f"{self.authors}. {verdict_sentence(self.rows)}{runs}"
+        return [
+            Section(self.name, self.title, [Text([told]), self.table()]),
+            Section(f"{self.name}-figures", "Figures", drawn or [Text([NO_PLOTS])], level=3),
+            Section(f"{self.name}-made", "Scenarios and version", self.made_by(), level=3),
+        ]
+
+    def table(self) -> Table:
+        """Published and measured side by side."""
+        notes = notes_of(self.rows)
+        columns = [
+            Column("quantity", numeric=False),
+            Column("unit", numeric=False),
+            Column("published"),
+            Column("measured"),
+            Column("95 % interval"),
+            Column("deviation", "%"),
+            Column("tolerance", "%"),
+            Column("verdict", numeric=False, choices=True),
+        ]
+        rows = [row_cells(row, notes) for row in self.rows]
+        caption = f"{self.title}: published and measured"
+        return Table(f"{self.name}-table", caption, columns, rows, list(notes))
+
+    def made_by(self) -> list[Text | Table | Details | Figure]:
+        """The command, and the scenarios if this version still has them."""
+        command = f"bentpipe papers run {self.name} --out DIR"
+        blocks: list[Text | Table | Details | Figure] = [
+            Text([f"Made by Bentpipe {self.version}."]),
+            Details("Command", command, copy=True, open=True),
+        ]
+        if self.version != bentpipe.__version__ or self.name not in names():
+            blocks.append(Text(["The scenarios are those of that version's reproductions."]))
+            return blocks
+        folder = resources.files("bentpipe.reproductions") / self.name / "scenarios"
+        files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+        files.sort(key=lambda file: file.name)
+        return blocks + [Details(file.name, file.read_text("utf-8"), copy=True) for file in files]
+
+
+def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
+    """One line of the table."""
+    low = high = None
+    if row.measured is not None and row.ci95:
+        low, high = row.measured - row.ci95, row.measured + row.ci95
+    mean, interval = with_interval(row.measured, low, high)
+    deviation = NONE if row.deviation is None else signed(row.deviation * 100)
+    ends = row.published if isinstance(row.published, list) else [row.published]
+    return [
+        Cell(row.quantity),
+        Cell(row.unit),
+        Cell(NONE if row.published is None else published(row), ends[0]),
+        Cell(mean, row.measured),
+        Cell(interval, row.ci95),
+        Cell(deviation, row.deviation),
+        Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
+        Cell(row.verdict, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),
+    ]
+
+
+def signed(value: float) -> str:
+    """A deviation with its sign."""
+    text = decimals(value, 1)
+    return minus(text) if value < 0 or text == "0.0" else f"+{text}"

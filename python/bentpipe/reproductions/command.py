@@ -1,0 +1,92 @@
+"""The commands `bentpipe papers list` and `bentpipe papers run`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.console import late_progress, nearest, show, table
+from bentpipe.errors import BentpipeError, OutputError
+from bentpipe.reproductions.reproduction import Reproduction, find, names, save
+from bentpipe.reproductions.tables import print_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def print_list(as_json: bool) -> None:
+    """Print name, title and number of published values of each paper."""
+    found = [find(name) for name in names()]
+    if as_json:
+        papers = [
+            {
+                "paper": reproduction.name,
+                "title": reproduction.publication.title,
+                "authors": reproduction.publication.authors,
+                "values": len(reproduction.publication.values),
+            }
+            for reproduction in found
+        ]
+        click.echo(json.dumps({"papers": papers}))
+        return
+    listed = table("paper", "<title", "<authors", "values")
+    for reproduction in found:
+        publication = reproduction.publication
+        listed.add_row(
+            reproduction.name, publication.title, publication.authors, str(len(publication.values))
+        )
+    show(listed)
+
+
+def run_and_print(
+    chosen_names: Sequence[str], workers: int | None, out: Path | None, as_json: bool
+) -> bool:
+    """Run papers one after the other, print and save their rows; whether all were completed.
+
+    Raises `BentpipeError` for a name that is no paper and `OutputError` for a folder that cannot
+    be written, both before anything runs.
+    """
+    chosen = [choose(name) for name in chosen_names or names()]
+    folders = {
+        reproduction.name: writable(out / reproduction.name) for reproduction in chosen if out
+    }
+    outcomes = []
+    for reproduction in chosen:
+        total = sum(len(job.seeds) for job in reproduction.plan().values())
+        with late_progress(reproduction.name, total) as progress:
+            outcome = reproduction.run(workers, progress)
+        outcomes.append(outcome)
+        if not as_json:
+            print_outcome(outcome)
+        if reproduction.name in folders:
+            save(outcome, folders[reproduction.name])
+        if not outcome.complete:
+            break
+    if as_json:
+        click.echo(json.dumps({"papers": [outcome.to_dict() for outcome in outcomes]}))
+    elif out:
+        show(f"tables and plots are in {out}")
+    return all(outcome.complete for outcome in outcomes)
+
+
+def choose(name: str) -> Reproduction:
+    """The reproduction of that name, or an error with the nearest one."""
+    try:
+        return find(name)
+    except KeyError:
+        raise BentpipeError(f"there is no paper {name!r}{nearest(name, names())}") from None
+
+
+def writable(folder: Path) -> Path:
+    """Make the folder and try it out before the runs."""
+    probe = folder / ".writable"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}") from error
+    return folder

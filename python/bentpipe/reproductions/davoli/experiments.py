@@ -1,0 +1,265 @@
+"""The runs of the reproduction of Davoli et al. and how its quantities come out of them.
+
+A run is named `pattern/connections/variant`: `a/5/ck-stp`. Everything is decided twice, over the
+five repetitions of the paper and over all seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from bentpipe.reproductions.plots import Plot
+from bentpipe.reproductions.reproduction import Job, Measured
+from bentpipe.study.statistics import Mean, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import bentpipe
+    from bentpipe.reproductions.reproduction import Plan, Results
+
+PATTERNS = ("a", "b")
+COUNTS = (1, 2, 5)
+LABELS = {
+    "newreno": "New Reno",
+    "westwood": "Westwood",
+    "westwood-plus": "Westwood+",
+    "peach": "Peach",
+    "ck-stp": "CK-STP",
+}
+LARGE_BUFFERS = (
+    "flow.0.transport.send_buffer=320KiB",
+    "flow.0.transport.receive_buffer=320KiB",
+)
+VARIANTS = {
+    "newreno": ("flow.0.controller=newreno",),
+    "westwood": ("flow.0.controller=westwood",),
+    "westwood-plus": ("flow.0.controller=westwood-plus",),
+    "peach": ("flow.0.controller=peach",),
+    "ck-stp": (
+        "flow.0.controller={ name = 'ck-stp', rate = 2.048, rtt = 500 }",
+        "flow.0.transport.recovery=sack",
+        # Its timeouts do not back off; with fewer it gives up while the signal is lost.
+        "flow.0.transport.retransmission_threshold=255",
+        *LARGE_BUFFERS,
+    ),
+}
+
+WESTWOODS = ("westwood", "westwood-plus")
+"""The paper's Westwood may be either: the Linux kernel's is Westwood+."""
+
+PAPER = ("newreno", "westwood", "peach", "ck-stp")
+SEVERAL = [(count, pattern) for count in COUNTS[1:] for pattern in PATTERNS]
+
+REPETITIONS = 5
+"""As many as the paper has; the first of all seeds."""
+SEEDS = range(1, 21)
+CASES = {f"{REPETITIONS} repetitions": REPETITIONS, f"{len(SEEDS)} repetitions": len(SEEDS)}
+
+INTERVAL_S = 10.0
+SHOWN = (0, 2, 4)
+"""The three connections of five that slides 19 and 20 show; which ones is not told."""
+
+
+def plan() -> Plan:
+    """All runs."""
+    runs = {
+        f"{pattern}/{count}/{variant}": _job(pattern, count, sets)
+        for pattern in PATTERNS
+        for count in COUNTS
+        for variant, sets in VARIANTS.items()
+    }
+    large = (*VARIANTS["newreno"], *LARGE_BUFFERS)
+    return runs | {f"{p}/1/large-buffers": _job(p, 1, large) for p in PATTERNS}
+
+
+def measure(results: Results) -> Iterator[Measured]:
+    """A measured value for each published one whose runs are in `results`."""
+    for case, repetitions in CASES.items():
+        few = {name: runs[:repetitions] for name, runs in results.items()}
+        yield from _one_connection(few, case)
+        yield from _several_connections(few, case)
+        yield from _differences(few, case)
+        yield from _shares(few, case)
+
+
+def plots(results: Results) -> Mapping[str, Plot]:
+    """The figures of slides 13 to 20, from five repetitions or one as there."""
+    few = {name: runs[:REPETITIONS] for name, runs in results.items()}
+    drawn = {
+        f"pattern-{pattern}-{count}": _figure(few, pattern, count)
+        for pattern in PATTERNS
+        for count in COUNTS
+    }
+    for variant in VARIANTS:
+        drawn[f"each-of-5-{variant}"] = _figure_of_each(results[f"a/5/{variant}"][0], variant)
+    return drawn
+
+
+def _job(pattern: str, count: int, sets: tuple[str, ...]) -> Job:
+    sets = (*sets, f"flow.0.count={count}", f"record.interval={INTERVAL_S:g}s")
+    return Job(f"pattern-{pattern}.toml", sets, SEEDS)
+
+
+# ---------------------------------------------------------------------------------- quantities
+
+
+def _aggregate(run: bentpipe.Recording) -> float:
+    """Goodput of all connections together in kbit/s."""
+    return sum(float(flow["goodput_bps"]) for flow in run.flows) * 1e-3
+
+
+def _jain(run: bentpipe.Recording) -> float:
+    """Jain index of what the connections delivered in the whole run."""
+    return _index([sum(kbits) for kbits in _delivered(run)])
+
+
+def _interval_jain(run: bentpipe.Recording) -> float:
+    """Mean Jain index of the intervals in which anything was delivered."""
+    intervals = zip(*_delivered(run), strict=True)
+    return fmean(_index(kbits) for kbits in intervals if sum(kbits) > 0)
+
+
+def _index(shares: Sequence[float]) -> float:
+    return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
+
+
+def _delivered(run: bentpipe.Recording) -> list[list[float]]:
+    """For each connection the kbit that it delivered in each interval."""
+    series = run.table("flow_series").select("flow", "t_s", "delivered_bytes").sort("flow", "t_s")
+    totals: list[list[float]] = [[] for _ in run.flows]
+    for flow, _, total in series.iter_rows():
+        totals[flow].append(total * 8e-3)
+    return [[after - before for before, after in pairwise(total)] for total in totals]
+
+
+def _silence(run: bentpipe.Recording) -> tuple[float, float]:
+    """Start and length in seconds of the longest time in which nothing was delivered."""
+    longest, start, length = 0, 0, 0
+    for end, kbits in enumerate(zip(*_delivered(run), strict=True), start=1):
+        length = 0 if sum(kbits) > 0 else length + 1
+        if length > longest:
+            longest, start = length, end - length
+    return start * INTERVAL_S, longest * INTERVAL_S
+
+
+@dataclass(frozen=True)
+class Values:
+    """A quantity of each run of one case: name of the runs -> one value for each seed."""
+
+    results: Results
+    quantity: Callable[[bentpipe.Recording], float]
+
+    def of(self, name: str) -> list[float]:
+        """The values of the runs called `name`."""
+        return [self.quantity(run) for run in self.results[name]]
+
+    def ratio(self, name: str, base: str) -> Mean:
+        """Mean quotient, seed by seed."""
+        return mean([a / b for a, b in zip(self.of(name), self.of(base), strict=True)])
+
+    def best_other(self, place: str, variant: str) -> tuple[str, Mean]:
+        """Which of the paper's other variants has the largest mean, and its ratio to `variant`."""
+        same = WESTWOODS if variant in WESTWOODS else (variant,)
+        others = [other for other in PAPER if other not in same]
+        best = max(others, key=lambda other: fmean(self.of(f"{place}/{other}")))
+        return best, self.ratio(f"{place}/{best}", f"{place}/{variant}")
+
+
+# ------------------------------------------------------------------------------------- measures
+
+
+def _compared(identity: str, best: tuple[str, Mean], case: str) -> Measured:
+    """The best other variant to the one that the paper calls the best."""
+    other, ratio = best
+    note = f"best other: {LABELS[other]}"
+    if ratio.ci95 is not None and abs(ratio.value - 1) <= ratio.ci95:
+        note += "; the interval contains 1, so that it may as well be the other way round"
+    return Measured(identity, ratio, case, note)
+
+
+def _one_connection(results: Results, case: str) -> Iterator[Measured]:
+    goodput = Values(results, _aggregate)
+    for pattern in PATTERNS:
+        column = f"pattern-{pattern.upper()}"
+        best = goodput.best_other(f"{pattern}/1", "ck-stp")
+        yield _compared(f"one/goodput/best-other-to-ck-stp/{column}", best, case)
+        ratio = goodput.ratio(f"{pattern}/1/large-buffers", f"{pattern}/1/ck-stp")
+        yield Measured(f"one/buffers/newreno-to-ck-stp/{column}", ratio, case)
+    silences = [_silence(run) for run in results["b/1/ck-stp"]]
+    for row, values in zip(("start", "length"), zip(*silences, strict=True), strict=True):
+        yield Measured(f"fade/silence/{row}/pattern-B", mean(values), case)
+
+
+def _several_connections(results: Results, case: str) -> Iterator[Measured]:
+    quantities = {"goodput": _aggregate, "jain": _jain, "interval-jain": _interval_jain}
+    for name, quantity in quantities.items():
+        values = Values(results, quantity)
+        for westwood in WESTWOODS:
+            for count, pattern in SEVERAL:
+                identity = f"several/{name}/best-other-to-{westwood}/{_column(count, pattern)}"
+                best = values.best_other(f"{pattern}/{count}", westwood)
+                yield _compared(identity, best, case)
+
+
+def _differences(results: Results, case: str) -> Iterator[Measured]:
+    goodput = Values(results, _aggregate)
+    for count, pattern in SEVERAL:
+        several, one = (
+            [
+                1 - min(variants) / max(variants)
+                for variants in zip(*(goodput.of(f"{pattern}/{n}/{v}") for v in PAPER), strict=True)
+            ]
+            for n in (count, 1)
+        )
+        shrunk = mean([a / b for a, b in zip(several, one, strict=True)])
+        yield Measured(
+            f"differences/goodput/several-to-one/{_column(count, pattern)}", shrunk, case
+        )
+
+
+def _shares(results: Results, case: str) -> Iterator[Measured]:
+    for name, quantity in {"whole-run": _jain, "interval": _interval_jain}.items():
+        jain = Values(results, quantity)
+        yield Measured(f"five/jain/{name}/CK-STP", mean(jain.of("a/5/ck-stp")), case)
+        for westwood in WESTWOODS:
+            ratio = jain.ratio("a/5/ck-stp", f"a/5/{westwood}")
+            yield Measured(f"five/jain-ratio/{name}/to-{LABELS[westwood]}", ratio, case)
+
+
+def _column(count: int, pattern: str) -> str:
+    return f"{count}-connections,-pattern-{pattern.upper()}"
+
+
+# ---------------------------------------------------------------------------------------- plots
+
+
+def _figure(results: Results, pattern: str, count: int) -> Plot:
+    """Goodput of all connections against time, mean of the repetitions."""
+    lines = {}
+    for variant, label in LABELS.items():
+        runs = [
+            [sum(kbits) for kbits in zip(*_delivered(run), strict=True)]
+            for run in results[f"{pattern}/{count}/{variant}"]
+        ]
+        lines[label] = _line([fmean(kbits) for kbits in zip(*runs, strict=True)])
+    connections = "1 connection" if count == 1 else f"{count} connections"
+    title = f"Fading pattern {pattern.upper()}, {connections}: mean of {REPETITIONS} repetitions"
+    return Plot(title, "time (s)", "goodput (kbit/s)", lines)
+
+
+def _figure_of_each(run: bentpipe.Recording, variant: str) -> Plot:
+    """Goodput of three connections out of five in one run under pattern A."""
+    delivered = _delivered(run)
+    lines = {f"connection {number + 1}": _line(delivered[number]) for number in SHOWN}
+    title = f"Fading pattern A, three of 5 connections with {LABELS[variant]}: one repetition"
+    return Plot(title, "time (s)", "goodput (kbit/s)", lines)
+
+
+def _line(kbits: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Times in the middle of each interval, and kbit/s."""
+    times = [(number + 0.5) * INTERVAL_S for number in range(len(kbits))]
+    return times, [kbit / INTERVAL_S for kbit in kbits]

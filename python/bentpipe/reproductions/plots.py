@@ -1,0 +1,70 @@
+"""Plots of a reproduction: lines and bars, and their figures in files and on pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from bentpipe.plots.vega import Figure
+    from bentpipe.study.statistics import Mean
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Lines over a common x axis: name of the line -> its x and y values."""
+
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    y_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Groups of bars: name of a bar's series -> its mean in each group, with its interval."""
+
+    title: str
+    x: str
+    y: str
+    bars: Mapping[str, Mapping[str, Mean]]
+
+
+def as_data(plot: Plot | Bars) -> dict[str, Any]:
+    """What the plot shows, with every point, as JSON takes it."""
+    held: dict[str, Any] = {"title": plot.title, "x": plot.x, "y": plot.y}
+    if isinstance(plot, Plot):
+        lines = {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in plot.lines.items()}
+        return held | {"kind": "lines", "y_range": plot.y_range, "lines": lines}
+    bars = {
+        name: {group: [mean.value, mean.ci95] for group, mean in means.items()}
+        for name, means in plot.bars.items()
+    }
+    return held | {"kind": "bars", "bars": bars}
+
+
+def figure(name: str, held: Mapping[str, Any]) -> Figure:
+    """The figure of what `as_data` holds."""
+    from bentpipe.plots.vega import Point, bar_figure, line_figure
+
+    title, x, y = held["title"], held["x"], held["y"]
+    if held["kind"] == "lines":
+        lines = {label: (line["x"], line["y"]) for label, line in held["lines"].items()}
+        return line_figure(name, title, x, y, lines, held["y_range"])
+    points = [
+        Point(label, group, mean, mean - (ci95 or 0), mean + (ci95 or 0))
+        for label, groups in held["bars"].items()
+        for group, (mean, ci95) in groups.items()
+    ]
+    return bar_figure(name, title, x, y, points)
+
+
+def save_plot(plot: Plot | Bars, path: Path) -> None:
+    """Write `path` with the endings `.svg`, `.pdf` and `.png`, without network or browser."""
+    from bentpipe.plots.vega import save_figures
+
+    save_figures([figure(path.name, as_data(plot))], path.parent)

@@ -1,0 +1,97 @@
+"""Published and measured values side by side, for people."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from bentpipe.console import show, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bentpipe.reproductions.reproduction import Outcome, Row
+
+COLOURS = {"reproduced": "green", "deviates": "red", "not comparable": "dim"}
+
+
+def published(row: Row) -> str:
+    """The published value or range with the digits that were printed."""
+    if row.published is None:
+        return "-"
+    if isinstance(row.published, list):
+        return " to ".join(f"{end:,}" for end in row.published)
+    return f"{row.published:,}"
+
+
+def measured(row: Row) -> str:
+    """The measured value with its confidence interval, if it has one."""
+    if row.measured is None:
+        return "-"
+    size = abs(row.measured)
+    digits = 1 if size >= 100 else 2 if size >= 2 else 4
+    interval = f" +-{row.ci95:,.{digits}f}" if row.ci95 else ""
+    return f"{row.measured:,.{digits}f}{interval}"
+
+
+def side_by_side(rows: list[Row]) -> Table:
+    """One line for each row, with the number of its note."""
+    listed = table("quantity", "<unit", "published", "measured", "deviation", "tolerance",
+                   "<verdict", "<note")  # fmt: skip
+    notes = notes_of(rows)
+    for row in rows:
+        listed.add_row(
+            row.quantity,
+            row.unit,
+            published(row),
+            measured(row),
+            "-" if row.deviation is None else f"{row.deviation:+.1%}",
+            "-" if row.tolerance is None else f"{row.tolerance:.0%}",
+            f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
+            str(notes[row.note]) if row.note else "",
+        )
+    return listed
+
+
+def notes_of(rows: list[Row]) -> dict[str, int]:
+    """Each different note with its number, in order of appearance."""
+    notes: dict[str, int] = {}
+    for row in rows:
+        if row.note:
+            notes.setdefault(row.note, len(notes) + 1)
+    return notes
+
+
+def summary(outcome: Outcome) -> str:
+    """How many values came out."""
+    counts = dict.fromkeys(COLOURS, 0)
+    for row in outcome.rows:
+        counts[row.verdict] += 1
+    partial = "" if outcome.complete else " (interrupted: partial)"
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + partial
+
+
+def notes_text(outcome: Outcome) -> str:
+    """The notes, numbered."""
+    return "\n".join(f"{number:>3}. {note}" for note, number in notes_of(outcome.rows).items())
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """Title, table, notes and sum on stdout."""
+    show(outcome.reproduction.publication.title)
+    show(side_by_side(outcome.rows))
+    show(notes_text(outcome))
+    show(f"{outcome.reproduction.name}: {summary(outcome)}")
+
+
+def as_text(outcome: Outcome) -> str:
+    """What `print_outcome` shows, as plain text for a file."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=200, highlight=False)
+    console.print(outcome.reproduction.publication.title)
+    console.print(side_by_side(outcome.rows))
+    console.print(notes_text(outcome))
+    console.print(summary(outcome))
+    return text.getvalue()

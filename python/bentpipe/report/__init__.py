@@ -1,5 +1,5 @@
 """One self-contained HTML page from a folder of results.
 
-A folder is recognised and read (`source`), told as a page of sections (`run`, `study`, `reproductions`,
-`compare`, `evaluate`), and written with its figures (`render`). No part of it runs anything again.
+A folder is recognised and read (`source`), becomes a page of sections (`run`, `study`,
+`reproductions`, `compare`, `evaluate`), and is written with its figures (`render`). Nothing runs.
 """

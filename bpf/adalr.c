@@ -12,7 +12,7 @@
  *               advertised window is in flight
  *
  * Elsewhere, and after losses and timeouts, it is standard TCP. The definition, with what the
- * slides leave open, is crates/congestion/src/adalr.rs.
+ * slides leave open, is crates/congestion/src/controllers/adalr.rs.
  *
  * What a controller of the kernel cannot do and this one does not:
  *

@@ -13,7 +13,7 @@
  *   alpha (8, 11):     from Wmax and RTT, so that each climb takes as long as on the reference path
  *
  * each for a round trip. A phase ends at a byte of the definition's, and where it ends decides on what
- * follows; so windows are whole bytes here. The definition is crates/congestion/src/aliad.rs; much of it is
+ * follows; so windows are whole bytes here. The definition is crates/congestion/src/controllers/aliad.rs; much of it is
  * reconstructed, and named there.
  */
 #include "hoe.h"

@@ -10,7 +10,7 @@
  *   fast convergence: a loss below the last Wmax makes Wmax = (2 - beta) / 2 W, not W
  *   timeout:         ssthresh = half of the flight size; Wmax is forgotten
  *
- * Below `low_window` it is standard TCP. The definition is crates/congestion/src/bic.rs; the part
+ * Below `low_window` it is standard TCP. The definition is crates/congestion/src/controllers/bic.rs; the part
  * of it that is reconstructed is named there.
  */
 #include "bentpipe.h"

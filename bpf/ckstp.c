@@ -11,7 +11,7 @@
  * itself, never for a path that others share. Rate and RTT are read from the map with each ACK, so
  * that a proxy that knows of a fade changes them while connections run (`bentpipe kernel set`).
  *
- * The definition is crates/congestion/src/ck_stp.rs. Recovery belongs to the kernel: when it finds a
+ * The definition is crates/congestion/src/controllers/ck_stp.rs. Recovery belongs to the kernel: when it finds a
  * loss, and whether a timeout backs off, is not for a controller to say.
  */
 #include "bentpipe.h"

@@ -10,7 +10,7 @@
  *   ACK:  w += a(w) / w        loss: w = (1 - b(w)) w
  *
  * Up to it, in slow start and after a timeout it is standard TCP. The definition, with what is
- * decided there, is crates/congestion/src/highspeed.rs. The powers are computed (log.h) and not
+ * decided there, is crates/congestion/src/controllers/highspeed.rs. The powers are computed (log.h) and not
  * looked up in a table of the RFC's rounded values.
  */
 #include "log.h"

@@ -6,7 +6,7 @@
  * Source: J. C. Hoe, "Improving the start-up behavior of a congestion control scheme for TCP",
  * SIGCOMM 1996. A train is the ACKs of one round trip; its rate times the smallest RTT is the
  * estimate, the median of three trains. What makes a train, and what is reconstructed, is in
- * crates/congestion/src/hoe.rs.
+ * crates/congestion/src/parts/hoe.rs.
  */
 #ifndef BENTPIPE_HOE_H
 #define BENTPIPE_HOE_H

@@ -11,7 +11,7 @@
  *   loss: W = beta W, beta = RTTmin / RTTmax from 1/2 to 4/5; 1/2 when the throughput has changed
  *         by more than bandwidth_switch
  *
- * Up to delta_l it is standard TCP. The definition is crates/congestion/src/htcp.rs; the part of it
+ * Up to delta_l it is standard TCP. The definition is crates/congestion/src/controllers/htcp.rs; the part of it
  * that is reconstructed is named there.
  */
 #include "bentpipe.h"

@@ -11,7 +11,7 @@
  *
  * Losses and timeouts are those of standard TCP. The first slow start ends at Hoe's estimate of what
  * the path holds (hoe.h), and until that is there it is the standard one. The definition, with what
- * is reconstructed, is crates/congestion/src/hybla.rs.
+ * is reconstructed, is crates/congestion/src/controllers/hybla.rs.
  *
  * Pacing is switched on and left to the kernel: its rate is W / RTT times net.ipv4.tcp_pacing_ss_ratio
  * or net.ipv4.tcp_pacing_ca_ratio percent (200 and 120), where the paper has W / RTT.

@@ -9,7 +9,7 @@
  *   ACK:           W += max((Wmax - W) / (alpha W), 1 / W)   in congestion avoidance
  *   loss, timeout: as Westwood+
  *
- * The definition is crates/congestion/src/logwestwood_plus.rs; the part of it that is
+ * The definition is crates/congestion/src/controllers/logwestwood_plus.rs; the part of it that is
  * reconstructed is named there.
  */
 #include "rate.h"

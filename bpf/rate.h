@@ -2,7 +2,7 @@
 /*
  * The bandwidth estimate of Westwood+ and the window that it stands for: one sample of what was
  * delivered for each round-trip time, an exponential average of the samples, and its product with
- * the smallest round-trip time. The definition is crates/congestion/src/bandwidth/per_round.rs.
+ * the smallest round-trip time. The definition is crates/congestion/src/parts/bandwidth/per_round.rs.
  *
  * What was delivered the kernel counts itself, selective acknowledgements included.
  */

@@ -9,7 +9,7 @@
  *   loss: W  = (1 - decrease) W
  *
  * and up to it, in slow start and after a timeout it is standard TCP. The definition, with what is
- * decided there, is crates/congestion/src/scalable.rs.
+ * decided there, is crates/congestion/src/controllers/scalable.rs.
  */
 #include "bentpipe.h"
 

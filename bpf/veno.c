@@ -10,7 +10,7 @@
  *   loss:    ssthresh = 4/5 of the flight size when N < beta, else 1/2
  *   timeout: ssthresh = 1/2 of the flight size
  *
- * BaseRTT is learnt anew after each loss. The definition is crates/congestion/src/veno.rs; the
+ * BaseRTT is learnt anew after each loss. The definition is crates/congestion/src/controllers/veno.rs; the
  * part of it that is reconstructed is named there.
  */
 #include "bentpipe.h"

@@ -8,7 +8,7 @@
  *   each round trip: BWE = memory BWE + (1 - memory) delivered / duration
  *   loss, timeout:   ssthresh = BWE RTTmin, at least two segments
  *
- * The rest is standard TCP. The definition is crates/congestion/src/westwood_plus.rs; the part of
+ * The rest is standard TCP. The definition is crates/congestion/src/controllers/westwood_plus.rs; the part of
  * it that is reconstructed is named there.
  */
 #include "rate.h"

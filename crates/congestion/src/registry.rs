@@ -5,37 +5,37 @@ use std::sync::LazyLock;
 
 use units::{Span, Time};
 
-use crate::adalr::Adalr;
-use crate::aliad::Aliad;
-use crate::bbr::Bbr;
-use crate::bbr3::Bbr3;
-use crate::bic::Bic;
-use crate::bulk_repeat::BulkRepeat;
-use crate::cherry::Cherry;
-use crate::ck_stp::CkStp;
 use crate::controller::{Controller, Recovery};
-use crate::cubic::Cubic;
+use crate::controllers::adalr::Adalr;
+use crate::controllers::aliad::Aliad;
+use crate::controllers::bbr::Bbr;
+use crate::controllers::bbr3::Bbr3;
+use crate::controllers::bic::Bic;
+use crate::controllers::bulk_repeat::BulkRepeat;
+use crate::controllers::cherry::Cherry;
+use crate::controllers::ck_stp::CkStp;
+use crate::controllers::cubic::Cubic;
+use crate::controllers::highspeed::HighSpeed;
+use crate::controllers::htcp::Htcp;
+use crate::controllers::hybla::Hybla;
+use crate::controllers::jersey::{Jersey, NewJersey};
+use crate::controllers::logwestwood_plus::LogWestwoodPlus;
+use crate::controllers::new_vegas::NewVegas;
+use crate::controllers::newreno_sat::NewRenoSat;
+use crate::controllers::peach::Peach;
+use crate::controllers::peach_plus::PeachPlus;
+use crate::controllers::reno::Reno;
+use crate::controllers::scalable::Scalable;
+use crate::controllers::star::Star;
+use crate::controllers::vegas::Vegas;
+use crate::controllers::veno::Veno;
+use crate::controllers::westwood::Westwood;
+use crate::controllers::westwood_abse::WestwoodAbse;
+use crate::controllers::westwood_plus::WestwoodPlus;
 use crate::events::{
     Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, SendState, Sent, Sizing,
 };
-use crate::highspeed::HighSpeed;
-use crate::htcp::Htcp;
-use crate::hybla::Hybla;
-use crate::jersey::{Jersey, NewJersey};
-use crate::logwestwood_plus::LogWestwoodPlus;
-use crate::new_vegas::NewVegas;
-use crate::newreno_sat::NewRenoSat;
 use crate::parameters::{Parameter, ParameterError, Value, Values};
-use crate::peach::Peach;
-use crate::peach_plus::PeachPlus;
-use crate::reno::Reno;
-use crate::scalable::Scalable;
-use crate::star::Star;
-use crate::vegas::Vegas;
-use crate::veno::Veno;
-use crate::westwood::Westwood;
-use crate::westwood_abse::WestwoodAbse;
-use crate::westwood_plus::WestwoodPlus;
 use crate::window::{Settings, Window};
 
 /// How far a controller can be trusted to be the one of its paper.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Pacing, Recovery, SavedPath, Specification};
+use congestion::{LossThreshold, Pacing, Recovery, Specification};
+use transport::SavedPath;
 use units::{Bytes, Rate, Span};
 
 mod change;

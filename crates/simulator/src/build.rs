@@ -5,7 +5,8 @@ use std::sync::Arc;
 use congestion::Settings;
 use network::NodeId;
 use scenario::{Scenario, model};
-use transport::{Config, DelayedAck, Estimator, RtoConfig};
+use tcp::{Config, DelayedAck};
+use transport::{Estimator, RtoConfig};
 
 use crate::hosts::Blueprint;
 

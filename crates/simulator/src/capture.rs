@@ -8,7 +8,7 @@ use std::io::Write;
 
 use recording::{Addresses, CaptureError, CaptureWriter, TcpPacket};
 use scenario::model::IpVersion;
-use transport::Segment;
+use tcp::Segment;
 
 use crate::simulation::Observed;
 

@@ -7,7 +7,7 @@ use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use runtime::{Connections, Pair};
 use scenario::model::IpVersion;
-use transport::{Config, Connection, Segment};
+use tcp::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
 
 use crate::simulation::{Controllers, Observed, Observer};

@@ -6,7 +6,7 @@ use recording::{FlowRecord, FlowSample, FlowSeries, Recording, jain_index};
 use runtime::{Application, LinkRecorder, link_records};
 use scenario::Scenario;
 use scenario::model::Flow;
-use transport::{Connection, Counters};
+use tcp::{Connection, Counters};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};

@@ -7,7 +7,7 @@ use network::{Fabric, Network, Packet, oracle::SlowNetwork};
 use recording::Recording;
 use runtime::Application;
 use scenario::Scenario;
-use transport::Segment;
+use tcp::Segment;
 use units::{Span, Time};
 
 use crate::build;

@@ -1,27 +1,21 @@
-//! TCP endpoints (RFC 9293) as state machines without I/O: segments and time go in, segments and
-//! deadlines come out.
+//! Parts that transport protocols share. TCP, in the crate `tcp`, is the first to use them.
 //!
-//! A [`Connection`] is one end. It is made of parts that can be called on their own: the
-//! [`Sender`](sender) with its RTT estimator, scoreboard and recovery, and the receiver with
-//! reassembly, delayed ACKs and window. Payload is counted, not carried: byte `n` of a stream is
-//! byte `n` for both ends.
+//! - [`RangeSet`] and [`Reassembly`]: what arrived out of order, and what was acknowledged so
+//! - [`RttEstimator`]: smoothed round-trip time and retransmission timeout
+//! - [`Delivery`]: samples of the delivery rate
+//! - [`Pacer`]: segments leave one by one
+//! - [`CarefulResume`]: start from what an earlier connection has found
 
-mod config;
-mod connection;
-mod flight;
+mod careful_resume;
+mod delivery;
+mod pacing;
 mod ranges;
 mod reassembly;
-mod receiver;
 mod rtt;
-mod scoreboard;
-mod segment;
-mod sender;
-mod sequence;
-mod timestamps;
 
-pub use config::{Config, DelayedAck};
-pub use connection::{Connection, State};
-pub use ranges::{Range, RangeSet};
-pub use rtt::{Estimator, RtoConfig, RttEstimator};
-pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
-pub use sender::{Counters, Phase};
+pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
+pub use delivery::Delivery;
+pub use pacing::Pacer;
+pub use ranges::{Added, Range, RangeSet};
+pub use reassembly::Reassembly;
+pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};

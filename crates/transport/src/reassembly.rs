@@ -1,38 +1,44 @@
 //! Data above a gap: what has arrived out of order, and what of it to report.
 
 use crate::ranges::{Range, RangeSet};
-use crate::segment::MAX_SACK_BLOCKS;
 
-/// Data that waits for a gap to be filled. Most receivers have none, so it is made when needed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reassembly {
+/// Data that waits for a gap to be filled, of which `N` ranges at most are reported. Most receivers
+/// have none, so it is made when needed.
+#[derive(Clone, Debug)]
+pub struct Reassembly<const N: usize> {
     waiting: RangeSet,
-    /// A number in each range that a SACK block reported lately, the latest first.
-    recent: [u64; MAX_SACK_BLOCKS],
+    /// A number in each range that was reported lately, the latest first.
+    recent: [u64; N],
     recent_count: usize,
 }
 
-impl Reassembly {
+impl<const N: usize> Default for Reassembly<N> {
+    fn default() -> Self {
+        Self { waiting: RangeSet::default(), recent: [0; N], recent_count: 0 }
+    }
+}
+
+impl<const N: usize> Reassembly<N> {
     /// `start..end` has arrived above a gap.
-    pub(crate) fn insert(&mut self, start: u64, end: u64) {
+    pub fn insert(&mut self, start: u64, end: u64) {
         self.waiting.insert(start, end, 0);
         if let Some(range) = self.waiting.at_or_above(start) {
             self.forget_recent(|number| range.start <= number && number < range.end);
-            self.recent.copy_within(..MAX_SACK_BLOCKS - 1, 1);
+            self.recent.copy_within(..N - 1, 1);
             self.recent[0] = start;
-            self.recent_count = (self.recent_count + 1).min(MAX_SACK_BLOCKS);
+            self.recent_count = (self.recent_count + 1).min(N);
         }
     }
 
     /// Whether all of `start..end` has arrived before.
-    pub(crate) fn holds(&self, start: u64, end: u64) -> bool {
+    pub fn holds(&self, start: u64, end: u64) -> bool {
         let range = self.waiting.at_or_above(start);
         range.is_some_and(|range| range.start <= start && end <= range.end)
     }
 
     /// Everything up to `next` has arrived in order. Returns how far the order reaches with what
     /// has waited.
-    pub(crate) fn advance(&mut self, next: u64) -> u64 {
+    pub fn advance(&mut self, next: u64) -> u64 {
         let mut reached = next;
         // A segment may cover all of one range and touch the one behind it.
         while let Some(range) = self.waiting.first().filter(|range| range.start <= reached) {
@@ -51,13 +57,13 @@ impl Reassembly {
     }
 
     /// Whether nothing waits any more.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// The ranges to report: first the one that the latest segment went into, then those reported
     /// before (RFC 2018 section 4).
-    pub(crate) fn reported(&self) -> impl Iterator<Item = Range> {
+    pub fn reported(&self) -> impl Iterator<Item = Range> {
         self.recent[..self.recent_count]
             .iter()
             .filter_map(|number| self.waiting.at_or_above(*number))

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Pacing, Recovery, SavedPath, Specification, Value};
+use congestion::{LossThreshold, Pacing, Recovery, Specification, Value};
+use transport::SavedPath;
 use units::{Bytes, Span};
 
 use super::Numbers;

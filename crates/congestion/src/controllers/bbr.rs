@@ -1,0 +1,471 @@
+//! BBR, version 1: the window and the rate follow a model of the path, and not losses.
+//!
+//! Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: Congestion-Based
+//! Congestion Control", ACM Queue 14(5), 2016; the rules and constants are those of `tcp_bbr.c` in
+//! Linux 5.10, restated.
+//!
+//! The model is the largest delivery rate of ten rounds and the smallest round-trip time of ten
+//! seconds; their product is the bandwidth-delay product (BDP). Segments leave at a gain times the
+//! rate, less 1 %; cwnd is a gain times the BDP, with room for three bursts and for ACKs that come
+//! together.
+//!
+//! - Startup: both gains 2 / ln 2, until the rate has grown by less than 25 % in three rounds.
+//! - Drain: pacing gain ln 2 / 2, until no more than the BDP is in the network.
+//! - `ProbeBW`: cwnd gain 2; the pacing gain goes through 1.25, 0.75 and six times 1, each for the
+//!   smallest RTT. 1.25 lasts until that much is in the network or something is lost, 0.75 no longer
+//!   than until the BDP is.
+//! - `ProbeRTT`: when the smallest RTT is ten seconds old, four segments for a round, at least
+//!   200 ms.
+//!
+//! Losses: as many bytes are sent as arrive for the first round of recovery, then cwnd grows as
+//! usual; the end of recovery restores it. A timeout leaves one segment, and forgets how far Startup
+//! had come.
+//!
+//! Not here: the detection of token-bucket policers (`lt_bw`), and what Linux does about segments
+//! that its lower layers hold back. Marks of congestion are ignored, as in Linux. Decisions: `ProbeBW` begins in a phase that Linux draws at
+//! random from all but 0.75; here it follows from the time and from what was delivered, so that a run
+//! can be repeated. The largest excess of ACKs is one over ten rounds, where Linux has two periods of
+//! five. Until the first RTT is known, it is taken as 1 ms. ssthresh stays unlimited and means
+//! nothing.
+
+use units::{Span, Time};
+
+use crate::controller::{Controller, Recovery};
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::delivery_model::{Aggregation, Arrival, Progress, WindowedMax, draw};
+use crate::registry::{Listed, Listing, Status};
+use crate::window::{Settings, Window};
+
+/// 2 / ln 2: the smallest pacing gain that doubles the rate with each round.
+const HIGH_GAIN: f64 = 2.885;
+/// Pacing gains of the phases of `ProbeBW`.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const CWND_GAIN: f64 = 2.0;
+/// Share of the bandwidth at which segments leave, so that queues empty.
+const MARGIN: f64 = 0.99;
+/// Length of the bandwidth filter, and of that of aggregation, in rounds.
+const ROUNDS: u64 = 10;
+/// Growth of the bandwidth that shows that the pipe is not full, and rounds without it.
+const GROWTH: f64 = 1.25;
+const FLAT_ROUNDS: u32 = 3;
+const PROBE_RTT_TIME: Span = Span::from_millis(200);
+/// Smallest window in segments, and that of `ProbeRTT`.
+const LEAST_SEGMENTS: u64 = 4;
+/// Aggregation is taken to be no longer than this.
+const LONGEST_AGGREGATION: f64 = 0.1;
+/// A burst is what is sent in this time in seconds, from 2 segments to 64 KiB; below the rate in
+/// bytes per second it may be a single segment.
+const BURST_TIME: f64 = 1.0 / 1024.0;
+const LARGEST_BURST: u64 = 65_536;
+const SMALL_BURST_RATE: f64 = 150_000.0;
+
+const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "probe_rtt_interval",
+    default: "10",
+    allowed: Allowed::Range(1.0, 1e6),
+    meaning: "Seconds without a smaller RTT after which the smallest is measured anew, with four \
+              segments in the network",
+}];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw { phase: usize, since: Time },
+    ProbeRtt(ProbeRtt),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ProbeRtt {
+    /// More than four segments are in the network.
+    Emptying,
+    /// Until the time, and until a round is over.
+    Measuring { until: Time, round_over: bool },
+}
+
+/// BBR, version 1.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    window: Window,
+    interval: Span,
+    state: State,
+    progress: Progress,
+    /// Bytes per second by rounds.
+    bandwidth: WindowedMax,
+    aggregation: Aggregation,
+    /// Largest recent excess of ACKs in bytes.
+    excess: f64,
+    min_rtt: Option<Span>,
+    min_rtt_since: Time,
+    pacing: f64,
+    /// Whether `pacing` comes from an RTT.
+    rtt_is_known: bool,
+    /// The bandwidth that has to be exceeded by 25 %, and rounds in which it was not.
+    full_bandwidth: f64,
+    flat_rounds: u32,
+    pipe_is_full: bool,
+    /// In fast recovery, or on the way back from a timeout.
+    recovering: bool,
+    /// In its first round.
+    conserving: bool,
+    /// cwnd before recovery or `ProbeRTT`.
+    prior_cwnd: u64,
+    /// The last ACK.
+    acked: u64,
+    pipe: u64,
+    restarting: bool,
+}
+
+impl Listed for Bbr {
+    const LISTED: &'static [Listing] = &[Listing {
+        name: "bbr",
+        summary: "Rate and window from the largest delivery rate and the smallest RTT (version 1)",
+        source: "Cardwell et al., BBR, 2016; Linux 5.10",
+        status: Status::Published,
+        recovery: Recovery::Sack,
+        parameters: PARAMETERS,
+    }];
+
+    fn build(settings: &Settings, values: &Values) -> Self {
+        let mut window = Window::new(settings);
+        window.ssthresh = u64::MAX;
+        let mut bbr = Self {
+            window,
+            interval: Span::from_secs_f64(values.number("probe_rtt_interval")),
+            state: State::Startup,
+            progress: Progress::default(),
+            bandwidth: WindowedMax::default(),
+            aggregation: Aggregation::default(),
+            excess: 0.0,
+            min_rtt: None,
+            min_rtt_since: Time::ZERO,
+            pacing: 0.0,
+            rtt_is_known: false,
+            full_bandwidth: 0.0,
+            flat_rounds: 0,
+            pipe_is_full: false,
+            recovering: false,
+            conserving: false,
+            prior_cwnd: 0,
+            acked: 0,
+            pipe: 0,
+            restarting: false,
+        };
+        bbr.pace_initial_window(Span::from_millis(1));
+        bbr
+    }
+}
+
+impl Bbr {
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain => 1.0 / HIGH_GAIN,
+            State::ProbeBw { phase, .. } => CYCLE[phase],
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => HIGH_GAIN,
+            State::ProbeBw { .. } => CWND_GAIN,
+            State::ProbeRtt(_) => 1.0,
+        }
+    }
+
+    fn least_cwnd(&self) -> u64 {
+        LEAST_SEGMENTS * self.window.mss
+    }
+
+    /// The initial window in one RTT, times the gain.
+    fn pace_initial_window(&mut self, rtt: Span) {
+        self.pacing = HIGH_GAIN * MARGIN * self.window.initial as f64 / rtt.as_secs_f64();
+    }
+
+    /// Until the pipe is full, the rate does not fall.
+    fn set_pacing(&mut self, gain: f64) {
+        let rate = gain * self.bandwidth.max() * MARGIN;
+        if rate > 0.0 && (self.pipe_is_full || rate > self.pacing) {
+            self.pacing = rate;
+        }
+    }
+
+    /// What has to be in the network for `gain` times the BDP and `excess` bytes more: three bursts
+    /// on their way through both hosts, an even number of segments so that none waits for its ACK,
+    /// and two segments when the path is probed for more.
+    fn inflight(&self, gain: f64, excess: f64) -> u64 {
+        let mss = self.window.mss;
+        let bdp = self.min_rtt.map_or(self.window.initial as f64, |rtt| {
+            gain * self.bandwidth.max() * rtt.as_secs_f64()
+        });
+        let least_burst = if self.pacing < SMALL_BURST_RATE { mss } else { 2 * mss };
+        let burst = ((self.pacing * BURST_TIME) as u64).min(LARGEST_BURST) / mss * mss;
+        let room = (bdp + excess) as u64 + 3 * burst.max(least_burst);
+        let probing = matches!(self.state, State::ProbeBw { phase: 0, .. });
+        room.div_ceil(2 * mss) * 2 * mss + if probing { 2 * mss } else { 0 }
+    }
+
+    fn update_bandwidth(&mut self, arrival: &Arrival) {
+        if self.progress.round_began {
+            self.conserving = false;
+        }
+        if let Some(rate) = arrival.sample.rate
+            && (!arrival.limited || rate >= self.bandwidth.max())
+        {
+            self.bandwidth.take(self.progress.round, rate, ROUNDS);
+        }
+    }
+
+    fn update_excess(&mut self, arrival: &Arrival) {
+        let bandwidth = self.bandwidth.max();
+        let (cwnd, round) = (self.window.cwnd, self.progress.round);
+        let excess = self.aggregation.take(arrival, bandwidth, cwnd, round, ROUNDS);
+        self.excess = excess.min(bandwidth * LONGEST_AGGREGATION);
+    }
+
+    fn advance_cycle(&mut self, arrival: &Arrival) {
+        let State::ProbeBw { phase, since } = self.state else { return };
+        let lasted = self.min_rtt.is_some_and(|rtt| arrival.now.since(since) > rtt);
+        let in_network = arrival.pipe_before();
+        let over = match CYCLE[phase] {
+            gain if gain > 1.0 => {
+                lasted && (arrival.lost > 0 || in_network >= self.inflight(gain, 0.0))
+            }
+            gain if gain < 1.0 => lasted || in_network <= self.inflight(1.0, 0.0),
+            _ => lasted,
+        };
+        if over {
+            self.state = State::ProbeBw { phase: (phase + 1) % CYCLE.len(), since: arrival.now };
+        }
+    }
+
+    fn check_whether_full(&mut self, arrival: &Arrival) {
+        if self.pipe_is_full || !self.progress.round_began || arrival.limited {
+            return;
+        }
+        if self.bandwidth.max() >= GROWTH * self.full_bandwidth {
+            self.full_bandwidth = self.bandwidth.max();
+            self.flat_rounds = 0;
+        } else {
+            self.flat_rounds += 1;
+            self.pipe_is_full = self.flat_rounds >= FLAT_ROUNDS;
+        }
+    }
+
+    fn check_drain(&mut self, arrival: &Arrival) {
+        if self.state == State::Startup && self.pipe_is_full {
+            self.state = State::Drain;
+        }
+        if self.state == State::Drain && arrival.pipe <= self.inflight(1.0, 0.0) {
+            self.enter_probe_bw(arrival.now);
+        }
+    }
+
+    /// Begins with any phase but that of 0.75.
+    fn enter_probe_bw(&mut self, now: Time) {
+        let others = (CYCLE.len() - 1) as f64;
+        let drawn = (draw(now, self.progress.delivered) * others) as usize;
+        let phase = if drawn == 0 { 0 } else { drawn + 1 };
+        self.state = State::ProbeBw { phase, since: now };
+    }
+
+    fn update_min_rtt(&mut self, arrival: &Arrival) {
+        let now = arrival.now;
+        let expired = self.min_rtt.is_some() && now > self.min_rtt_since + self.interval;
+        if let Some(rtt) = arrival.round_trip
+            && (expired || self.min_rtt.is_none_or(|min| rtt < min))
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_since = now;
+        }
+        if expired && !self.restarting && !matches!(self.state, State::ProbeRtt(_)) {
+            self.save_cwnd();
+            self.state = State::ProbeRtt(ProbeRtt::Emptying);
+        }
+        self.restarting = false;
+        let State::ProbeRtt(step) = &mut self.state else { return };
+        self.progress.hold_back(arrival.pipe);
+        match step {
+            ProbeRtt::Emptying if arrival.pipe <= LEAST_SEGMENTS * self.window.mss => {
+                let until = now + PROBE_RTT_TIME;
+                *step = ProbeRtt::Measuring { until, round_over: false };
+                self.progress.begin_round();
+            }
+            ProbeRtt::Emptying => {}
+            ProbeRtt::Measuring { round_over, .. } => {
+                *round_over |= self.progress.round_began;
+                if *round_over {
+                    self.leave_probe_rtt_in_time(now);
+                }
+            }
+        }
+    }
+
+    fn leave_probe_rtt_in_time(&mut self, now: Time) {
+        let State::ProbeRtt(ProbeRtt::Measuring { until, .. }) = self.state else { return };
+        if now <= until {
+            return;
+        }
+        self.min_rtt_since = now;
+        self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
+        if self.pipe_is_full {
+            self.enter_probe_bw(now);
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    /// Keeps the last cwnd that neither recovery nor `ProbeRTT` had cut.
+    fn save_cwnd(&mut self) {
+        let cut = self.recovering || matches!(self.state, State::ProbeRtt(_));
+        let kept = if cut { self.prior_cwnd } else { 0 };
+        self.prior_cwnd = self.window.cwnd.max(kept);
+    }
+
+    /// The end of recovery restores cwnd, and the target bounds it.
+    fn restore_cwnd(&mut self) {
+        self.recovering = false;
+        self.conserving = false;
+        self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
+        self.grow_towards_target(0);
+        self.bound_for_probe_rtt();
+    }
+
+    fn update_cwnd(&mut self, arrival: &Arrival) {
+        if self.recovering {
+            let left = self.window.cwnd.saturating_sub(arrival.lost);
+            self.window.cwnd = left.max(self.window.mss);
+        }
+        if self.conserving {
+            self.window.cwnd = self.window.cwnd.max(arrival.pipe + arrival.acked);
+        } else {
+            self.grow_towards_target(arrival.acked);
+        }
+        self.bound_for_probe_rtt();
+    }
+
+    /// By what was acknowledged, and not beyond the target once the pipe was full.
+    fn grow_towards_target(&mut self, acked: u64) {
+        let excess = if self.pipe_is_full { self.excess } else { 0.0 };
+        let target = self.inflight(self.cwnd_gain(), excess);
+        let window = &mut self.window;
+        if self.pipe_is_full {
+            window.cwnd = (window.cwnd + acked).min(target);
+        } else if window.cwnd < target || self.progress.delivered < window.initial {
+            window.cwnd += acked;
+        }
+        window.cwnd = window.cwnd.max(LEAST_SEGMENTS * window.mss);
+    }
+
+    fn bound_for_probe_rtt(&mut self) {
+        if matches!(self.state, State::ProbeRtt(_)) {
+            self.window.cwnd = self.window.cwnd.min(self.least_cwnd());
+        }
+    }
+}
+
+impl Controller for Bbr {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            feedback: true,
+            records: true,
+            pacing: true,
+            own_recovery: true,
+            ..Needs::default()
+        }
+    }
+
+    fn on_rtt(&mut self, _now: Time, sample: Span) {
+        self.progress.on_rtt(sample);
+        if !self.rtt_is_known && sample > Span::ZERO {
+            self.rtt_is_known = true;
+            self.pace_initial_window(sample);
+        }
+    }
+
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        self.progress.on_segment_lost(lost);
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        let Some(arrival) = self.progress.on_feedback(feedback) else { return };
+        self.acked = arrival.acked;
+        self.pipe = arrival.pipe;
+        self.update_bandwidth(&arrival);
+        self.update_excess(&arrival);
+        self.advance_cycle(&arrival);
+        self.check_whether_full(&arrival);
+        self.check_drain(&arrival);
+        self.update_min_rtt(&arrival);
+        self.set_pacing(self.pacing_gain());
+        if self.recovering && !arrival.recovering {
+            self.restore_cwnd();
+        }
+        self.update_cwnd(&arrival);
+    }
+
+    /// After silence the estimated rate, and no more, fills the pipe again.
+    fn on_sent(&mut self, sent: &Sent) {
+        if sent.pipe_before > 0 || sent.again || self.progress.delivered == 0 {
+            return;
+        }
+        self.restarting = true;
+        self.aggregation.restart(sent.now);
+        match self.state {
+            State::ProbeBw { .. } => self.set_pacing(1.0),
+            State::ProbeRtt(_) => self.leave_probe_rtt_in_time(sent.now),
+            State::Startup | State::Drain => {}
+        }
+    }
+
+    /// All is said in the feedback.
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn threshold_after_loss(&self, _loss: &Loss) -> u64 {
+        self.window.ssthresh
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {
+        self.save_cwnd();
+        self.recovering = true;
+        self.conserving = true;
+        self.progress.begin_round();
+        self.window.cwnd = (self.pipe + self.acked).max(self.window.mss);
+        self.bound_for_probe_rtt();
+    }
+
+    fn on_partial_ack(&mut self, _partial: &PartialAck) {}
+
+    fn on_congestion_mark(&mut self, _loss: &Loss) {}
+
+    fn on_recovery_exit(&mut self, _now: Time) {
+        self.restore_cwnd();
+    }
+
+    fn on_timeout(&mut self, _loss: &Loss) {
+        self.save_cwnd();
+        self.recovering = true;
+        self.conserving = false;
+        self.full_bandwidth = 0.0;
+        self.window.cwnd = self.window.mss;
+    }
+
+    fn on_idle(&mut self) {}
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,11 @@
+//! What several algorithms share.
+
+pub(crate) mod bandwidth;
+pub(crate) mod delivery_model;
+pub(crate) mod hoe;
+pub(crate) mod probing;
+pub(crate) mod slow_start;
+pub(crate) mod spike;
+#[cfg(test)]
+pub(crate) mod test_path;
+pub(crate) mod vegas_estimator;

@@ -1,0 +1,580 @@
+//! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
+
+mod probes;
+
+use std::sync::Arc;
+
+use congestion::{AnyController, Controller, Recovery};
+use units::{Span, Time};
+
+use crate::config::Config;
+use crate::receiver::Receiver;
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
+use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
+use crate::sequence::Space;
+use crate::timestamps::{round_trip, timestamp};
+use transport::Range;
+use transport::RttEstimator;
+
+/// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
+const TIME_WAIT: Span = Span::from_secs(240);
+
+/// The MSS of an end that names none (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u32 = 536;
+
+/// Where a connection stands (RFC 9293 section 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing has happened yet, or all is over.
+    Closed,
+    /// Waits for a SYN.
+    Listen,
+    /// Has sent a SYN.
+    SynSent,
+    /// Has answered a SYN.
+    SynReceived,
+    /// Data may flow.
+    Established,
+    /// Has closed and waits for the acknowledgement of its FIN.
+    FinWait1,
+    /// Has closed and waits for the other FIN.
+    FinWait2,
+    /// The other end has closed.
+    CloseWait,
+    /// Both have closed at once.
+    Closing,
+    /// Has closed last and waits for the acknowledgement of its FIN.
+    LastAck,
+    /// Waits for stray segments to die out.
+    TimeWait,
+}
+
+/// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
+/// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
+/// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
+/// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
+#[derive(Debug)]
+pub struct Connection {
+    state: State,
+    /// A SYN, or a SYN with ACK, is to be sent.
+    send_syn: bool,
+    /// SYNs sent so far.
+    syns: u32,
+    closing: bool,
+    /// Options that this end offers, and after the set-up those that both have offered.
+    scaling: bool,
+    timestamps: bool,
+    sack: bool,
+    ecn: bool,
+    dsack: bool,
+    /// Data has met congestion on its way here; said with each ACK until the other end answers
+    /// (RFC 3168 section 6.1.3).
+    echo: bool,
+    /// Probes of the other end that are still to be answered.
+    unanswered_probes: u32,
+    /// Window scale of this end and of the other (RFC 7323 section 2.2).
+    shift: u8,
+    peer_shift: u8,
+    /// Largest window that the window field can carry, in bytes.
+    window_limit: u64,
+    peer_mss: u16,
+    /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
+    recent_timestamp: u32,
+    last_ack_sent: u64,
+    time_wait_until: Time,
+    out: Space,
+    inward: Space,
+    config: Arc<Config>,
+    sender: Sender,
+    receiver: Receiver,
+}
+
+impl Connection {
+    /// A closed connection whose first sequence number will be `initial_sequence`.
+    pub fn new(config: Arc<Config>, controller: AnyController, initial_sequence: u32) -> Self {
+        let unscaled = u64::from(u16::MAX);
+        let needs = controller.needs();
+        Self {
+            state: State::Closed,
+            send_syn: false,
+            syns: 0,
+            closing: false,
+            scaling: config.window_scaling,
+            timestamps: config.timestamps,
+            sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
+            ecn: config.ecn || needs.marks,
+            dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
+            echo: false,
+            unanswered_probes: 0,
+            shift: 0,
+            peer_shift: 0,
+            window_limit: unscaled,
+            peer_mss: 0,
+            recent_timestamp: 0,
+            last_ack_sent: 0,
+            time_wait_until: Time::NEVER,
+            out: Space::new(initial_sequence),
+            inward: Space::new(0),
+            sender: Sender::new(&config, controller),
+            receiver: Receiver::new(&config, unscaled),
+            config,
+        }
+    }
+
+    /// Active open.
+    pub fn connect(&mut self) {
+        self.state = State::SynSent;
+        self.send_syn = true;
+    }
+
+    /// Passive open.
+    pub fn listen(&mut self) {
+        self.state = State::Listen;
+    }
+
+    /// The application hands over `bytes` to be sent.
+    pub fn write(&mut self, bytes: u64) {
+        debug_assert!(!self.closing, "nothing can be written after close");
+        self.sender.write(&self.config, bytes);
+    }
+
+    /// The application takes back what was never sent, even after [`close`](Self::close). Returns
+    /// the length of what remains of its stream.
+    pub fn withdraw(&mut self) -> u64 {
+        self.sender.withdraw(&self.config)
+    }
+
+    /// The application reads `bytes`, at most [`unread`](Self::unread).
+    pub fn read(&mut self, bytes: u64) {
+        self.receiver.read(&self.config, bytes.min(self.receiver.unread()));
+    }
+
+    /// The application will write no more: a FIN follows the data.
+    pub fn close(&mut self) {
+        if std::mem::replace(&mut self.closing, true) {
+            return;
+        }
+        self.sender.finish();
+        self.state = match self.state {
+            State::Established => State::FinWait1,
+            State::CloseWait => State::LastAck,
+            // Before the set-up is complete the close waits behind the data (RFC 9293 section
+            // 3.10.4, SYN-RECEIVED).
+            state => state,
+        };
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether data may flow, or has flown.
+    #[inline]
+    pub fn is_established(&self) -> bool {
+        !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Whether retransmission was given up (RFC 9293 section 3.8.3).
+    pub fn is_aborted(&self) -> bool {
+        self.sender.aborted()
+    }
+
+    /// Bytes that the application has read so far: each byte of the other end's stream once.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Bytes received in order that the application has not read.
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
+    }
+
+    /// Bytes of the own stream that the other end has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
+    }
+
+    /// The other end has sent its FIN, and everything before it has arrived.
+    pub fn peer_has_finished(&self) -> bool {
+        self.receiver.finished()
+    }
+
+    /// Flight size in bytes.
+    pub fn flight(&self) -> u64 {
+        self.sender.flight()
+    }
+
+    /// Where loss recovery stands.
+    pub fn phase(&self) -> Phase {
+        self.sender.phase()
+    }
+
+    /// The congestion controller.
+    pub fn controller(&self) -> &AnyController {
+        self.sender.controller()
+    }
+
+    /// RTT and RTO.
+    pub fn rtt(&self) -> &RttEstimator {
+        self.sender.rtt()
+    }
+
+    /// What was sent.
+    pub fn counters(&self) -> &Counters {
+        self.sender.counters()
+    }
+
+    /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.sender.deadline().min(self.receiver.deadline()).min(self.time_wait_until)
+    }
+
+    /// The deadline has come.
+    pub fn on_deadline(&mut self, now: Time) {
+        if self.receiver.deadline() <= now {
+            self.receiver.on_deadline();
+        }
+        if self.time_wait_until <= now {
+            self.time_wait_until = Time::NEVER;
+            self.state = State::Closed;
+        }
+        if self.sender.deadline() <= now {
+            if matches!(self.state, State::SynSent | State::SynReceived) {
+                self.sender.on_syn_timeout(&self.config);
+                self.send_syn = true;
+            } else {
+                self.sender.on_deadline(now, &self.config);
+            }
+            if self.sender.aborted() {
+                self.state = State::Closed;
+                self.send_syn = false;
+                self.receiver.ack_sent();
+            }
+        }
+    }
+
+    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
+    pub fn on_congestion_experienced(&mut self) {
+        self.echo = self.ecn;
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if self.is_established() {
+            self.on_established_segment(now, segment);
+        } else {
+            self.on_handshake_segment(now, segment);
+        }
+    }
+
+    /// Whether there may be a segment to be sent. Of those that have just received one, a third has
+    /// none.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.send_syn
+            || self.receiver.ack_is_due()
+            || self.sender.has_work()
+            || self.may_have_low_priority()
+    }
+
+    /// The next segment to be sent, if there is one.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.send_syn {
+            return self.next_syn(now);
+        }
+        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        if !duplicate
+            && self.sender.has_work()
+            && self.is_established()
+            && let Some(chunk) = self.sender.next_chunk(now, &self.config)
+        {
+            return Some(self.data_segment(now, chunk));
+        }
+        self.receiver.ack_is_due().then(|| self.bare_segment(now))
+    }
+
+    fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        match self.state {
+            State::Listen if syn => {
+                self.take_syn_options(segment);
+                self.state = State::SynReceived;
+                self.send_syn = true;
+            }
+            State::SynSent if syn && self.acknowledges_syn(segment) => {
+                self.take_syn_options(segment);
+                self.establish(now, segment, u64::from(segment.window));
+                self.receiver.request_ack();
+            }
+            // Both ends have opened at once (RFC 9293 section 3.5).
+            State::SynSent if syn && !segment.flags.contains(Flags::ACK) => {
+                self.take_syn_options(segment);
+                self.state = State::SynReceived;
+                self.send_syn = true;
+            }
+            State::SynReceived if self.acknowledges_syn(segment) => {
+                // The window of a SYN is never scaled (RFC 7323 section 2.2).
+                let shift = if syn { 0 } else { self.peer_shift };
+                self.establish(now, segment, u64::from(segment.window) << shift);
+                self.on_established_segment(now, segment);
+            }
+            State::SynReceived if syn => self.send_syn = true,
+            _ => {}
+        }
+    }
+
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::ACK)
+            && self.out.unwrap(segment.acknowledgement, 1).is_some_and(|number| number >= 1)
+    }
+
+    /// Options count only if both ends offer them (RFC 7323 sections 2.2 and 3.2, RFC 2018
+    /// section 2).
+    fn take_syn_options(&mut self, segment: &Segment) {
+        self.inward = Space::new(segment.sequence);
+        self.receiver.syn_received();
+        self.peer_mss = segment.mss;
+        self.timestamps &= segment.has_timestamps();
+        self.recent_timestamp = segment.timestamp;
+        self.sack &= segment.sack_permitted();
+        self.dsack &= self.sack;
+        self.ecn &= segment.flags.contains(Flags::ECE);
+        self.scaling &= segment.window_scale != Segment::NO_SCALE;
+        if self.scaling {
+            self.peer_shift = segment.window_scale.min(14);
+            self.shift = self.config.window_shift();
+            self.window_limit = u64::from(u16::MAX) << self.shift;
+        }
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
+        self.state = if self.closing { State::FinWait1 } else { State::Established };
+        let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mss = u64::from(self.config.mss.min(peer_mss) - options);
+        self.receiver.agree_on_mss(mss);
+        let lost_syn = self.syns > 1;
+        if !self.sack {
+            self.sender.do_without_sack();
+        }
+        self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
+        self.recent_timestamp = segment.timestamp;
+    }
+
+    #[inline]
+    fn on_established_segment(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            // The ACK that completed the set-up was lost (RFC 9293 section 3.10.7.4).
+            self.receiver.request_ack();
+            return;
+        }
+        let expected = self.receiver.next();
+        let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
+        }
+        if segment.options.contains(Options::PROBE) {
+            self.on_probe(now, segment, sequence);
+            return;
+        }
+        self.take_timestamp(segment, sequence);
+        self.take_acknowledgement(now, segment, sequence, fin);
+        if segment.payload > 0 || fin {
+            let length = u64::from(segment.payload);
+            self.receiver.on_data(now, &self.config, sequence, length, fin);
+        }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now, fin);
+        }
+    }
+
+    /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,
+    /// unless it is older than the one remembered.
+    #[inline]
+    fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
+        let is_newer = segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
+        if self.timestamps && sequence <= self.last_ack_sent && is_newer {
+            self.recent_timestamp = segment.timestamp;
+        }
+    }
+
+    #[inline]
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
+        let una = self.sender.una();
+        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let window = u64::from(segment.window) << self.peer_shift;
+        let answers_probe = segment.options.contains(Options::PROBE_ANSWER);
+        if self.sender.knows_already(sequence, number, window) && !answers_probe {
+            return;
+        }
+        let mut blocks = segment.blocks();
+        let mut needless = Range { start: 0, end: 0 };
+        if self.dsack
+            && let Some(twice) = reported_twice(segment)
+        {
+            needless = unwrap_block(self.out, &twice, una).unwrap_or(needless);
+            blocks = &blocks[1..];
+        }
+        let ack = Acknowledgement {
+            number,
+            window,
+            sequence,
+            carries_data: segment.payload > 0 || fin,
+            round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
+            peer_clock: self.timestamps.then_some(segment.timestamp),
+            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            needless,
+            answers_probe,
+        };
+        let out = self.out;
+        let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
+        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+        if number > self.sender.max() {
+            // An acknowledgement of what was never sent (RFC 9293 section 3.10.7.4).
+            self.receiver.request_ack();
+        }
+    }
+
+    fn advance_close(&mut self, now: Time, fin: bool) {
+        let acknowledged = self.sender.fin_acknowledged();
+        let finished = self.receiver.finished();
+        self.state = match self.state {
+            State::Established if finished => State::CloseWait,
+            State::FinWait1 if acknowledged && finished => State::TimeWait,
+            State::FinWait1 if acknowledged => State::FinWait2,
+            State::FinWait1 if finished => State::Closing,
+            State::FinWait2 if finished => State::TimeWait,
+            State::Closing if acknowledged => State::TimeWait,
+            State::LastAck if acknowledged => State::Closed,
+            state => state,
+        };
+        // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if self.state == State::TimeWait && (fin || self.time_wait_until == Time::NEVER) {
+            self.time_wait_until = now + TIME_WAIT;
+        }
+    }
+
+    fn next_syn(&mut self, now: Time) -> Option<Segment> {
+        self.send_syn = false;
+        let answer = self.state == State::SynReceived;
+        self.syns += 1;
+        self.sender.syn_sent(now, self.syns > 1);
+        let mut segment = Segment {
+            sequence: self.out.wrap(0),
+            flags: Flags::SYN
+                .with_if(self.ecn, Flags::ECE)
+                .with_if(self.ecn && !answer, Flags::CWR),
+            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            mss: self.config.mss as u16,
+            window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
+            options: Options::default()
+                .with_if(self.sack, Options::SACK_PERMITTED)
+                .with_if(self.timestamps, Options::TIMESTAMPS),
+            timestamp: timestamp(now),
+            ..Segment::default()
+        };
+        if answer {
+            segment.flags = segment.flags.with(Flags::ACK);
+            segment.acknowledgement = self.inward.wrap(1);
+            segment.echo = self.recent_timestamp;
+            self.last_ack_sent = 1;
+        }
+        Some(segment)
+    }
+
+    #[inline(always)]
+    fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
+        let mut segment = self.bare_segment(now);
+        segment.sequence = self.out.wrap(chunk.start);
+        segment.payload = chunk.length as u16;
+        segment.flags =
+            segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
+        if self.ecn && !chunk.again {
+            // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
+            segment.options = segment.options.with_if(chunk.length > 0, Options::ECN_CAPABLE);
+            segment.flags = segment.flags.with_if(self.sender.take_reduction(), Flags::CWR);
+        }
+        self.leave_room_for_data(&mut segment);
+        segment
+    }
+
+    /// SACK blocks must not make the packet longer than the path takes.
+    #[inline]
+    fn leave_room_for_data(&self, segment: &mut Segment) {
+        if segment.sack_blocks == 0 {
+            return;
+        }
+        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
+            segment.sack_blocks = 0;
+        }
+    }
+
+    /// A segment without data, which acknowledges everything received.
+    #[inline(always)]
+    fn bare_segment(&mut self, now: Time) -> Segment {
+        let next = self.receiver.next();
+        let window = self.receiver.window(&self.config, self.shift, self.window_limit);
+        let mut segment = Segment {
+            sequence: self.out.wrap(self.sender.max()),
+            acknowledgement: self.inward.wrap(next),
+            flags: Flags::ACK.with_if(self.echo, Flags::ECE),
+            window: (window >> self.shift) as u16,
+            window_scale: Segment::NO_SCALE,
+            ..Segment::default()
+        };
+        if self.sack && (self.receiver.has_gaps() || self.dsack) {
+            (segment.sack, segment.sack_blocks) = self.sack_option();
+        }
+        if self.timestamps {
+            segment.options = Options::TIMESTAMPS;
+            segment.timestamp = timestamp(now);
+            segment.echo = self.recent_timestamp;
+        }
+        self.last_ack_sent = next;
+        self.receiver.ack_sent();
+        segment
+    }
+
+    /// SACK blocks and their number. The report of what arrived twice stands before all others
+    /// (RFC 2883 section 4). Given by value and not written into the segment, which without them
+    /// need not be in memory.
+    #[inline(never)]
+    fn sack_option(&mut self) -> ([Block; MAX_SACK_BLOCKS], u8) {
+        let duplicate = if self.dsack { self.receiver.take_duplicate() } else { None };
+        let ranges = duplicate.into_iter().chain(self.receiver.sack_ranges());
+        let mut blocks = <[Block; MAX_SACK_BLOCKS]>::default();
+        let mut count = 0;
+        let capacity = Segment::sack_capacity(self.timestamps);
+        for (block, range) in blocks[..capacity].iter_mut().zip(ranges) {
+            *block =
+                Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
+            count += 1;
+        }
+        (blocks, count)
+    }
+}
+
+/// The first block of an ACK when it reports data that arrived twice: it lies below what is
+/// acknowledged, or within the second block (RFC 2883 section 4).
+fn reported_twice(segment: &Segment) -> Option<Block> {
+    let before = |a: u32, b: u32| a.wrapping_sub(b) as i32 <= 0;
+    let first = *segment.blocks().first()?;
+    let within =
+        |second: &Block| before(second.start, first.start) && before(first.end, second.end);
+    let twice =
+        before(first.end, segment.acknowledgement) || segment.blocks().get(1).is_some_and(within);
+    twice.then_some(first)
+}
+
+fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
+    let start = space.unwrap(block.start, near)?;
+    let end = space.unwrap(block.end, near)?;
+    (start < end).then_some(Range { start, end })
+}

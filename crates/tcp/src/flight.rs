@@ -1,0 +1,454 @@
+//! Each segment in flight by itself: when it was sent last, and whether it arrived, counts as lost,
+//! or is under way again.
+//!
+//! What RACK asks of a scoreboard (RFC 8985 section 5.2): a loss is found by the time at which a
+//! segment was sent, and so a retransmission can be lost like any other. Segments are contiguous
+//! and sorted; a queue in the order of sending finds those sent before another without a look at
+//! the window.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use transport::Range;
+
+/// When a segment was sent; of those sent at once, the one that ends first goes first (RFC 8985
+/// section 6.2, `RACK_sent_after`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Departure {
+    pub(crate) at: Time,
+    pub(crate) end: u64,
+}
+
+/// A segment that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// When it was sent last.
+    pub(crate) sent_at: Time,
+    /// It was sent more than once.
+    pub(crate) again: bool,
+    /// Its first transmission, or whatever followed, counts as lost.
+    pub(crate) lost: bool,
+    /// A retransmission is in the network.
+    repeating: bool,
+    delivered: bool,
+}
+
+impl Segment {
+    pub(crate) fn range(&self) -> Range {
+        Range { start: self.start, end: self.end }
+    }
+
+    pub(crate) fn departure(&self) -> Departure {
+        Departure { at: self.sent_at, end: self.end }
+    }
+
+    /// It is to be sent again.
+    fn is_missing(&self) -> bool {
+        self.lost && !self.repeating
+    }
+
+    /// What of it is in the network: the original, a retransmission, or both.
+    fn in_network(&self) -> u64 {
+        (u64::from(!self.lost) + u64::from(self.repeating)) * self.range().len()
+    }
+}
+
+/// All segments that are not acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flight {
+    segments: VecDeque<Segment>,
+    /// Bytes in the network.
+    pipe: u64,
+    /// Bytes that count as lost and have not arrived, sent again or not.
+    lost: u64,
+    /// Bytes that are to be sent again.
+    missing: u64,
+    /// No segment below is to be sent again.
+    cursor: u64,
+    /// Segments that were acknowledged selectively.
+    sacked: u32,
+    /// In the order of sending. What has changed since is passed over.
+    departures: VecDeque<Departure>,
+    /// Taken from there, because a segment sent later has arrived.
+    doubtful: Vec<Departure>,
+}
+
+impl Flight {
+    /// `range` is sent for the first time.
+    pub(crate) fn on_new(&mut self, now: Time, range: Range) {
+        let Range { start, end } = range;
+        let segment = Segment {
+            start,
+            end,
+            sent_at: now,
+            again: false,
+            lost: false,
+            repeating: false,
+            delivered: false,
+        };
+        self.pipe += range.len();
+        self.segments.push_back(segment);
+        self.note_departure(segment.departure());
+    }
+
+    /// `range`, a segment of which this is one, is sent again. What was to be sent again is so in
+    /// the order of [`next_missing`](Self::next_missing).
+    pub(crate) fn on_again(&mut self, now: Time, range: Range) {
+        let Some(index) = self.holding(range.end) else { return };
+        let segment = &mut self.segments[index];
+        if segment.delivered {
+            return;
+        }
+        if segment.is_missing() {
+            self.missing -= segment.range().len();
+            self.cursor = segment.end;
+        }
+        self.pipe -= segment.in_network();
+        segment.sent_at = now;
+        segment.again = true;
+        segment.repeating = true;
+        self.pipe += segment.in_network();
+        let departure = segment.departure();
+        self.note_departure(departure);
+    }
+
+    fn note_departure(&mut self, departure: Departure) {
+        let later = self.departures.iter().rev().take_while(|other| **other > departure).count();
+        self.departures.insert(self.departures.len() - later, departure);
+    }
+
+    /// `news` of a SACK block is news. Calls `tell` for each segment that the block covers and that
+    /// has arrived now, as it was before.
+    pub(crate) fn on_sacked(&mut self, block: Range, news: Range, mut tell: impl FnMut(&Segment)) {
+        let mut index = self.segments.partition_point(|segment| segment.end <= news.start);
+        while let Some(segment) = self.segments.get(index).copied()
+            && segment.end <= block.end
+            && segment.start < news.end
+        {
+            if segment.start >= block.start && !segment.delivered {
+                tell(&segment);
+                self.forget(&segment);
+                self.segments[index].delivered = true;
+                self.sacked += 1;
+            }
+            index += 1;
+        }
+    }
+
+    /// Everything up to `una` is acknowledged. Calls `tell` for each segment of it that was not
+    /// known to have arrived.
+    pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) {
+        while let Some(segment) = self.segments.front().copied()
+            && segment.end <= una
+        {
+            self.segments.pop_front();
+            if segment.delivered {
+                self.sacked -= 1;
+            } else {
+                tell(&segment);
+                self.forget(&segment);
+            }
+        }
+        self.cut_off_below(una);
+    }
+
+    /// The receiver has taken a part of the first segment.
+    fn cut_off_below(&mut self, una: u64) {
+        if let Some(segment) = self.segments.front().copied()
+            && segment.start < una
+        {
+            self.forget(&segment);
+            let rest = Segment { start: una, ..segment };
+            self.segments[0] = rest;
+            self.count(&rest);
+        }
+    }
+
+    fn count(&mut self, segment: &Segment) {
+        if segment.delivered {
+            return;
+        }
+        let bytes = segment.range().len();
+        self.pipe += segment.in_network();
+        self.lost += if segment.lost { bytes } else { 0 };
+        self.missing += if segment.is_missing() { bytes } else { 0 };
+    }
+
+    fn forget(&mut self, segment: &Segment) {
+        if segment.delivered {
+            return;
+        }
+        let bytes = segment.range().len();
+        self.pipe -= segment.in_network();
+        self.lost -= if segment.lost { bytes } else { 0 };
+        self.missing -= if segment.is_missing() { bytes } else { 0 };
+    }
+
+    /// Declares lost what was sent before `latest`, which has arrived, and more than `patience` ago
+    /// (RFC 8985 section 6.2, `RACK_detect_loss`). Calls `tell` for each. Returns when the last of
+    /// what was sent before it will be lost too, if it does not arrive.
+    pub(crate) fn find_losses(
+        &mut self,
+        now: Time,
+        latest: Departure,
+        patience: Span,
+        mut tell: impl FnMut(Range),
+    ) -> Option<Time> {
+        while let Some(departure) = self.departures.front().copied().filter(|d| *d < latest) {
+            self.departures.pop_front();
+            self.doubtful.push(departure);
+        }
+        let mut wait = None;
+        let mut doubtful = std::mem::take(&mut self.doubtful);
+        doubtful.retain(|departure| {
+            let Some(index) = self.in_network(*departure) else { return false };
+            let due = departure.at + patience;
+            if due > now {
+                wait = wait.max(Some(due));
+                return true;
+            }
+            tell(self.segments[index].range());
+            self.lose(index);
+            false
+        });
+        self.doubtful = doubtful;
+        wait
+    }
+
+    /// A retransmission timeout: the first segment is lost, and all that was sent `patience` ago or
+    /// earlier (RFC 8985 section 6.3). Calls `tell` for each that was not lost before.
+    pub(crate) fn on_timeout(&mut self, now: Time, patience: Span, mut tell: impl FnMut(Range)) {
+        let head = self.head().map(|head| head.start);
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            let overdue = segment.sent_at + patience <= now || head == Some(segment.start);
+            if overdue && !segment.delivered && !segment.is_missing() {
+                tell(segment.range());
+                self.lose(index);
+            }
+        }
+    }
+
+    /// The first segment is lost.
+    pub(crate) fn lose_head(&mut self, mut tell: impl FnMut(Range)) {
+        let head = self.segments.iter().position(|segment| !segment.delivered);
+        if let Some(index) = head.filter(|index| !self.segments[*index].is_missing()) {
+            tell(self.segments[index].range());
+            self.lose(index);
+        }
+    }
+
+    fn lose(&mut self, index: usize) {
+        let segment = self.segments[index];
+        self.forget(&segment);
+        let lost = Segment { lost: true, repeating: false, ..segment };
+        self.segments[index] = lost;
+        self.count(&lost);
+        self.cursor = self.cursor.min(lost.start);
+    }
+
+    /// Nothing was lost after all.
+    pub(crate) fn find_all(&mut self) {
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.lost && !segment.delivered {
+                self.forget(&segment);
+                let found = Segment { lost: false, ..segment };
+                self.segments[index] = found;
+                self.count(&found);
+                if !segment.repeating {
+                    self.departures.push_back(found.departure());
+                }
+            }
+        }
+        self.departures.make_contiguous().sort_unstable();
+    }
+
+    /// Where the segment stands that was sent at `departure`, if no later one has replaced it and
+    /// it has neither arrived nor been lost.
+    fn in_network(&self, departure: Departure) -> Option<usize> {
+        let index = self.holding(departure.end)?;
+        let segment = &self.segments[index];
+        let current = segment.departure() == departure;
+        (current && !segment.delivered && !segment.is_missing()).then_some(index)
+    }
+
+    /// The segment that ends at `end`.
+    fn holding(&self, end: u64) -> Option<usize> {
+        let index = self.segments.partition_point(|segment| segment.end < end);
+        self.segments.get(index).is_some_and(|segment| segment.end == end).then_some(index)
+    }
+
+    /// Bytes in the network: sent, neither lost nor sacked, or sent again and not sacked.
+    pub(crate) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// Whether anything counts as lost.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Segments that were acknowledged selectively.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Bytes that were sent again and are in the network.
+    pub(crate) fn repeating(&self) -> u64 {
+        let repeating = self.segments.iter().filter(|s| s.repeating && !s.delivered);
+        repeating.map(|segment| segment.range().len()).sum()
+    }
+
+    /// The first segment that has not arrived.
+    pub(crate) fn head(&self) -> Option<&Segment> {
+        self.segments.iter().find(|segment| !segment.delivered)
+    }
+
+    /// The last segment.
+    pub(crate) fn last(&self) -> Option<&Segment> {
+        self.segments.back()
+    }
+
+    /// Whether it is a single segment.
+    pub(crate) fn is_single(&self) -> bool {
+        self.segments.len() == 1
+    }
+
+    /// The next segment to be sent again.
+    pub(crate) fn next_missing(&self) -> Option<Range> {
+        if self.missing == 0 {
+            return None;
+        }
+        let first = self.segments.partition_point(|segment| segment.end <= self.cursor);
+        let missing = |segment: &&Segment| segment.is_missing() && !segment.delivered;
+        self.segments.range(first..).find(missing).map(Segment::range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn segments(numbers: std::ops::Range<u64>) -> Range {
+        Range { start: numbers.start * MSS, end: numbers.end * MSS }
+    }
+
+    /// Ten segments, one sent each millisecond.
+    fn flight() -> Flight {
+        let mut flight = Flight::default();
+        for n in 0..10 {
+            flight.on_new(at(n), segments(n..n + 1));
+        }
+        flight
+    }
+
+    fn sack(flight: &mut Flight, numbers: std::ops::Range<u64>) -> Vec<u64> {
+        let mut arrived = Vec::new();
+        let block = segments(numbers);
+        flight.on_sacked(block, block, |segment| arrived.push(segment.start / MSS));
+        arrived
+    }
+
+    /// What is lost at `now` because number `n` has arrived, with a patience of 100 ms.
+    fn find(flight: &mut Flight, now: u64, sent: u64, n: u64) -> (Vec<u64>, Option<Time>) {
+        let mut lost = Vec::new();
+        let latest = Departure { at: at(sent), end: (n + 1) * MSS };
+        let patience = Span::from_millis(100);
+        let wait =
+            flight.find_losses(at(now), latest, patience, |range| lost.push(range.start / MSS));
+        (lost, wait)
+    }
+
+    fn resend(flight: &mut Flight, now: u64) -> Vec<u64> {
+        let mut sent = Vec::new();
+        while let Some(range) = flight.next_missing() {
+            flight.on_again(at(now), range);
+            sent.push(range.start / MSS);
+        }
+        sent
+    }
+
+    #[test]
+    fn what_was_sent_before_an_arrival_is_lost_once_its_time_is_over() {
+        let mut flight = flight();
+        assert_eq!(sack(&mut flight, 4..6), [4, 5]);
+        assert_eq!(find(&mut flight, 102, 5, 5), (vec![0, 1, 2], Some(at(103))));
+        assert_eq!(flight.pipe(), 5 * MSS);
+        assert_eq!(find(&mut flight, 103, 5, 5), (vec![3], None));
+        assert_eq!(resend(&mut flight, 103), [0, 1, 2, 3]);
+        assert_eq!(flight.pipe(), 8 * MSS);
+    }
+
+    #[test]
+    fn a_retransmission_is_lost_like_any_other_segment() {
+        let mut flight = flight();
+        sack(&mut flight, 1..4);
+        assert_eq!(find(&mut flight, 200, 3, 3).0, [0]);
+        resend(&mut flight, 200);
+        flight.on_new(at(201), segments(10..11));
+        sack(&mut flight, 10..11);
+        assert_eq!(find(&mut flight, 300, 201, 10).0, [4, 5, 6, 7, 8, 9, 0]);
+        assert_eq!((flight.pipe(), flight.repeating()), (0, 0));
+        assert_eq!(resend(&mut flight, 301)[0], 0);
+    }
+
+    #[test]
+    fn of_segments_sent_at_once_the_lower_is_the_earlier_one() {
+        let mut flight = Flight::default();
+        flight.on_new(at(0), segments(0..1));
+        flight.on_new(at(5), segments(1..2));
+        flight.on_again(at(5), segments(0..1));
+        sack(&mut flight, 1..2);
+        assert_eq!(find(&mut flight, 105, 5, 1).0, [0]);
+    }
+
+    #[test]
+    fn a_timeout_takes_the_first_and_spares_what_was_sent_a_moment_ago() {
+        let mut flight = flight();
+        flight.on_again(at(200), segments(0..1));
+        let mut lost = Vec::new();
+        flight.on_timeout(at(105), Span::from_millis(100), |range| lost.push(range.start / MSS));
+        assert_eq!(lost, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(flight.pipe(), 4 * MSS);
+    }
+
+    #[test]
+    fn what_was_lost_by_mistake_is_in_the_network_again_and_can_be_lost_again() {
+        let mut flight = flight();
+        sack(&mut flight, 9..10);
+        find(&mut flight, 200, 9, 9);
+        resend(&mut flight, 200);
+        flight.on_acknowledged(5 * MSS, |_| {});
+        flight.find_all();
+        assert!(!flight.has_lost());
+        // The originals and the copies.
+        assert_eq!(flight.pipe(), 8 * MSS);
+        flight.lose_head(|_| {});
+        flight.find_all();
+        assert_eq!(find(&mut flight, 400, 300, 9).0, [5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn a_part_of_a_segment_may_be_acknowledged() {
+        let mut flight = flight();
+        sack(&mut flight, 1..4);
+        find(&mut flight, 200, 3, 3);
+        flight.on_acknowledged(MSS / 2, |_| {});
+        assert_eq!(flight.next_missing(), Some(Range { start: MSS / 2, end: MSS }));
+        assert_eq!(flight.pipe(), 6 * MSS);
+        resend(&mut flight, 200);
+        assert_eq!(flight.pipe(), 6 * MSS + MSS / 2);
+        flight.on_acknowledged(10 * MSS, |_| {});
+        assert_eq!((flight.pipe(), flight.sacked(), flight.has_lost()), (0, 0, false));
+    }
+}

@@ -1,0 +1,22 @@
+//! TCP endpoints (RFC 9293) as state machines without I/O: segments and time go in, segments and
+//! deadlines come out.
+//!
+//! A [`Connection`] is one end. It is made of parts that can be called on their own: the
+//! [`Sender`](sender) with its RTT estimator, scoreboard and recovery, and the receiver with
+//! reassembly, delayed ACKs and window. Payload is counted, not carried: byte `n` of a stream is
+//! byte `n` for both ends.
+
+mod config;
+mod connection;
+mod flight;
+mod receiver;
+mod scoreboard;
+mod segment;
+mod sender;
+mod sequence;
+mod timestamps;
+
+pub use config::{Config, DelayedAck};
+pub use connection::{Connection, State};
+pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use sender::{Counters, Phase};

@@ -1,0 +1,215 @@
+//! An ACK arrives.
+
+use congestion::{Ack, Controller, Recovery, SendState, Sizing};
+use units::{Span, Time};
+
+use crate::config::Config;
+use transport::Range;
+
+use super::{HeldBy, Phase, Sender};
+
+/// What a segment says to the sending half, in 64-bit sequence numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgement {
+    /// Next byte that the other end expects.
+    pub(crate) number: u64,
+    /// Its window in bytes.
+    pub(crate) window: u64,
+    /// Sequence number of the segment itself, to tell new window updates from old ones.
+    pub(crate) sequence: u64,
+    /// The segment carries data, a SYN or a FIN, and so is no duplicate ACK.
+    pub(crate) carries_data: bool,
+    /// Round-trip time from the timestamps option, if in use.
+    pub(crate) round_trip: Option<Span>,
+    /// TSval, if in use.
+    pub(crate) peer_clock: Option<u32>,
+    /// ECN-Echo.
+    pub(crate) marked: bool,
+    /// What the other end has received twice; empty if nothing.
+    pub(crate) needless: Range,
+    /// It answers a probe.
+    pub(crate) answers_probe: bool,
+}
+
+impl Sender {
+    /// Takes in an acknowledgement with its SACK blocks.
+    #[inline]
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        blocks: impl Iterator<Item = Range>,
+    ) {
+        self.retransmission_quota = self.controller.retransmission_quota();
+        if self.probing && ack.number == self.una + 1 {
+            self.max = self.max.max(ack.number);
+        }
+        let is_too_high = ack.number > self.max && !self.passes(ack.number);
+        if ack.number < self.una || is_too_high {
+            return;
+        }
+        let window_moved = self.update_window(ack);
+        let sacked = if self.uses_sack() {
+            self.take_sack_blocks(now, config, ack.number, blocks)
+        } else {
+            0
+        };
+        let acked = ack.number - self.una;
+        if acked > 0 {
+            self.on_new_data(now, config, ack, sacked);
+        } else if !ack.answers_probe {
+            let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
+            self.give_feedback(now, config, ack, 0, sacked, duplicate);
+            if duplicate {
+                self.on_duplicate(now, config);
+            }
+        }
+        if ack.marked || self.has_instruments() {
+            self.take_more_out_of(now, config, ack, acked, window_moved);
+        }
+        self.taken = self.advertised;
+        let state = self.send_state();
+        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
+        self.leave_persist_if_open();
+    }
+
+    /// What an ACK tells only connections with instruments, or that were marked.
+    #[inline(never)]
+    fn take_more_out_of(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        window_moved: bool,
+    ) {
+        if ack.answers_probe {
+            self.note_answer(now);
+        }
+        if ack.marked {
+            self.on_mark(now, config, acked);
+        }
+        if self.has_instruments() {
+            self.finish_ack(now, config, ack, window_moved);
+        }
+    }
+
+    /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
+    /// (RFC 6675 section 2); otherwise one that tells nothing at all (RFC 5681 section 2).
+    fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, news: bool) -> bool {
+        if self.uses_sack() { news } else { !ack.carries_data && !window_moved }
+    }
+
+    pub(super) fn send_state(&self) -> SendState {
+        SendState {
+            flight: self.flight(),
+            to_recover: match self.phase {
+                Phase::Open => 0,
+                Phase::FastRecovery | Phase::Timeout => self.recover.saturating_sub(self.una),
+            },
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4: only a segment that is not older may update the window.
+    /// Returns whether the window's size changed.
+    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
+        let (sequence, number) = self.window_from;
+        if sequence < ack.sequence || (sequence == ack.sequence && number <= ack.number) {
+            let changed = self.advertised != ack.window;
+            self.window_from = (ack.sequence, ack.number);
+            self.set_window(ack.window);
+            changed
+        } else {
+            false
+        }
+    }
+
+    /// Returns how many bytes of the blocks were news.
+    #[inline]
+    fn take_sack_blocks(
+        &mut self,
+        now: Time,
+        config: &Config,
+        acknowledged: u64,
+        blocks: impl Iterator<Item = Range>,
+    ) -> u64 {
+        let mut news = 0;
+        for block in blocks {
+            let start = block.start.max(acknowledged);
+            self.note_early_data(Range { start, end: block.end });
+            let end = block.end.min(self.max);
+            self.note_sack_block(now, Range { start, end });
+            news += self.scoreboard.sack(start, end);
+        }
+        if news > 0 && self.recovery == Recovery::Sack {
+            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let before = self.scoreboard.lost_below().max(acknowledged);
+            self.scoreboard.find_losses(threshold, self.mss);
+            self.note_losses(now, before, self.scoreboard.lost_below());
+        }
+        news
+    }
+
+    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
+        let acked = ack.number - self.una;
+        self.note_acknowledgement(now, self.una, ack);
+        self.una = ack.number;
+        self.note_buffer(config);
+        self.scoreboard.acknowledge(ack.number);
+        self.take_rtt_sample(now, config, ack, acked);
+        self.retries = 0;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.give_feedback(now, config, ack, acked, sacked, false);
+        let restart_timer = match self.phase {
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
+            Phase::Open | Phase::Timeout => {
+                self.grow(now, config, acked);
+                true
+            }
+        };
+        if self.phase == Phase::Timeout && self.una >= self.recover {
+            self.phase = Phase::Open;
+        }
+        if self.flight() == 0 {
+            self.stop_timer();
+        } else if restart_timer {
+            self.restart_timer(now);
+        }
+    }
+
+    /// Tells the controller about an ACK outside of fast recovery.
+    pub(super) fn grow(&mut self, now: Time, config: &Config, acked: u64) {
+        let limited = self.held_by == HeldBy::CongestionWindow;
+        let ack = Ack {
+            now,
+            acked,
+            flight: self.flight(),
+            advertised: self.advertised,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            cwnd_limited: limited || !config.window_validation,
+        };
+        self.controller.on_ack(&ack);
+    }
+
+    /// One sample per ACK with timestamps (RFC 7323 section 4.1), otherwise one segment is timed
+    /// at a time and never one that was sent twice (Karn; RFC 6298 section 3).
+    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
+        let timed = match self.timed {
+            Some((end, sent)) if ack.number >= end => {
+                self.timed = None;
+                Some(now.since(sent))
+            }
+            _ => None,
+        };
+        if let Some(sample) = ack.round_trip.or(timed) {
+            // An ACK for every second segment of the flight (RFC 7323 appendix G).
+            let acks = (self.flight() + acked).div_ceil(2 * self.mss);
+            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
+            self.controller.on_rtt(now, sample);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What only some connections need: feedback on each ACK, records of segments, pacing, the state of
+//! an earlier connection, and the recovery of Linux.
+
+use congestion::{Controller, Feedback, Needs, Pacing, Recovery, Sent, Window};
+use units::Time;
+
+use crate::config::Config;
+use transport::Range;
+
+use super::acknowledge::Acknowledgement;
+use super::linux::Linux;
+use super::probes::Probes;
+use super::{HeldBy, Phase, Sender};
+use transport::Delivery;
+use transport::{CarefulResume, Pacer};
+
+/// Kept in a box and only for connections that ask for any of it.
+#[derive(Clone, Debug)]
+pub(super) struct Instruments {
+    needs: Needs,
+    delivery: Delivery,
+    pacer: Pacer,
+    /// For controllers that send probes.
+    pub(super) probes: Option<Probes>,
+    /// The controller saw a loss in the ACK that is being processed.
+    saw_loss: bool,
+    resume: Option<CarefulResume>,
+    /// For the recovery of Linux.
+    pub(super) linux: Option<Linux>,
+}
+
+impl Instruments {
+    /// The instruments that a connection and its controller need, if any.
+    pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs));
+        let resume = config.careful_resume.map(CarefulResume::new);
+        let mut needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
+        needs.pacing |= config.pacing == Pacing::Linux;
+        let instruments = Self {
+            needs,
+            resume,
+            delivery: Delivery::default(),
+            pacer: Pacer::new(config.pacing),
+            probes: needs.probes.then(Probes::new),
+            saw_loss: false,
+            linux,
+        };
+        let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
+        (measures || instruments.linux.is_some()).then(|| Box::new(instruments))
+    }
+
+    fn resumed_rate(&self) -> Option<f64> {
+        self.resume.as_ref()?.pacing_rate()
+    }
+
+    /// When a segment that pacing holds back may leave, a probe is due, or a loss is certain.
+    pub(super) fn deadline(&self) -> Time {
+        let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
+        let linux = self.linux.as_ref().map_or(Time::NEVER, Linux::deadline);
+        self.pacer.deadline().min(probe).min(linux)
+    }
+
+    /// What pacing holds back may leave, and the controller is to be asked for a probe.
+    pub(super) fn release(&mut self, now: Time) {
+        if self.deadline() > now {
+            return;
+        }
+        self.pacer.release();
+        if let Some(probes) = &mut self.probes {
+            probes.due = Time::NEVER;
+        }
+    }
+}
+
+impl Sender {
+    /// Whether the controller asked for any of this.
+    #[inline]
+    pub(crate) fn has_instruments(&self) -> bool {
+        self.instruments.is_some()
+    }
+
+    /// Whether pacing holds back whatever would be sent now.
+    #[inline]
+    pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {
+        self.instruments.is_some() && self.waits_for_departure(now)
+    }
+
+    /// The rate follows from cwnd, so it is cwnd that limits a sender held by pacing.
+    fn waits_for_departure(&mut self, now: Time) -> bool {
+        let held =
+            self.instruments.as_mut().is_some_and(|instruments| instruments.pacer.holds(now));
+        if held {
+            self.held_by = HeldBy::CongestionWindow;
+        }
+        held
+    }
+
+    /// A segment leaves, new or again. To be called before anything counts it as sent.
+    #[inline]
+    pub(super) fn note_sending(&mut self, now: Time, range: Range, again: bool) {
+        if self.instruments.is_some() {
+            self.record_sending(now, range, again);
+        }
+    }
+
+    fn record_sending(&mut self, now: Time, range: Range, again: bool) {
+        let pipe_before = self.scoreboard.pipe(self.una, self.max);
+        let Some(instruments) = &mut self.instruments else { return };
+        let bytes = range.len();
+        if let Some(probes) = &mut instruments.probes {
+            probes.last = range;
+        }
+        if instruments.needs.records {
+            if again {
+                instruments.delivery.on_again(now, range, pipe_before);
+            } else {
+                instruments.delivery.on_new(now, bytes, range.end, pipe_before);
+            }
+        }
+        if instruments.needs.feedback {
+            let sent = self.max.max(range.end);
+            self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
+        }
+        if instruments.needs.pacing {
+            let flight = self.max - self.una;
+            let usual =
+                || instruments.pacer.rate(self.controller.window(), flight, self.rtt.srtt());
+            let of_controller = instruments.resumed_rate().or(self.controller.pacing_rate());
+            if let Some(rate) = of_controller.or_else(usual) {
+                instruments.pacer.on_sent(now, bytes, rate, self.counters.segments);
+            }
+        }
+        if !again && let Some(resume) = &mut instruments.resume {
+            resume.on_sent(range.end - self.una, range.end, self.controller.window_mut());
+        }
+        if instruments.linux.is_some() {
+            self.follow_sending(now, range, again);
+        }
+    }
+
+    /// Everything that the application has written is sent, and the windows would take more.
+    #[inline]
+    pub(super) fn note_application_limit(&mut self) {
+        if self.instruments.is_some() {
+            self.record_application_limit();
+        }
+    }
+
+    fn record_application_limit(&mut self) {
+        let pipe = self.scoreboard.pipe(self.una, self.max);
+        let room = self.controller.window().cwnd >= pipe + self.mss;
+        if let Some(instruments) = &mut self.instruments
+            && instruments.needs.records
+            && room
+        {
+            instruments.delivery.on_app_limited(pipe);
+        }
+    }
+
+    /// A SACK block is about to enter the scoreboard.
+    #[inline]
+    pub(super) fn note_sack_block(&mut self, now: Time, block: Range) {
+        if self.instruments.is_some() {
+            self.record_sack_block(now, block);
+        }
+    }
+
+    fn record_sack_block(&mut self, now: Time, block: Range) {
+        let Some(instruments) = &mut self.instruments else { return };
+        if instruments.needs.records {
+            for news in self.scoreboard.holes(block.start, block.end) {
+                instruments.delivery.on_sacked(now, news);
+            }
+        }
+        if instruments.linux.is_some() {
+            self.follow_sack_block(now, block);
+        }
+    }
+
+    /// What `ack` acknowledges is about to leave the scoreboard; up to `before` it was before.
+    #[inline]
+    pub(super) fn note_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
+        if self.instruments.is_some() {
+            self.record_acknowledgement(now, before, ack);
+        }
+    }
+
+    fn record_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
+        let una = ack.number;
+        let Some(instruments) = &mut self.instruments else { return };
+        if instruments.needs.records {
+            let news = self.scoreboard.holes(before, una).map(Range::len).sum();
+            instruments.delivery.on_acknowledged(now, una, news);
+        }
+        if instruments.linux.is_some() {
+            self.follow_acknowledgement(now, ack);
+        }
+    }
+
+    /// What lies between two positions and is not sacked was found to be lost.
+    #[inline]
+    pub(super) fn note_losses(&mut self, now: Time, from: u64, to: u64) {
+        if self.instruments.is_some() {
+            self.record_losses(now, from, to);
+        }
+    }
+
+    fn record_losses(&mut self, now: Time, from: u64, to: u64) {
+        let Some(instruments) = &mut self.instruments else { return };
+        if instruments.needs.records {
+            let controller = &mut self.controller;
+            for hole in self.scoreboard.holes(from, to) {
+                instruments.delivery.on_lost(now, hole, |lost| controller.on_segment_lost(lost));
+            }
+        }
+    }
+
+    /// Tells the controller about an ACK, if it needs to know.
+    #[inline]
+    pub(super) fn give_feedback(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        sacked: u64,
+        duplicate: bool,
+    ) {
+        if self.instruments.is_some() {
+            self.describe_ack(now, config, ack, acked, sacked, duplicate);
+        }
+    }
+
+    fn describe_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        sacked: u64,
+        duplicate: bool,
+    ) {
+        if self.recovers_like_linux() {
+            self.judge_outstanding(now, config, ack);
+        }
+        let Some(instruments) = &mut self.instruments else { return };
+        if !instruments.needs.feedback {
+            return;
+        }
+        let min_rtt = self.rtt.min();
+        let feedback = Feedback {
+            now,
+            acked,
+            sacked,
+            duplicate,
+            recovering: self.phase != Phase::Open,
+            round_trip: ack.round_trip,
+            srtt: self.rtt.srtt(),
+            min_rtt,
+            acknowledged: self.una,
+            sent: self.max,
+            pipe: self.scoreboard.pipe(self.una, self.max),
+            advertised: self.advertised,
+            peer_clock: ack.peer_clock,
+            marked: ack.marked,
+            needless: ack.needless.len(),
+            head_sent: instruments.delivery.head_sent(),
+            rate: instruments.delivery.take_sample(min_rtt),
+        };
+        if let Some(resume) = &mut instruments.resume {
+            resume.on_feedback(&feedback, self.controller.window_mut());
+        }
+        self.controller.on_feedback(&feedback);
+        instruments.saw_loss = self.controller.finds_loss(&feedback);
+    }
+
+    /// What follows from an ACK when all has been told.
+    pub(super) fn finish_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        window_moved: bool,
+    ) {
+        let Some(instruments) = &mut self.instruments else { return };
+        let saw_loss = std::mem::take(&mut instruments.saw_loss);
+        if instruments.linux.is_some() {
+            self.recover_after_ack(now, config, ack, window_moved, saw_loss);
+        } else if saw_loss {
+            self.enter_recovery_early(now, config);
+        }
+        if let Some((resume, window)) = self.resume() {
+            resume.after_ack(window);
+        }
+    }
+
+    /// What resumes an earlier connection, if anything does, and the window that it overrides.
+    #[inline]
+    pub(super) fn resume(&mut self) -> Option<(&mut CarefulResume, &mut Window)> {
+        let resume = self.instruments.as_mut()?.resume.as_mut()?;
+        Some((resume, self.controller.window_mut()))
+    }
+}

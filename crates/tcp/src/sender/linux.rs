@@ -1,0 +1,467 @@
+//! Loss recovery as Linux does it: what RACK (`rack`), the tail loss probe (`tail_loss_probe`),
+//! proportional rate reduction (`prr`) and the undoing of reductions (`spurious`) say is done here.
+//!
+//! Written after the RFCs and, where they leave it open or Linux differs, after what is known of
+//! `tcp_input.c` and `tcp_recovery.c`: a loss halves cwnd and not the flight size, a timeout within
+//! a recovery reduces ssthresh no further, and spares what was sent a moment ago.
+
+use congestion::{Controller, Loss, Needs, Recovery, Sizing};
+use units::Time;
+
+use crate::config::Config;
+use crate::flight::Segment;
+use crate::timestamps::echoed;
+use transport::Range;
+
+use super::acknowledge::Acknowledgement;
+use super::prr::Reduction;
+use super::rack::{Rack, Situation};
+use super::spurious::{Evidence, Frto, Undo};
+use super::tail_loss_probe::{Answer, TailLossProbe};
+use super::transmit::Chunk;
+use super::{Phase, Sender};
+
+/// The state of this recovery.
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    rack: Rack,
+    probe: TailLossProbe,
+    undo: Undo,
+    frto: Frto,
+    reduction: Option<Reduction>,
+    /// cwnd is reduced proportionally.
+    reduces: bool,
+    /// A recovery runs, or what follows a timeout.
+    recovering: bool,
+    news: News,
+    /// Room for the losses that one ACK shows.
+    lost: Vec<Range>,
+}
+
+/// What the ACK that is being processed has brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    /// Bytes that have arrived.
+    delivered: u64,
+    /// Some of it was acknowledged selectively.
+    sacked: bool,
+    /// When that segment was sent which was sent first of these, and only once.
+    sampled: Option<Time>,
+    /// Data that counted as lost and was not sent again has arrived.
+    original: bool,
+    advanced: bool,
+    lost: bool,
+}
+
+impl Linux {
+    pub(super) fn new(needs: Needs) -> Self {
+        Self {
+            rack: Rack::new(),
+            probe: TailLossProbe::new(),
+            undo: Undo::default(),
+            frto: Frto::Off,
+            reduction: None,
+            reduces: !needs.own_recovery,
+            recovering: false,
+            news: News::default(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// When the next loss is certain, or a probe is due.
+    pub(super) fn deadline(&self) -> Time {
+        self.rack.due.min(self.probe.due)
+    }
+
+    fn note(&mut self, segment: &Segment) {
+        self.news.delivered += segment.range().len();
+        self.news.original |= segment.lost && !segment.again;
+    }
+}
+
+impl News {
+    fn note_sacked(&mut self, segment: &Segment) {
+        self.sacked = true;
+        if !segment.again {
+            let sent = segment.sent_at;
+            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
+        }
+    }
+}
+
+impl Sender {
+    fn linux(&mut self) -> Option<&mut Linux> {
+        self.instruments.as_mut()?.linux.as_mut()
+    }
+
+    /// A segment leaves.
+    pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
+        let Some(flight) = self.scoreboard.flight_mut() else { return };
+        if again {
+            flight.on_again(now, range);
+        } else {
+            flight.on_new(now, range);
+        }
+        let Some(linux) = self.linux() else { return };
+        if let Some(reduction) = &mut linux.reduction {
+            reduction.on_sent(range.len());
+        }
+        if again {
+            linux.undo.on_again(range.len());
+            if range.start <= self.una {
+                self.restart_timer(now);
+            }
+        } else {
+            self.schedule_tail_probe(now);
+        }
+    }
+
+    /// A SACK block is about to enter the scoreboard.
+    pub(super) fn follow_sack_block(&mut self, now: Time, block: Range) {
+        let min_rtt = self.rtt.min();
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let Some(linux) = linux else { return };
+        self.scoreboard.sack_segments(block, |segment| {
+            linux.note(segment);
+            linux.news.note_sacked(segment);
+            linux.rack.on_delivered(now, segment, min_rtt, None);
+        });
+    }
+
+    /// New data is acknowledged.
+    pub(super) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
+        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
+        let min_rtt = self.rtt.min();
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
+        linux.news.advanced = true;
+        flight.on_acknowledged(ack.number, |segment| {
+            linux.note(segment);
+            linux.rack.on_delivered(now, segment, min_rtt, echoed);
+        });
+    }
+
+    /// What an ACK brought is known: what does it say about what is outstanding? Comes before the
+    /// controller hears of it.
+    pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
+        let (una, max, phase) = (self.una, self.max, self.phase);
+        let Some(linux) = self.linux() else { return };
+        linux.rack.on_ack();
+        if ack.needless.start < ack.needless.end {
+            linux.rack.on_duplicate_report(una, max);
+            linux.undo.on_duplicate_report(ack.needless);
+        }
+        if phase == Phase::Timeout {
+            let unmasked = linux.frto != Frto::Off && linux.news.original;
+            if unmasked || (linux.news.advanced && linux.undo.is_due()) {
+                if let Some(flight) = self.scoreboard.flight_mut() {
+                    flight.find_all();
+                }
+                self.take_back(now);
+            }
+        }
+        self.take_sample_of_sack(now, config);
+        self.find_losses_by_time(now, config);
+    }
+
+    /// Where nothing is acknowledged cumulatively, SACK blocks tell the round-trip time: without them
+    /// the RTO of a long recovery is that of the time before the queue filled. As in Linux.
+    fn take_sample_of_sack(&mut self, now: Time, config: &Config) {
+        let Some(linux) = self.linux() else { return };
+        if let Some(sent) = linux.news.sampled
+            && !linux.news.advanced
+        {
+            let sample = now.since(sent);
+            let per_round = self.flight().div_ceil(self.mss);
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
+            self.controller.on_rtt(now, sample);
+        }
+    }
+
+    /// Returns whether there were any.
+    fn find_losses_by_time(&mut self, now: Time, config: &Config) -> bool {
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else {
+            return false;
+        };
+        let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+        let situation = Situation {
+            recovering: self.phase != Phase::Open,
+            overtaken: flight.sacked() >= threshold,
+            min_rtt: self.rtt.min(),
+            srtt: self.rtt.srtt(),
+        };
+        let Some((latest, patience)) = linux.rack.patience(situation) else { return false };
+        let mut lost = std::mem::take(&mut linux.lost);
+        let wait = flight.find_losses(now, latest, patience, |range| lost.push(range));
+        linux.rack.due = wait.unwrap_or(Time::NEVER);
+        self.tell_losses(now, lost)
+    }
+
+    /// Returns whether there were any.
+    fn tell_losses(&mut self, now: Time, mut lost: Vec<Range>) -> bool {
+        for range in &lost {
+            self.note_losses(now, range.start, range.end);
+        }
+        let any = !lost.is_empty();
+        lost.clear();
+        if let Some(linux) = self.linux() {
+            linux.news.lost |= any;
+            linux.lost = lost;
+        }
+        any
+    }
+
+    /// An ACK has been taken in, and the controller knows of it.
+    pub(super) fn recover_after_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        window_moved: bool,
+        controller_saw_loss: bool,
+    ) {
+        let phase = self.phase;
+        let Some(linux) = self.linux() else { return };
+        let news = std::mem::take(&mut linux.news);
+        if phase == Phase::Open && std::mem::take(&mut linux.recovering) {
+            linux.reduction = None;
+            linux.frto = Frto::Off;
+            linux.rack.on_recovery_end();
+        }
+        let silent = news.delivered == 0 && !ack.carries_data && !window_moved;
+        self.take_answer_to_probe(now, config, ack, silent);
+        if self.phase != Phase::Timeout && self.linux().is_some_and(|linux| linux.undo.is_due()) {
+            self.take_back(now);
+        }
+        self.recover_from_losses(now, config, controller_saw_loss);
+        match self.phase {
+            Phase::Open => {}
+            Phase::FastRecovery => self.reduce(news.delivered, news.advanced && !news.lost),
+            Phase::Timeout => self.doubt_timeout(&news),
+        }
+        self.keep_tail_probe(now, &news);
+    }
+
+    /// `silent`: the ACK tells nothing new.
+    fn take_answer_to_probe(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        silent: bool,
+    ) {
+        let reported = (ack.needless.start < ack.needless.end).then_some(ack.needless.end);
+        let answer = Answer {
+            acknowledged: ack.number,
+            bare_duplicate: silent && reported.is_none(),
+            reported,
+        };
+        let repaired = self.linux().is_some_and(|linux| linux.probe.on_ack(answer));
+        if repaired && self.phase == Phase::Open {
+            let flight = self.flight_to_reduce(config);
+            self.controller.on_loss(&Loss { now, flight, repeated: false });
+            self.note_reduction();
+            self.stop_resuming();
+            self.controller.on_recovery_exit(now);
+        }
+    }
+
+    /// What counts as lost begins a recovery, unless one runs.
+    fn recover_from_losses(&mut self, now: Time, config: &Config, controller_saw_loss: bool) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        let Some(flight) = self.scoreboard.flight_mut() else { return };
+        if controller_saw_loss {
+            let linux = self.instruments.as_mut().and_then(|i| i.linux.as_mut());
+            let mut lost = linux.map_or_else(Vec::new, |linux| std::mem::take(&mut linux.lost));
+            flight.lose_head(|range| lost.push(range));
+            self.tell_losses(now, lost);
+        }
+        let Some(flight) = self.scoreboard.flight_mut() else { return };
+        if !flight.has_lost() {
+            return;
+        }
+        let repeating = flight.repeating();
+        let before = *self.controller.window();
+        let una = self.una;
+        if let Some(linux) = self.linux() {
+            linux.undo.remember(&before, una, repeating);
+            linux.probe.forget();
+        }
+        self.enter_fast_recovery(now, config);
+        let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
+        if let Some(linux) = self.linux() {
+            linux.recovering = true;
+            let proportional = linux.reduces && phase == Phase::FastRecovery;
+            linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
+        }
+    }
+
+    fn reduce(&mut self, delivered: u64, progress: bool) {
+        let (pipe, mss) = (self.scoreboard.pipe(self.una, self.max), self.mss);
+        if delivered > 0
+            && let Some(linux) = self.linux()
+            && let Some(reduction) = &mut linux.reduction
+        {
+            let cwnd = reduction.on_ack(delivered, pipe, progress, mss);
+            self.controller.window_mut().cwnd = cwnd;
+        }
+    }
+
+    fn doubt_timeout(&mut self, news: &News) {
+        let unsent = self.buffered.min(self.una + self.advertised) > self.max;
+        let evidence = Evidence {
+            advanced: news.advanced,
+            sacked: news.sacked,
+            new_sent: self.max > self.recover,
+            new_possible: unsent && self.pipe_has_room(),
+        };
+        if let Some(linux) = self.linux() {
+            linux.frto = linux.frto.after(evidence);
+        }
+    }
+
+    /// Whether new data goes before what counts as lost, to see whether that is lost at all.
+    pub(super) fn tries_new_data(&self) -> bool {
+        let linux = self.instruments.as_ref().and_then(|instruments| instruments.linux.as_ref());
+        linux.is_some_and(|linux| linux.frto == Frto::Trying)
+    }
+
+    /// The last reduction was needless.
+    fn take_back(&mut self, now: Time) {
+        if self.phase == Phase::FastRecovery {
+            self.controller.on_recovery_exit(now);
+        }
+        self.phase = Phase::Open;
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let Some(linux) = linux else { return };
+        linux.frto = Frto::Off;
+        linux.reduction = None;
+        if linux.reduces {
+            linux.undo.restore(self.controller.window_mut());
+        } else {
+            linux.undo = Undo::default();
+        }
+    }
+
+    /// The retransmission timer expired, and the controller is about to hear of it.
+    pub(super) fn prepare_for_timeout(&mut self) {
+        let repeating = self.scoreboard.flight_mut().map_or(0, |flight| flight.repeating());
+        let (window, una) = (*self.controller.window(), self.una);
+        let first = self.phase == Phase::Open;
+        let again = self.retries > 1;
+        let reduces = !again && self.phase != Phase::FastRecovery;
+        let Some(linux) = self.linux() else { return };
+        if reduces {
+            linux.undo.remember(&window, una, repeating);
+        }
+        linux.frto = if first || again { Frto::Waiting } else { Frto::Off };
+    }
+
+    /// Everything counts as lost but what was sent a moment ago.
+    pub(super) fn lose_all_overdue(&mut self, now: Time) {
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
+        linux.recovering = true;
+        linux.reduction = None;
+        linux.probe.forget();
+        linux.rack.due = Time::NEVER;
+        let mut lost = std::mem::take(&mut linux.lost);
+        flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
+        let least = flight.pipe() + self.mss;
+        self.tell_losses(now, lost);
+        let window = self.controller.window_mut();
+        window.cwnd = window.cwnd.max(least);
+    }
+
+    /// A probe is due while nothing is known to be missing.
+    fn keep_tail_probe(&mut self, now: Time, news: &News) {
+        let sacked = self.scoreboard.flight_mut().map_or(0, |flight| flight.sacked());
+        if self.flight() == 0 || sacked > 0 || self.phase != Phase::Open {
+            if let Some(linux) = self.linux() {
+                linux.probe.due = Time::NEVER;
+            }
+        } else if news.advanced {
+            self.schedule_tail_probe(now);
+        }
+    }
+
+    fn schedule_tail_probe(&mut self, now: Time) {
+        if self.phase != Phase::Open || self.persisting {
+            return;
+        }
+        let srtt = self.rtt.srtt();
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        if let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut())
+            && flight.sacked() == 0
+        {
+            linux.probe.schedule(now, srtt, flight.is_single());
+        }
+    }
+
+    /// A deadline has passed; perhaps it is one of these. A probe goes before the retransmission
+    /// timer, which starts anew with it (RFC 8985 section 7.2).
+    pub(super) fn on_recovery_deadline(&mut self, now: Time, config: &Config) {
+        let expired = self.deadline <= now && !self.persisting;
+        let Some(linux) = self.linux() else { return };
+        if linux.rack.due <= now {
+            linux.rack.due = Time::NEVER;
+            self.retransmission_quota = self.controller.retransmission_quota();
+            self.on_losses_overdue(now, config);
+            if expired {
+                self.restart_timer(now);
+            }
+        }
+        let Some(linux) = self.linux() else { return };
+        if linux.probe.due <= now || (linux.probe.due != Time::NEVER && expired) {
+            linux.probe.due = Time::NEVER;
+            self.retransmission_quota = self.controller.retransmission_quota();
+            self.resend_head = true;
+            self.restart_timer(now);
+        }
+    }
+
+    /// What was doubtful when the last ACK came is lost now. As Linux does, a recovery that begins
+    /// with it counts one segment as delivered.
+    fn on_losses_overdue(&mut self, now: Time, config: &Config) {
+        let running = self.phase != Phase::Open;
+        if self.find_losses_by_time(now, config) {
+            self.recover_from_losses(now, config, false);
+            if !running && self.phase == Phase::FastRecovery {
+                self.reduce(self.mss, false);
+            }
+        }
+        if let Some(linux) = self.linux() {
+            linux.news = News::default();
+        }
+    }
+
+    /// A tail loss probe: new data if the receiver takes it, else the last segment again (RFC 8985
+    /// section 7.3). cwnd is not asked.
+    pub(super) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
+        let end = self.pass_arrived().min(self.buffered);
+        let state = self.send_state();
+        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
+        let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);
+        if length > 0 {
+            let fin = self.fin_queued && self.max + length == self.written;
+            let end = self.max + length + u64::from(fin);
+            self.linux()?.probe.on_sent(end, false);
+            return Some(self.send_new(now, length));
+        }
+        let last = self.scoreboard.flight_mut()?.last()?.range();
+        let max = self.max;
+        if self.retransmission_quota == 0 {
+            return None;
+        }
+        self.linux()?.probe.on_sent(max, true);
+        Some(self.repeat(now, last))
+    }
+
+    /// Whether this recovery is the one in use.
+    pub(super) fn recovers_like_linux(&self) -> bool {
+        self.recovery == Recovery::Linux
+    }
+}

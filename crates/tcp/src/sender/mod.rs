@@ -1,0 +1,351 @@
+//! The sending half of a connection: what is outstanding, what may be sent, what is lost.
+//!
+//! - `acknowledge`: an ACK arrives; windows, RTT samples, and what recovery makes of it
+//! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
+//! - `transmit`: what to send next
+//! - `timers`: retransmission and persist
+//! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
+//! - `instruments`: what only some connections need, among it `probes`, segments of low priority
+
+mod acknowledge;
+mod instruments;
+mod linux;
+mod probes;
+mod prr;
+mod rack;
+mod recovery;
+mod spurious;
+mod tail_loss_probe;
+mod timers;
+mod transmit;
+
+use congestion::{AnyController, Controller, Recovery};
+use units::Time;
+
+use crate::config::Config;
+use crate::scoreboard::Scoreboard;
+use transport::{Progress, RttEstimator};
+
+use instruments::Instruments;
+
+pub(crate) use acknowledge::Acknowledgement;
+pub(crate) use transmit::Chunk;
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery: a loss was found by duplicate ACKs or by SACK.
+    FastRecovery,
+    /// The retransmission timer expired, or the controller answers a loss as if it had: everything
+    /// outstanding is sent again as ACKs allow.
+    Timeout,
+}
+
+/// What held the sender back when it last stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldBy {
+    CongestionWindow,
+    AdvertisedWindow,
+    Application,
+}
+
+/// What a sender did so far. Segments are data segments, window probes included; a FIN alone is
+/// none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u32,
+    /// Probes of unused capacity, which are counted nowhere else.
+    pub probes: u64,
+}
+
+/// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    // What every ACK touches stands together.
+    una: u64,
+    max: u64,
+    /// End of the data that the application has written.
+    written: u64,
+    /// End of what of it the send buffer holds: all before may be sent.
+    buffered: u64,
+    /// The window as the receiver advertised it, in bytes from `una`.
+    advertised: u64,
+    /// The window as the controller takes it; the same for all but TCP-ADaLR.
+    taken: u64,
+    mss: u64,
+    recovery: Recovery,
+    phase: Phase,
+    held_by: HeldBy,
+    timed: Option<(u64, Time)>,
+    deadline: Time,
+    /// The timer that is running is the persist timer.
+    persisting: bool,
+    /// The first unacknowledged segment is to be sent again now.
+    resend_head: bool,
+    fin_queued: bool,
+    duplicates: u32,
+    retransmission_quota: u32,
+    scoreboard: Scoreboard,
+    controller: AnyController,
+    instruments: Option<Box<Instruments>>,
+    rtt: RttEstimator,
+
+    /// Where recovery ends: behind everything that had been sent when the loss was found.
+    recover: u64,
+    /// Bytes sent by limited transmit since the last new ACK.
+    limited: u64,
+    /// What had been sent when the window was last reduced: one reduction answers all marks of a
+    /// round trip (RFC 3168 section 6.1.2).
+    reduced_at: u64,
+    /// The next new data tells the receiver of a reduction.
+    tell_reduction: bool,
+    first_partial_ack: bool,
+    /// A rescue retransmission was made in this recovery (RFC 6675 `NextSeg` rule 4).
+    rescued: bool,
+    retries: u32,
+    persist_backoff: u32,
+    /// A window probe of one byte is out; it lies behind `max`.
+    probing: bool,
+    max_advertised: u64,
+    /// Sequence and acknowledgement number of the last window update (SND.WL1, SND.WL2).
+    window_from: (u64, u64),
+    last_sent: Time,
+    aborted: bool,
+    counters: Counters,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config, controller: AnyController) -> Self {
+        Self {
+            una: 0,
+            max: 0,
+            written: 1,
+            buffered: 1,
+            advertised: 0,
+            taken: 0,
+            mss: u64::from(config.mss),
+            recovery: config.recovery,
+            phase: Phase::Open,
+            held_by: HeldBy::Application,
+            timed: None,
+            deadline: Time::NEVER,
+            persisting: false,
+            resend_head: false,
+            fin_queued: false,
+            duplicates: 0,
+            retransmission_quota: u32::MAX,
+            scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
+            instruments: Instruments::new(config, controller.needs()),
+            controller,
+            rtt: RttEstimator::new(&config.rto),
+            recover: 0,
+            limited: 0,
+            reduced_at: 0,
+            tell_reduction: false,
+            first_partial_ack: false,
+            rescued: false,
+            retries: 0,
+            persist_backoff: 0,
+            probing: false,
+            max_advertised: 0,
+            window_from: (0, 0),
+            last_sent: Time::ZERO,
+            aborted: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The SYN was sent at `now`, for the `retries`-th time again.
+    pub(crate) fn syn_sent(&mut self, now: Time, retry: bool) {
+        self.max = 1;
+        self.timed = if retry { None } else { Some((1, now)) };
+        self.deadline = now + self.rtt.rto();
+        self.last_sent = now;
+    }
+
+    /// Nobody answered the SYN in time (RFC 6298 rule 5.5).
+    pub(crate) fn on_syn_timeout(&mut self, config: &Config) {
+        self.retries += 1;
+        self.aborted = self.retries > config.retransmission_threshold;
+        self.rtt.back_off(&config.rto);
+        self.deadline = Time::NEVER;
+    }
+
+    /// The other end acknowledged the SYN and advertised its first window. `lost_syn`: it took
+    /// more than one SYN, so the initial window is one segment (RFC 5681 section 3.1).
+    pub(crate) fn syn_acknowledged(
+        &mut self,
+        now: Time,
+        config: &Config,
+        mss: u64,
+        window: u64,
+        lost_syn: bool,
+    ) {
+        self.una = 1;
+        self.note_buffer(config);
+        self.mss = mss;
+        self.controller.window_mut().agree_on_mss(mss);
+        self.scoreboard.acknowledge(1);
+        self.deadline = Time::NEVER;
+        self.retries = 0;
+        if let Some((_, sent)) = self.timed.take() {
+            let sample = now.since(sent);
+            self.rtt.sample(&config.rto, sample, self.progress(1));
+            self.controller.on_rtt(now, sample);
+        }
+        if lost_syn {
+            self.rtt.restart_after_lost_syn();
+            let window = self.controller.window_mut();
+            window.cwnd = window.cwnd.min(window.mss);
+        }
+        self.set_window(window);
+        self.taken = window;
+    }
+
+    /// The two ends have not agreed on SACK (RFC 2018 section 2).
+    pub(crate) fn do_without_sack(&mut self) {
+        if self.uses_sack() {
+            self.recovery = Recovery::NewReno;
+            self.scoreboard = Scoreboard::default();
+            if let Some(instruments) = &mut self.instruments {
+                instruments.linux = None;
+            }
+        }
+    }
+
+    /// The application wrote `bytes` more. If all before them, but for less than a segment, had
+    /// left, it was the application that limited the sender until now: the window may not grow for
+    /// having been full long ago (RFC 7661), and rates measured with what is on its way are those
+    /// of the application (`CheckIfApplicationLimited` of draft-ietf-ccwg-bbr; Linux asks at the
+    /// same point, in `tcp_sendmsg`).
+    pub(crate) fn write(&mut self, config: &Config, bytes: u64) {
+        if self.written.saturating_sub(self.max) < self.mss {
+            self.held_by = HeldBy::Application;
+            self.note_application_limit();
+        }
+        self.written += bytes;
+        self.note_buffer(config);
+    }
+
+    /// The application takes back what was never sent; what any probe has carried counts as sent.
+    /// Returns the bytes that remain written.
+    pub(crate) fn withdraw(&mut self, config: &Config) -> u64 {
+        let sent = (self.max.max(1) + u64::from(self.probing)).max(self.end_of_probed_data());
+        self.written = self.written.min(sent);
+        self.note_buffer(config);
+        self.written - 1
+    }
+
+    /// The application will write no more.
+    pub(crate) fn finish(&mut self) {
+        self.fin_queued = true;
+    }
+
+    /// Whether new data is to carry the news that the window was reduced (CWR).
+    pub(crate) fn take_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.tell_reduction)
+    }
+
+    /// Whether there may be something to send. Most ends of a satellite link only receive, and are
+    /// asked after each segment.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.resend_head
+            || self.phase != Phase::Open
+            || self.buffered > self.max
+            || (self.fin_queued && self.max == self.written)
+    }
+
+    /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with
+    /// the other end's data says nothing new, but that it is the latest.
+    #[inline]
+    pub(crate) fn knows_already(&mut self, sequence: u64, number: u64, window: u64) -> bool {
+        let known = self.una == self.max
+            && number == self.una
+            && window == self.advertised
+            && !self.persisting;
+        if known && self.window_from.0 < sequence {
+            self.window_from = (sequence, number);
+        }
+        known
+    }
+
+    /// Flight size in bytes: sent and not acknowledged (RFC 5681 section 2).
+    #[inline]
+    pub(crate) fn flight(&self) -> u64 {
+        self.max - self.una
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Whether the FIN was sent and acknowledged.
+    pub(crate) fn fin_acknowledged(&self) -> bool {
+        self.fin_queued && self.una > self.written
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn controller(&self) -> &AnyController {
+        &self.controller
+    }
+
+    pub(crate) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn aborted(&self) -> bool {
+        self.aborted
+    }
+
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadline.min(self.instruments.as_ref().map_or(Time::NEVER, |i| i.deadline()))
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.advertised = window;
+        self.max_advertised = self.max_advertised.max(window);
+    }
+
+    /// Where a sample stands that is one of so many in a round trip.
+    #[inline]
+    fn progress(&self, per_round: u64) -> Progress {
+        Progress { per_round, acknowledged: self.una, sent: self.max }
+    }
+
+    /// What is written or acknowledged has changed, and so what the send buffer lets the
+    /// application have handed over.
+    fn note_buffer(&mut self, config: &Config) {
+        self.buffered = self.written.min(self.una.saturating_add(config.send_buffer));
+    }
+
+    fn uses_sack(&self) -> bool {
+        matches!(self.recovery, Recovery::Sack | Recovery::Linux)
+    }
+}

@@ -1,0 +1,247 @@
+//! What to send next.
+
+use congestion::{Controller, Recovery, Sizing};
+use units::Time;
+
+use crate::config::Config;
+use transport::Range;
+
+use super::{HeldBy, Phase, Sender};
+
+/// A piece of the stream to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// Sequence number of its first byte.
+    pub(crate) start: u64,
+    /// Bytes of data.
+    pub(crate) length: u64,
+    /// The FIN follows the data.
+    pub(crate) fin: bool,
+    /// It ends what the application has written so far.
+    pub(crate) push: bool,
+    /// It was sent before.
+    pub(crate) again: bool,
+}
+
+impl Sender {
+    /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
+    /// window, for the application or for a timer.
+    #[inline]
+    pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        if self.is_held_by_pacing(now) {
+            return None;
+        }
+        if std::mem::take(&mut self.resend_head) {
+            let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
+            if head.is_some() {
+                return head;
+            }
+        }
+        if self.phase != Phase::Open
+            && self.retransmission_quota > 0
+            && let Some(range) = self.next_lost()
+        {
+            // Nothing else goes before what is lost (`NextSeg` rule 1).
+            if self.pipe_has_room() {
+                return Some(self.send_again(now, range));
+            }
+            self.held_by = HeldBy::CongestionWindow;
+            return None;
+        }
+        let chunk = self.next_new_data(now, config);
+        if chunk.is_some() {
+            return chunk;
+        }
+        if self.phase == Phase::FastRecovery && self.recovery == Recovery::Sack {
+            return self.next_guess(now);
+        }
+        self.persist_if_stuck(now, config);
+        None
+    }
+
+    /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
+    fn next_head(&mut self, now: Time) -> Option<Chunk> {
+        if self.recovers_like_linux() {
+            return self.next_tail_probe(now);
+        }
+        let end = self.max.min(self.una + self.mss);
+        let hole = self.scoreboard.next_unacknowledged(self.una, self.mss);
+        let range = hole.unwrap_or(Range { start: self.una, end });
+        (range.start < range.end && self.retransmission_quota > 0)
+            .then(|| self.send_again(now, range))
+    }
+
+    /// One byte beyond a closed window, or what fits a window that is smaller than a segment
+    /// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+    #[cold]
+    fn next_probe(&mut self, now: Time) -> Option<Chunk> {
+        let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
+        let fits = length > 0 && self.advertised >= length;
+        if fits {
+            self.probing = false;
+            self.stop_timer();
+            return Some(self.send_new(now, length));
+        }
+        self.last_sent = now;
+        self.counters.segments += 1;
+        self.counters.bytes += length;
+        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
+    }
+
+    /// Lost data that was not sent again yet.
+    fn next_lost(&self) -> Option<Range> {
+        let inflates = self.phase == Phase::FastRecovery && !self.uses_sack();
+        if inflates || self.tries_new_data() {
+            return None;
+        }
+        self.scoreboard.next_lost(self.una, self.mss)
+    }
+
+    /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
+    pub(super) fn pipe_has_room(&self) -> bool {
+        let pipe = self.scoreboard.pipe(self.una, self.max);
+        self.controller.window().cwnd >= pipe + self.mss
+    }
+
+    /// No lost data and no new data to send: data that may be lost (`NextSeg` rule 3), or once
+    /// per recovery the last of the window (rule 4), which keeps the ACKs coming.
+    fn next_guess(&mut self, now: Time) -> Option<Chunk> {
+        if self.retransmission_quota == 0 || !self.pipe_has_room() {
+            return None;
+        }
+        if let Some(range) = self.scoreboard.next_unacknowledged(self.una, self.mss) {
+            return Some(self.send_again(now, range));
+        }
+        if std::mem::replace(&mut self.rescued, true) {
+            return None;
+        }
+        // A rescue jumps ahead; HighRxt stays where it is (RFC 6675 section 4).
+        let range = self.scoreboard.last_unacknowledged(self.una, self.max, self.mss)?;
+        Some(self.repeat(now, range))
+    }
+
+    fn send_again(&mut self, now: Time, range: Range) -> Chunk {
+        let chunk = self.repeat(now, range);
+        self.scoreboard.retransmitted(range);
+        chunk
+    }
+
+    pub(super) fn repeat(&mut self, now: Time, range: Range) -> Chunk {
+        self.note_sending(now, range, true);
+        self.retransmission_quota -= 1;
+        if self.timed.is_some_and(|(end, _)| range.start < end) {
+            self.timed = None;
+        }
+        self.start_timer_if_stopped(now);
+        self.last_sent = now;
+        let fin = self.fin_queued && range.end > self.written;
+        let length = range.end - range.start - u64::from(fin);
+        if length > 0 {
+            self.counters.segments += 1;
+            self.counters.retransmissions += 1;
+            self.counters.bytes += length;
+        }
+        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
+    }
+
+    fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        let end = self.pass_arrived().min(self.buffered);
+        let available = end.saturating_sub(self.max);
+        if available == 0 {
+            self.held_by = HeldBy::Application;
+            self.note_application_limit();
+            return self.next_fin(now);
+        }
+        self.restart_if_idle(now, config);
+        let state = self.send_state();
+        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
+        let by_receiver = (self.una + self.taken).saturating_sub(self.max);
+        let by_congestion = self.congestion_room(config);
+        let usable = by_receiver.min(by_congestion);
+        let length = available.min(usable).min(self.mss);
+        if self.is_worth_sending(config, length, available <= usable) {
+            self.count_limited_transmit(length);
+            return Some(self.send_new(now, length));
+        }
+        self.held_by = if available <= usable {
+            HeldBy::Application
+        } else if by_congestion <= by_receiver {
+            HeldBy::CongestionWindow
+        } else {
+            HeldBy::AdvertisedWindow
+        };
+        None
+    }
+
+    /// Bytes of new data that the congestion window lets into the network.
+    fn congestion_room(&self, config: &Config) -> u64 {
+        let cwnd = self.controller.window().cwnd;
+        match self.phase {
+            Phase::Open if !config.limited_transmit => {
+                cwnd.saturating_sub(self.flight_without_early())
+            }
+            // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
+            // segments behind the duplicate ACKs have already left the pipe.
+            Phase::Open if !self.uses_sack() => {
+                let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+                let duplicates = self.duplicates.min(threshold - 1);
+                (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
+            }
+            Phase::FastRecovery if !self.uses_sack() => cwnd.saturating_sub(self.flight()),
+            _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
+        }
+    }
+
+    /// Sender's silly window avoidance (RFC 9293 section 3.8.6.2.1) and Nagle's algorithm
+    /// (section 3.7.4).
+    fn is_worth_sending(&self, config: &Config, length: u64, all_fits: bool) -> bool {
+        if length == self.mss {
+            return true;
+        }
+        let may_be_small = !config.nagle || self.flight() == 0;
+        length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2)
+    }
+
+    /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
+    /// section 3.2 step 2).
+    fn count_limited_transmit(&mut self, length: u64) {
+        if self.duplicates > 0 && self.phase == Phase::Open {
+            self.limited += length;
+        }
+    }
+
+    /// Idle for longer than the RTO: the window says nothing about the path any more (RFC 5681
+    /// section 4.1).
+    fn restart_if_idle(&mut self, now: Time, config: &Config) {
+        let idle = self.flight() == 0 && now.since(self.last_sent) > self.rtt.rto();
+        if idle && config.idle_restart && self.max > 1 {
+            self.controller.on_idle();
+        }
+    }
+
+    #[cold]
+    fn next_fin(&mut self, now: Time) -> Option<Chunk> {
+        let due = self.fin_queued && self.max == self.written;
+        due.then(|| self.send_new(now, 0))
+    }
+
+    /// Inlined into the one place that sends nearly all segments; the others are cold.
+    #[inline(always)]
+    pub(super) fn send_new(&mut self, now: Time, length: u64) -> Chunk {
+        let start = self.max;
+        let reached = start + length;
+        let fin = self.fin_queued && reached == self.written;
+        self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
+        self.max = reached + u64::from(fin);
+        if self.timed.is_none() {
+            self.timed = Some((self.max, now));
+        }
+        self.start_timer_if_stopped(now);
+        self.last_sent = now;
+        if length > 0 {
+            self.counters.segments += 1;
+            self.counters.bytes += length;
+        }
+        Chunk { start, length, fin, push: reached == self.written, again: false }
+    }
+}

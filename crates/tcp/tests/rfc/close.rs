@@ -1,0 +1,176 @@
+//! Close (RFC 9293 section 3.6).
+
+use tcp::{Config, State};
+use units::Span;
+
+use crate::wire::{A, B, Fate, MSS, Wire, config, ms};
+
+#[test]
+fn the_end_that_closes_first_waits_and_the_other_does_not() {
+    for (first, last) in [(A, B), (B, A)] {
+        let mut wire = Wire::established(&config());
+        wire.close(first);
+        wire.run_for(ms(60));
+        assert_eq!(wire.ends[first].state(), State::FinWait1);
+        assert_eq!(wire.ends[last].state(), State::CloseWait);
+        wire.run_for(ms(100));
+        assert_eq!(wire.ends[first].state(), State::FinWait2);
+        wire.close(last);
+        assert_eq!(wire.ends[last].state(), State::LastAck);
+        wire.run_for(ms(60));
+        assert_eq!(wire.ends[first].state(), State::TimeWait);
+        wire.run_for(ms(60));
+        assert_eq!(wire.ends[last].state(), State::Closed);
+        wire.run_for(Span::from_secs(240));
+        assert_eq!(wire.states(), [State::Closed; 2]);
+    }
+}
+
+/// RFC 9293 section 3.6, case 3.
+#[test]
+fn both_may_close_at_once() {
+    let mut wire = Wire::established(&config());
+    wire.ends[A].close();
+    wire.ends[B].close();
+    wire.flush();
+    wire.run_for(ms(60));
+    assert_eq!(wire.states(), [State::Closing; 2]);
+    wire.run_for(ms(60));
+    assert_eq!(wire.states(), [State::TimeWait; 2]);
+}
+
+#[test]
+fn a_half_closed_connection_still_carries_data_the_other_way() {
+    let mut wire = Wire::established(&config());
+    wire.close(A);
+    wire.run_for(ms(200));
+    wire.write(B, 30 * MSS);
+    wire.close(B);
+    wire.run_for(Span::from_secs(5));
+    assert_eq!(wire.ends[A].delivered(), 30 * MSS);
+    assert_eq!(wire.states(), [State::TimeWait, State::Closed]);
+}
+
+#[test]
+fn a_fin_waits_behind_the_data_and_rides_on_the_last_segment() {
+    let mut wire = Wire::established(&config());
+    wire.ends[A].write(5 * MSS);
+    wire.close(A);
+    wire.run_for(Span::from_secs(2));
+    let fins: Vec<_> = wire.sent(A, |sent| sent.is_fin()).map(|s| (s.nth, s.is_data())).collect();
+    assert_eq!(fins, [(5, true)]);
+    assert_eq!(wire.ends[B].delivered(), 5 * MSS);
+    assert!(wire.ends[B].peer_has_finished());
+}
+
+#[test]
+fn a_lost_fin_is_sent_again() {
+    for end in [A, B] {
+        let mut wire = Wire::established(&config());
+        wire = wire.losing(move |sent| sent.by == end && sent.is_fin() && sent.nth == 1);
+        wire.close(A);
+        wire.run_for(ms(2000));
+        wire.close(B);
+        wire.run_for(ms(2000));
+        assert_eq!(wire.states(), [State::TimeWait, State::Closed]);
+        assert_eq!(wire.sent(end, |sent| sent.is_fin()).count(), 2);
+    }
+}
+
+#[test]
+fn a_lost_fin_on_a_data_segment_is_repaired_with_the_data() {
+    let mut wire = Wire::established(&config());
+    wire = wire.losing(|sent| sent.is_data() && sent.nth == 5);
+    wire.ends[A].write(5 * MSS);
+    wire.close(A);
+    wire.run_for(Span::from_secs(5));
+    assert_eq!(wire.ends[B].delivered(), 5 * MSS);
+    assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
+}
+
+/// RFC 9293 section 3.10.7.4, TIME-WAIT: "acknowledge it, and restart the 2 MSL timeout".
+#[test]
+fn a_fin_that_comes_again_restarts_time_wait() {
+    let mut wire = Wire::established(&config());
+    let mut acks_lost = 0;
+    wire = wire.scripted(move |sent| {
+        // The answer to B's FIN is lost once.
+        if sent.by == A && sent.is_bare_ack() && acks_lost == 0 {
+            acks_lost += 1;
+            return Fate::Lost;
+        }
+        Fate::Arrives
+    });
+    let start = wire.now;
+    wire.close(A);
+    wire.run_for(ms(200));
+    wire.close(B);
+    wire.run_for(ms(60));
+    assert_eq!(wire.states(), [State::TimeWait, State::LastAck]);
+    assert_eq!(wire.ends[A].deadline(), start + ms(250) + Span::from_secs(240));
+    wire.run_for(ms(2000));
+    assert_eq!(wire.states(), [State::TimeWait, State::Closed]);
+    assert_eq!(wire.ends[A].deadline(), start + ms(1250) + Span::from_secs(240));
+}
+
+#[test]
+fn a_close_during_set_up_waits_for_the_data_before_it() {
+    let mut wire = Wire::new(&config());
+    wire.ends[A].connect();
+    wire.ends[B].listen();
+    wire.ends[A].write(2 * MSS);
+    wire.ends[A].close();
+    wire.flush();
+    wire.run_for(Span::from_secs(1));
+    assert_eq!(wire.ends[B].delivered(), 2 * MSS);
+    assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
+}
+
+#[test]
+fn what_was_never_sent_is_taken_back_and_the_fin_follows_what_was() {
+    let mut wire = Wire::established(&config());
+    wire = wire.losing(|sent| sent.is_data() && sent.nth == 1);
+    wire.ends[A].write(1 << 40);
+    wire.close(A);
+    let sent = wire.sent(A, |sent| sent.is_data()).count() as u64;
+    assert!(sent > 1);
+    assert_eq!(wire.ends[A].withdraw(), sent * MSS);
+    wire.run_for(Span::from_secs(10));
+    assert_eq!(wire.ends[B].delivered(), sent * MSS);
+    assert!(wire.ends[B].peer_has_finished());
+    // Everything is sent, so there is nothing left to take back.
+    assert_eq!(wire.ends[A].withdraw(), sent * MSS);
+}
+
+#[test]
+fn data_behind_a_closed_window_is_taken_back_but_for_the_probe() {
+    let config = Config { receive_buffer: 2 * MSS, reads_at_once: false, ..config() };
+    for (wait, rest) in [(ms(500), 0), (Span::from_secs(3), 1)] {
+        let mut wire = Wire::established(&config);
+        wire.ends[A].write(9 * MSS);
+        wire.close(A);
+        wire.run_for(wait);
+        assert_eq!(wire.ends[A].withdraw(), 2 * MSS + rest);
+        wire.flush();
+        wire.read(B, 2 * MSS);
+        wire.run_for(Span::from_secs(10));
+        wire.read(B, rest);
+        assert_eq!(wire.ends[B].delivered(), 2 * MSS + rest);
+        assert!(wire.ends[B].peer_has_finished());
+    }
+}
+
+#[test]
+fn a_closed_connection_is_silent() {
+    let mut wire = Wire::established(&config());
+    wire.close(A);
+    wire.run_for(ms(200));
+    wire.close(B);
+    wire.run();
+    assert_eq!(wire.states(), [State::Closed; 2]);
+    wire.forget();
+    for end in [A, B] {
+        assert!(wire.ends[end].next_segment(wire.now).is_none());
+        assert_eq!(wire.ends[end].deadline(), units::Time::NEVER);
+    }
+}

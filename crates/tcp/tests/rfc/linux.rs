@@ -1,0 +1,343 @@
+//! Loss recovery as in Linux: RACK-TLP (RFC 8985), proportional rate reduction (RFC 9937), and what
+//! takes needless reductions back (RFC 3708, RFC 5682).
+
+#![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
+
+use congestion::{Controller, Recovery};
+use tcp::{Config, Phase};
+use units::Time;
+
+use crate::script::Script;
+use crate::wire::{A, Fate, MSS, Sent, Wire, config, ms};
+
+const NONE: [u64; 0] = [];
+
+fn linux() -> Config {
+    Config { recovery: Recovery::Linux, ..config() }
+}
+
+/// Segments 10 to 29 are outstanding, sent 100 ms ago, and cwnd is 20. The RTT is 100 ms.
+fn sender() -> Script {
+    let mut script = Script::new(&linux());
+    script.end.write(1_000 * MSS);
+    assert_eq!(script.sent().len(), 10);
+    script.wait(ms(100));
+    for n in 1..=10 {
+        assert_eq!(script.ack(n).len(), 2);
+    }
+    assert_eq!(script.wait(ms(100)), NONE);
+    script
+}
+
+/// RFC 8985 section 6.2 step 4: no reordering was seen, and DupThresh segments have overtaken.
+#[test]
+fn three_segments_above_a_hole_mean_a_loss_at_once() {
+    let mut script = sender();
+    assert_eq!(script.sack(10, &[11..14])[0], 10);
+    assert_eq!((script.end.phase(), script.ssthresh()), (Phase::FastRecovery, 10));
+}
+
+/// RFC 8985 section 6.2 step 5.
+#[test]
+fn fewer_mean_a_loss_after_a_quarter_of_the_round_trip() {
+    let mut script = sender();
+    assert_eq!(script.sack(10, &[11..12]), [30], "limited transmit");
+    assert_eq!(script.end.deadline(), script.now + ms(25));
+    assert_eq!(script.wait(ms(24)), NONE);
+    assert_eq!(script.wait(ms(1)), [10]);
+    assert_eq!(script.end.phase(), Phase::FastRecovery);
+}
+
+/// The receiver was waiting with the ACK of a segment when one after the next came: that is no
+/// reordering (RFC 8985 section 6.2 step 3 goes through what an ACK brings in order).
+#[test]
+fn a_delayed_ack_that_a_gap_hurries_is_no_reordering() {
+    let mut script = sender();
+    script.sack(11, &[12..13]);
+    script.sack(11, &[12..14]);
+    assert_eq!(script.sack(11, &[12..15])[0], 11);
+    assert_eq!(script.end.phase(), Phase::FastRecovery);
+}
+
+/// RFC 8985 section 6.2 steps 3 and 4.
+#[test]
+fn once_reordering_was_seen_three_segments_mean_nothing() {
+    let mut script = sender();
+    script.sack(10, &[11..12]);
+    script.ack(12);
+    script.sack(12, &[13..20]);
+    assert_eq!(script.end.phase(), Phase::Open);
+    assert_eq!(script.wait(ms(25))[0], 12);
+}
+
+/// RFC 6937 section 3: one for two that arrive, until ssthresh is what is in the network.
+#[test]
+fn the_window_falls_in_the_measure_in_which_data_arrives() {
+    let mut script = sender();
+    let mut sent = script.sack(10, &[11..14]);
+    assert_eq!(sent, [10, 30], "half of three, rounded up");
+    for n in 15..=30 {
+        sent.extend(script.sack(10, &[11..n]));
+    }
+    assert_eq!(sent.len(), 10, "half of the 19 that have arrived: {sent:?}");
+    script.ack(30);
+    assert_eq!((script.end.phase(), script.cwnd(), script.ssthresh()), (Phase::Open, 10, 10));
+}
+
+/// RFC 6937 section 3.1: the slow start reduction bound.
+#[test]
+fn after_many_losses_the_window_climbs_back_with_each_ack_that_makes_progress() {
+    let mut script = sender();
+    // 13 of 20 are lost, and the pipe is empty but for what this ACK lets out.
+    assert_eq!(script.sack(10, &[23..30]), [10, 11, 12, 13, 14, 15, 16]);
+    assert_eq!(script.sack(11, &[23..30]), [17, 18]);
+    assert_eq!(script.sack(12, &[23..30]), [19, 20]);
+}
+
+/// Linux: the head of the queue that is sent again starts the timer anew.
+#[test]
+fn the_timer_starts_with_the_retransmission_of_the_first_segment() {
+    let mut script = sender();
+    script.sack(10, &[11..14]);
+    assert_eq!(script.end.deadline(), script.now + script.end.rtt().rto());
+    script.wait(ms(200));
+    let before = script.end.deadline();
+    assert_eq!(script.sack(10, &[11..20]), [31, 32, 33]);
+    assert_eq!(script.end.deadline(), before, "what was sent before it arrives");
+    script.wait(ms(100));
+    assert_eq!(script.sack(10, &[11..20, 31..32])[0], 10, "it was lost again");
+    assert_eq!(script.end.deadline(), script.now + script.end.rtt().rto());
+}
+
+/// RFC 8985 section 6.2: a retransmission is a segment like any other.
+#[test]
+fn retransmissions_that_are_lost_again_and_again_are_found_without_a_timeout() {
+    // Segment 31 starts at byte 30,001 and is lost three times.
+    let mut times = 0;
+    let mut wire = Wire::established(&linux()).scripted(move |sent| {
+        let start = sent.segment.sequence.wrapping_sub(1_001);
+        let lost = sent.by == A && sent.is_data() && start == 30_000 && times < 3;
+        times += u32::from(lost);
+        if lost { Fate::Lost } else { Fate::Arrives }
+    });
+    wire.write(A, 300 * MSS);
+    wire.run();
+    let counters = wire.ends[A].counters();
+    assert_eq!((counters.timeouts, counters.retransmissions), (0, 3));
+    assert_eq!(wire.ends[A].acknowledged(), 300 * MSS);
+}
+
+/// A transfer of `segments` in one window over a wire that loses the data segments with these
+/// numbers, counted from one with retransmissions.
+fn tail(segments: u64, lost: &'static [usize]) -> Wire {
+    let mut wire = Wire::established(&linux());
+    wire = wire.losing(move |sent| sent.by == A && sent.is_data() && lost.contains(&sent.nth));
+    wire.write(A, segments * MSS);
+    wire.run();
+    assert_eq!(wire.ends[A].acknowledged(), segments * MSS);
+    wire
+}
+
+fn cwnd(wire: &Wire) -> u64 {
+    wire.ends[A].controller().window().cwnd / MSS
+}
+
+/// RFC 8985 section 7: the probe's SACK shows what else is lost.
+#[test]
+fn a_lost_tail_is_repaired_without_a_timeout() {
+    for lost in [&[9, 10][..], &[8, 9, 10], &[3, 4, 5, 6, 7, 8, 9, 10]] {
+        let wire = tail(10, lost);
+        let counters = wire.ends[A].counters();
+        assert_eq!(counters.timeouts, 0, "{lost:?}");
+        assert_eq!(counters.retransmissions, lost.len() as u64, "{lost:?}");
+        assert!(cwnd(&wire) < 10, "a loss is a loss: {lost:?}");
+    }
+}
+
+/// RFC 8985 section 7.2: 2 SRTT, and the longest delay of an ACK for a single segment.
+#[test]
+fn the_probe_leaves_after_two_round_trips() {
+    let wire = tail(10, &[9, 10]);
+    let data = wire.times(A, Sent::is_data);
+    assert_eq!(data[10] - data[9], 300, "after the last ACK, at 100 ms");
+    let wire = tail(1, &[1]);
+    let data = wire.times(A, Sent::is_data);
+    assert_eq!(data[1] - data[0], 400, "2 * 100 + 200 ms");
+}
+
+/// RFC 8985 section 7.3: only one probe; the timer does the rest.
+#[test]
+fn when_the_probe_is_lost_too_the_timer_expires() {
+    let wire = tail(10, &[10, 11]);
+    assert_eq!(wire.ends[A].counters().timeouts, 1);
+}
+
+/// RFC 8985 section 7.3: new data, if there is any, is the better probe.
+#[test]
+fn a_probe_carries_new_data_when_the_window_of_the_receiver_allows() {
+    let mut script = sender();
+    assert_eq!(script.wait(ms(100)), [30]);
+    assert_eq!(script.end.counters().retransmissions, 0);
+    script.ack(31);
+    assert!(script.cwnd() >= 20, "{}", script.cwnd());
+}
+
+/// RFC 8985 section 7.4: the report of a duplicate says that nothing was lost.
+#[test]
+fn a_needless_probe_reduces_nothing() {
+    let mut wire = Wire::established(&linux());
+    // The ACKs of the last segments are lost.
+    wire = wire.losing(|sent| sent.by != A && sent.is_bare_ack() && sent.nth == 5);
+    wire.write(A, 10 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[A].counters().retransmissions, 1);
+    wire.write(A, 2 * MSS);
+    wire.run();
+    assert!(cwnd(&wire) >= 10, "{}", cwnd(&wire));
+    assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX);
+}
+
+/// RFC 8985 section 7.4: what only the probe has repaired was a loss too.
+#[test]
+fn a_probe_that_repairs_a_loss_is_answered_by_a_reduction() {
+    let mut wire = tail(10, &[10]);
+    assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX, "not yet known");
+    let before = cwnd(&wire);
+    wire.write(A, 2 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[A].controller().window().ssthresh / MSS, before / 2);
+    assert_eq!(wire.ends[A].counters().fast_recoveries, 0);
+}
+
+/// RFC 3708: all that was sent again had arrived.
+#[test]
+fn a_reduction_for_a_segment_that_was_only_late_is_taken_back() {
+    let mut wire = Wire::established(&linux()).scripted(|sent| {
+        let late = sent.by == A && sent.is_data() && sent.nth == 35;
+        if late { Fate::Late(ms(90)) } else { Fate::Arrives }
+    });
+    wire.write(A, 200 * MSS);
+    let mut lowest = u64::MAX;
+    while wire.step(Time::ZERO + ms(100_000)) {
+        lowest = lowest.min(cwnd(&wire));
+    }
+    let counters = wire.ends[A].counters();
+    assert_eq!((counters.fast_recoveries, counters.retransmissions), (1, 1));
+    assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX, "as before");
+}
+
+/// RFC 5682 section 3: the originals arrive after all.
+#[test]
+fn a_timeout_for_segments_that_were_only_late_is_taken_back() {
+    // Timestamps tell which copy of the first segment is acknowledged (RFC 8985 section 6.2 step 2).
+    let mut wire = Wire::established(&Config { timestamps: true, ..linux() });
+    wire.write(A, 20 * MSS);
+    wire.run();
+    let before = cwnd(&wire);
+    let from = wire.now + ms(1);
+    // A hand-over: all that is sent within 1.5 s arrives at its end, or two seconds from now.
+    let end = from + ms(1500);
+    wire = wire.scripted(move |sent| {
+        let late = sent.by == A && sent.at < end;
+        if late { Fate::Late(end.since(sent.at) + ms(500)) } else { Fate::Arrives }
+    });
+    wire.write(A, 400 * MSS);
+    wire.run();
+    let counters = wire.ends[A].counters();
+    assert!(counters.timeouts >= 1);
+    assert!(counters.retransmissions <= 2 + u64::from(counters.timeouts), "{counters:?}");
+    assert!(cwnd(&wire) >= before, "{} and {before}", cwnd(&wire));
+    assert_eq!(wire.ends[A].controller().window().ssthresh, u64::MAX);
+}
+
+/// RFC 5682 section 3 step 3a.
+#[test]
+fn a_timeout_for_segments_that_were_lost_stands() {
+    let wire = tail(10, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert!(wire.ends[A].counters().timeouts >= 1);
+    assert!(wire.ends[A].controller().window().ssthresh <= 5 * MSS);
+}
+
+/// F-RTO is for timeouts outside of a recovery.
+#[test]
+fn a_timeout_within_a_recovery_is_not_doubted_and_reduces_ssthresh_no_further() {
+    let mut script = sender();
+    script.sack(10, &[11..14]);
+    script.sack(10, &[11..24]);
+    assert_eq!(script.time_out(), [10]);
+    assert_eq!(script.ssthresh(), 10);
+    // The originals of 24 to 26, which were not sent again.
+    script.ack(27);
+    assert_eq!(script.end.phase(), Phase::Timeout);
+}
+
+/// RFC 8985 section 6.3; Linux lets one segment out on top of what it spares.
+#[test]
+fn a_timeout_spares_what_was_sent_a_moment_ago() {
+    let mut script = Script::new(&linux());
+    script.end.write(10 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    script.ack(10);
+    script.end.write(5 * MSS);
+    script.sent();
+    // The probe after 200 ms, and the timer a second later.
+    assert_eq!(script.wait(ms(1150)), [14]);
+    script.end.write(2 * MSS);
+    assert_eq!(script.sent(), [15, 16]);
+    assert_eq!(script.wait(ms(50)), [10]);
+    let mut sent = script.ack(11);
+    sent.extend(script.ack(15));
+    assert!(!sent.contains(&15) && !sent.contains(&16), "{sent:?}");
+}
+
+#[test]
+fn sack_blocks_are_samples_of_the_round_trip_time() {
+    let mut script = sender();
+    let before = script.end.rtt().srtt();
+    script.wait(ms(50));
+    script.sack(10, &[11..12]);
+    assert!(script.end.rtt().srtt() > before);
+}
+
+/// Linux: half of cwnd, whatever the application has filled of it.
+#[test]
+fn a_loss_halves_the_window_and_not_the_flight() {
+    let mut script = Script::new(&linux());
+    script.end.write(20 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    (1..=20).for_each(|n| _ = script.ack(n));
+    let before = script.cwnd();
+    script.end.write(6 * MSS);
+    script.sent();
+    script.wait(ms(100));
+    script.sack(20, &[21..24]);
+    assert_eq!((script.end.phase(), script.ssthresh()), (Phase::FastRecovery, before / 2));
+    assert!(before > 12);
+}
+
+/// RFC 8985 section 6.2 step 4.
+#[test]
+fn a_duplicate_report_widens_the_reordering_window() {
+    let mut script = sender();
+    assert_eq!(script.sack(10, &[11..14])[0], 10);
+    script.sack(14, &[10..11]);
+    assert_eq!((script.end.phase(), script.cwnd()), (Phase::Open, 20), "and ends the recovery");
+    script.sack(14, &[15..16]);
+    assert_eq!(script.end.deadline(), script.now + ms(50));
+}
+
+/// Without SACK at the other end there is nothing to go by.
+#[test]
+fn a_peer_without_sack_gets_newreno() {
+    let mut wire =
+        Wire::between(&linux(), &Config { recovery: Recovery::NewReno, ..config() }).open();
+    wire.run_for(ms(150));
+    wire = wire.losing(|sent| sent.is_data() && sent.nth == 30);
+    wire.write(A, 100 * MSS);
+    wire.run();
+    let counters = wire.ends[A].counters();
+    assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 0));
+    assert_eq!(wire.ends[A].acknowledged(), 100 * MSS);
+}

@@ -1,0 +1,123 @@
+//! Explicit congestion notification (RFC 3168) and reports of duplicates (RFC 2883).
+
+use congestion::Controller;
+use tcp::{Config, Flags};
+
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
+
+fn ecn() -> Config {
+    Config { ecn: true, ..config() }
+}
+
+fn has(flag: Flags) -> impl Fn(&Sent) -> bool {
+    move |sent| sent.segment.flags.contains(flag)
+}
+
+fn cwnd(wire: &Wire) -> u64 {
+    wire.ends[A].controller().window().cwnd / MSS
+}
+
+/// Section 6.1.1: ECE and CWR in the SYN ask, ECE alone in the SYN-ACK agrees.
+#[test]
+fn both_ends_have_to_agree_on_notification() {
+    let mut wire = Wire::established(&ecn());
+    let syns: Vec<_> = wire.log.iter().filter(|sent| sent.is_syn()).collect();
+    assert!(has(Flags::ECE)(syns[0]) && has(Flags::CWR)(syns[0]));
+    assert!(has(Flags::ECE)(syns[1]) && !has(Flags::CWR)(syns[1]));
+    wire.write(A, 5 * MSS);
+    assert!(wire.sent(A, Sent::is_data).all(|sent| sent.segment.is_ecn_capable()));
+
+    for (a, b) in [(&ecn(), &config()), (&config(), &ecn())] {
+        let mut wire = Wire::between(a, b).open();
+        wire.ends[A].write(5 * MSS);
+        wire.run();
+        assert!(wire.log.iter().all(|sent| !sent.segment.is_ecn_capable()));
+    }
+}
+
+/// Section 6.1.3: each ACK echoes until the sender says that it has reduced its window.
+#[test]
+fn the_receiver_echoes_a_mark_until_the_sender_has_answered() {
+    let mut wire = Wire::established(&ecn());
+    wire =
+        wire.scripted(
+            |sent| {
+                if sent.is_data() && sent.nth == 3 { Fate::Marked } else { Fate::Arrives }
+            },
+        );
+    wire.write(A, 60 * MSS);
+    wire.run();
+    let answered = wire.times(A, |sent| sent.is_data() && has(Flags::CWR)(sent));
+    assert_eq!(answered.len(), 1, "one reduction answers one mark");
+    let echoes = wire.times(B, |sent| sent.is_bare_ack() && has(Flags::ECE)(sent));
+    assert!(echoes.len() > 1 && echoes.iter().all(|&echo| echo <= answered[0] + 50), "{echoes:?}");
+}
+
+/// Section 6.1.2: as after a loss, but nothing is sent again.
+#[test]
+fn a_mark_halves_the_window_once_in_a_round_trip() {
+    let mut wire = Wire::established(&ecn());
+    wire =
+        wire.scripted(
+            |sent| {
+                if sent.is_data() && sent.nth <= 10 { Fate::Marked } else { Fate::Arrives }
+            },
+        );
+    wire.write(A, 1000 * MSS);
+    wire.run_for(ms(101));
+    assert_eq!(cwnd(&wire), 5);
+    assert_eq!(wire.ends[A].counters().retransmissions, 0);
+}
+
+/// Sections 6.1.4 and 6.1.5.
+#[test]
+fn retransmissions_and_bare_acks_are_never_marked() {
+    let mut wire = Wire::established(&ecn());
+    wire = wire.losing(|sent| sent.is_data() && sent.nth == 4);
+    wire.write(A, 40 * MSS);
+    wire.run();
+    let capable = |sent: &&Sent| sent.segment.is_ecn_capable();
+    assert_eq!(wire.sent(B, |_| true).filter(capable).count(), 0);
+    let data: Vec<_> = wire.sent(A, Sent::is_data).collect();
+    assert_eq!(data.iter().filter(|sent| !sent.segment.is_ecn_capable()).count(), 1);
+}
+
+/// A loss has reduced the window; the marks of the same round trip ask for nothing more.
+#[test]
+fn a_mark_during_recovery_reduces_nothing() {
+    let mut wire = Wire::established(&ecn());
+    wire = wire.scripted(|sent| match sent.nth {
+        3 if sent.is_data() => Fate::Lost,
+        4..=8 if sent.is_data() => Fate::Marked,
+        _ => Fate::Arrives,
+    });
+    wire.write(A, 1000 * MSS);
+    wire.run_for(ms(301));
+    assert!(cwnd(&wire) >= 5, "{}", cwnd(&wire));
+}
+
+/// RFC 2883 section 4.1: the duplicate stands in the first block, below what is acknowledged.
+#[test]
+fn what_arrives_twice_is_reported_once() {
+    let mut wire = Wire::established(&Config { dsack: true, ..config() });
+    wire = wire.scripted(|sent| {
+        if sent.is_data() && sent.nth == 2 { Fate::Twice(ms(30)) } else { Fate::Arrives }
+    });
+    wire.write(A, 10 * MSS);
+    wire.run();
+    let reports: Vec<_> =
+        wire.sent(B, |sent| sent.segment.sack_blocks > 0).map(|sent| sent.segment).collect();
+    assert_eq!(reports.len(), 1);
+    let block = reports[0].sack[0];
+    assert_eq!(block.end.wrapping_sub(block.start), MSS as u32);
+    assert!(reports[0].acknowledgement.wrapping_sub(block.end) < 1 << 31);
+}
+
+#[test]
+fn without_the_option_nobody_reports_duplicates() {
+    let mut wire = Wire::established(&config());
+    wire = wire.scripted(|_| Fate::Twice(ms(30)));
+    wire.write(A, 10 * MSS);
+    wire.run();
+    assert_eq!(wire.sent(B, |sent| sent.segment.sack_blocks > 0).count(), 0);
+}

@@ -1,0 +1,305 @@
+//! A record of each segment in flight, and the samples of the delivery rate that follow from them.
+//!
+//! Source: draft-ietf-ccwg-bbr section 4.1. Each segment remembers how much had been delivered, and
+//! when, at the moment it was sent; its acknowledgement then tells how much was delivered in
+//! between. The time in between is the longer of the two that it took to send and to acknowledge
+//! that much, so that neither a burst of ACKs nor one of segments passes for bandwidth.
+//!
+//! Kept only for controllers that need it. Records are contiguous and sorted: one enters at the
+//! upper end, leaves at the lower one, and what lies between is found by binary search.
+
+use std::collections::VecDeque;
+
+use congestion::{LostSegment, RateSample};
+use units::{Span, Time};
+
+use crate::ranges::Range;
+
+/// A segment from the end of the record before it to `end`.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    end: u64,
+    sent_at: Time,
+    stamp: Stamp,
+    delivered: bool,
+    lost: bool,
+}
+
+/// The state of delivery when a segment was sent.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    delivered: u64,
+    delivered_at: Time,
+    /// When the segment was sent whose delivery was the latest known.
+    first_sent_at: Time,
+    lost: u64,
+    in_flight: u64,
+    app_limited: bool,
+}
+
+/// The segment that was sent last of those that the ACK being processed delivers.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent_at: Time,
+    stamp: Stamp,
+}
+
+/// Records of all that is outstanding.
+#[derive(Clone, Debug, Default)]
+pub struct Delivery {
+    records: VecDeque<Record>,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    lost: u64,
+    /// What is sent before this much is delivered may have been held back by the application.
+    app_limited_until: Option<u64>,
+    newest: Option<Newest>,
+}
+
+impl Delivery {
+    /// New data up to `end` is sent while `pipe` bytes are in the network.
+    pub fn on_new(&mut self, now: Time, length: u64, end: u64, pipe: u64) {
+        if pipe == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let stamp = self.stamp(pipe + length);
+        self.records.push_back(Record { end, sent_at: now, stamp, delivered: false, lost: false });
+    }
+
+    /// `range` is sent again while `pipe` bytes are in the network.
+    pub fn on_again(&mut self, now: Time, range: Range, pipe: u64) {
+        if pipe == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let stamp = self.stamp(pipe + range.len());
+        for record in self.overlapping(range).filter(|record| !record.delivered) {
+            record.sent_at = now;
+            record.stamp = stamp;
+            record.lost = false;
+        }
+    }
+
+    /// The application has nothing to send and the windows would let it.
+    pub fn on_app_limited(&mut self, pipe: u64) {
+        self.app_limited_until = Some((self.delivered + pipe).max(1));
+    }
+
+    /// `range` was acknowledged selectively for the first time.
+    pub fn on_sacked(&mut self, now: Time, range: Range) {
+        let mut newest = self.newest;
+        for record in self.overlapping(range).filter(|record| record.end <= range.end) {
+            take(&mut newest, record);
+        }
+        self.newest = newest;
+        self.count(now, range.len());
+    }
+
+    /// Everything up to `una` was acknowledged; `bytes` of it for the first time.
+    pub fn on_acknowledged(&mut self, now: Time, una: u64, bytes: u64) {
+        let mut newest = self.newest;
+        while let Some(record) = self.records.front_mut()
+            && record.end <= una
+        {
+            take(&mut newest, record);
+            self.records.pop_front();
+        }
+        self.newest = newest;
+        self.count(now, bytes);
+    }
+
+    fn count(&mut self, now: Time, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_at = now;
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+    }
+
+    /// `range` was found to be lost. Calls `tell` for each of its segments.
+    pub fn on_lost(&mut self, now: Time, range: Range, mut tell: impl FnMut(&LostSegment)) {
+        let mut lost = self.lost;
+        let mut start = range.start;
+        for record in self.overlapping(range) {
+            let bytes = record.end.min(range.end) - start;
+            start = record.end;
+            if record.delivered || record.lost {
+                continue;
+            }
+            record.lost = true;
+            lost += bytes;
+            tell(&LostSegment {
+                now,
+                bytes,
+                in_flight_when_sent: record.stamp.in_flight,
+                lost_since_sent: lost - record.stamp.lost,
+                app_limited: record.stamp.app_limited,
+            });
+        }
+        self.lost = lost;
+    }
+
+    /// When the first unacknowledged segment was last sent.
+    pub fn head_sent(&self) -> Option<Time> {
+        self.records.front().map(|record| record.sent_at)
+    }
+
+    /// The sample of the ACK that was just processed, if it delivered anything.
+    pub fn take_sample(&mut self, min_rtt: Option<Span>) -> Option<RateSample> {
+        let Newest { sent_at, stamp } = self.newest.take()?;
+        self.first_sent_at = sent_at;
+        let sending = sent_at.since(stamp.first_sent_at);
+        let acknowledging = self.delivered_at.since(stamp.delivered_at);
+        let interval = sending.max(acknowledging);
+        let delivered = self.delivered - stamp.delivered;
+        // Shorter than any round trip can be: the segment had arrived before it was sent again.
+        let valid = interval > Span::ZERO && min_rtt.is_none_or(|min| interval >= min);
+        Some(RateSample {
+            rate: valid.then(|| delivered as f64 / interval.as_secs_f64()),
+            delivered: self.delivered,
+            prior_delivered: stamp.delivered,
+            lost: self.lost - stamp.lost,
+            in_flight_when_sent: stamp.in_flight,
+            app_limited: stamp.app_limited,
+        })
+    }
+
+    fn stamp(&self, in_flight: u64) -> Stamp {
+        Stamp {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            lost: self.lost,
+            in_flight,
+            app_limited: self.app_limited_until.is_some(),
+        }
+    }
+
+    /// The records that share a byte with `range`.
+    fn overlapping(&mut self, range: Range) -> impl Iterator<Item = &mut Record> {
+        let first = self.records.partition_point(|record| record.end <= range.start);
+        let mut start_inside = true;
+        self.records.range_mut(first..).take_while(move |record| {
+            let inside = start_inside;
+            start_inside = record.end < range.end;
+            inside
+        })
+    }
+}
+
+/// Marks `record` as delivered and keeps the one that was sent last.
+fn take(newest: &mut Option<Newest>, record: &mut Record) {
+    if std::mem::replace(&mut record.delivered, true) {
+        return;
+    }
+    let Record { sent_at, stamp, .. } = *record;
+    let is_newer = newest.is_none_or(|newest| {
+        (stamp.delivered, sent_at) >= (newest.stamp.delivered, newest.sent_at)
+    });
+    if is_newer {
+        *newest = Some(Newest { sent_at, stamp });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_millis(milliseconds)
+    }
+
+    fn rate(sample: Option<RateSample>) -> f64 {
+        sample.unwrap().rate.unwrap()
+    }
+
+    /// Ten segments sent back to back at time zero.
+    fn burst() -> Delivery {
+        let mut delivery = Delivery::default();
+        for n in 0..10 {
+            delivery.on_new(at(0), MSS, (n + 1) * MSS, n * MSS);
+        }
+        delivery
+    }
+
+    #[test]
+    fn the_rate_is_what_was_delivered_since_the_segment_was_sent() {
+        let mut delivery = burst();
+        delivery.on_acknowledged(at(500), MSS, MSS);
+        assert_eq!(rate(delivery.take_sample(None)), 2000.0);
+        delivery.on_acknowledged(at(600), 6 * MSS, 5 * MSS);
+        assert_eq!(rate(delivery.take_sample(None)), 10_000.0);
+    }
+
+    #[test]
+    fn acks_that_come_in_a_burst_do_not_pass_for_bandwidth() {
+        let mut delivery = Delivery::default();
+        for n in 0..10u64 {
+            delivery.on_new(at(100 * n), MSS, (n + 1) * MSS, n * MSS);
+        }
+        delivery.on_acknowledged(at(1500), MSS, MSS);
+        delivery.take_sample(None);
+        delivery.on_acknowledged(at(1501), 10 * MSS, 9 * MSS);
+        // Nine segments took 900 ms to send, whatever the ACKs say; the interval is the longer.
+        assert_eq!(rate(delivery.take_sample(None)), 10_000.0 / 1.501);
+    }
+
+    #[test]
+    fn selective_acknowledgements_count_once() {
+        let mut delivery = burst();
+        delivery.on_sacked(at(500), Range { start: MSS, end: 3 * MSS });
+        assert_eq!(delivery.take_sample(None).unwrap().delivered, 2 * MSS);
+        delivery.on_acknowledged(at(600), 3 * MSS, MSS);
+        assert_eq!(delivery.take_sample(None).unwrap().delivered, 3 * MSS);
+    }
+
+    #[test]
+    fn a_segment_that_had_arrived_before_it_was_sent_again_gives_no_rate() {
+        let mut delivery = burst();
+        delivery.on_again(at(500), Range { start: 0, end: MSS }, 9 * MSS);
+        delivery.on_acknowledged(at(501), MSS, MSS);
+        let sample = delivery.take_sample(Some(Span::from_millis(502))).unwrap();
+        assert_eq!(sample.rate, None);
+    }
+
+    #[test]
+    fn a_lost_segment_tells_what_was_lost_since_it_was_sent() {
+        let mut delivery = burst();
+        let mut told = Vec::new();
+        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| told.push(*lost));
+        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| told.push(*lost));
+        let lost: Vec<_> = told.iter().map(|lost| lost.lost_since_sent).collect();
+        assert_eq!(lost, [MSS, 2 * MSS], "each segment is lost once");
+        assert_eq!(told[1].in_flight_when_sent, 2 * MSS);
+        delivery.on_acknowledged(at(700), 10 * MSS, 8 * MSS);
+        assert_eq!(delivery.take_sample(None).unwrap().lost, 2 * MSS);
+    }
+
+    #[test]
+    fn what_is_sent_while_the_application_is_idle_is_marked_until_it_is_delivered() {
+        let mut delivery = burst();
+        delivery.on_app_limited(10 * MSS);
+        delivery.on_new(at(1), MSS, 11 * MSS, 10 * MSS);
+        delivery.on_acknowledged(at(500), 10 * MSS, 10 * MSS);
+        assert!(!delivery.take_sample(None).unwrap().app_limited);
+        delivery.on_acknowledged(at(501), 11 * MSS, MSS);
+        assert!(delivery.take_sample(None).unwrap().app_limited);
+        delivery.on_new(at(502), MSS, 12 * MSS, 0);
+        delivery.on_acknowledged(at(1002), 12 * MSS, MSS);
+        assert!(!delivery.take_sample(None).unwrap().app_limited);
+    }
+
+    #[test]
+    fn after_silence_the_interval_begins_with_the_next_segment() {
+        let mut delivery = burst();
+        delivery.on_acknowledged(at(500), 10 * MSS, 10 * MSS);
+        delivery.take_sample(None);
+        delivery.on_new(at(9000), MSS, 11 * MSS, 0);
+        delivery.on_acknowledged(at(9500), 11 * MSS, MSS);
+        assert_eq!(rate(delivery.take_sample(None)), 2000.0);
+    }
+}

@@ -1,7 +1,8 @@
 //! What a run leaves behind: totals of flows and links, series over time, packets.
 //!
 //! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
-//!   [`Recording::digest`] what two equal runs have in common.
+//!   [`Recording::digest`] what two equal runs have in common, [`Recording::value_digest`] what is
+//!   left of it when names are taken away.
 //! - [`Quantity`] is one number of it, for studies.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
 //! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load`] takes it back.
@@ -22,6 +23,7 @@ mod saved;
 mod series;
 mod tables;
 mod totals;
+mod value_digest;
 
 pub use headers::{Addresses, TcpPacket, flags};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};

@@ -14,6 +14,7 @@ mod resume;
 mod sources;
 mod stops;
 mod theory;
+mod values;
 
 use recording::Recording;
 use scenario::Scenario;

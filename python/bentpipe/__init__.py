@@ -7,7 +7,7 @@
     print(run.flows["goodput_bps"][0])
     run.plot.cwnd().save("cwnd.svg")
 
-Importing this loads the engine and nothing heavy; plots and statistics load what they need.
+Importing this module loads only the engine. Plots and statistics load their packages when used.
 """
 
 from bentpipe._native import (

@@ -1,6 +1,6 @@
-"""The command line. It imports little: what a command needs is imported when it runs.
+"""The command line. Each command imports its modules when it runs, so that it starts quickly.
 
-Exit status: 0 done, 2 bad input, 130 interrupted by Ctrl-C (what was completed is kept).
+Exit status: 0 done, 2 bad input, 130 interrupted by Ctrl-C (completed results are kept).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 FILE = click.Path(path_type=Path)
 sets_option = click.option(
-    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value of the scenario."
+    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Set a value of the scenario."
 )
 seed_option = click.option(
     "--seed",
@@ -35,14 +35,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 class Duration(click.ParamType[float]):
-    """A time with its unit, in seconds."""
+    """Option type of a time with its unit, in seconds."""
 
     name = "time"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read the time, or fail with what is wrong with it."""
+        """Read the time, or fail with the reason."""
         from bentpipe.durations import seconds
 
         try:
@@ -52,7 +52,7 @@ class Duration(click.ParamType[float]):
 
 
 def refuse(message: str) -> NoReturn:
-    """Answer bad input: message on stderr, exit status 2."""
+    """Reject bad input: message on stderr, exit status 2."""
     click.echo(f"bentpipe: {message}", err=True)
     sys.exit(BAD_INPUT)
 
@@ -70,13 +70,13 @@ def cli() -> None:
     type=click.Choice(["simulator", "kernel"]),
     default="simulator",
     show_default=True,
-    help="What the scenario runs in.",
+    help="Backend: the simulator, or the TCP of this machine's Linux kernel (as root).",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
 @sets_option
 @click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
-@click.option("--force", is_flag=True, help="Let --out write into a folder with foreign files.")
-@click.option("--pcap", is_flag=True, help="Save the packets too, as DIR/capture.pcapng.")
+@click.option("--force", is_flag=True, help="Let --out write into a folder that has other files.")
+@click.option("--pcap", is_flag=True, help="Also save the packets, as DIR/capture.pcapng.")
 @json_option
 def run(
     file: Path,
@@ -88,11 +88,11 @@ def run(
     pcap: bool,
     as_json: bool,
 ) -> None:
-    """Run the scenario FILE and print totals of flows and links."""
+    """Run the scenario FILE and print the totals of its flows and links."""
     from bentpipe.console import late_progress
 
     if pcap and out is None:
-        refuse("--pcap writes into the output folder; add --out DIR")
+        refuse("--pcap: expected an output folder for the capture; add --out DIR")
     scenario = bentpipe.Scenario.load(file, sets)
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
@@ -121,16 +121,16 @@ def run(
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.argument("file", type=FILE)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--host", metavar="NAME", help="Where it runs; by default where flow 0 ends.")
+@click.option("--host", metavar="NAME", help="Host to run it on; by default the end of flow 0.")
 @click.option(
     "--serve",
     "servers",
     nargs=2,
     multiple=True,
     metavar="HOST COMMAND",
-    help="Run a shell command on another host until COMMAND ends.",
+    help="Also run a shell command on another host, until COMMAND ends.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
 @sets_option
 def shell(
     file: Path,
@@ -142,7 +142,7 @@ def shell(
 ) -> None:
     """Run COMMAND (your shell by default) across the links of FILE, on this machine's kernel.
 
-    The ends of all flows are reached by name. The flows themselves do not run.
+    Hosts are reached by their names in the scenario. The flows of the scenario do not run.
     """
     import json
     import os
@@ -165,7 +165,7 @@ def shell(
 @click.argument("file", type=FILE)
 @sets_option
 def explain(file: Path, sets: tuple[str, ...]) -> None:
-    """Print what FILE will run: every default, derived values, warnings."""
+    """Show what FILE will run: every default, derived values, warnings."""
     click.echo(bentpipe.Scenario.load(file, sets).explain(), nl=False)
 
 
@@ -173,7 +173,7 @@ def explain(file: Path, sets: tuple[str, ...]) -> None:
 @click.argument("name", required=False)
 @json_option
 def controllers(name: str | None, as_json: bool) -> None:
-    """List the congestion controllers, or all that is known of one."""
+    """List the congestion controllers, or describe the controller NAME."""
     from bentpipe.console import nearest, print_controller, print_controllers
 
     known = {entry["name"]: entry for entry in bentpipe.controllers()}
@@ -191,40 +191,44 @@ def controllers(name: str | None, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("file", type=FILE)
-@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
-@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
-@click.option("--out", type=FILE, metavar="DIR", help="Keep rows and summary here; goes on there.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
+@click.option(
+    "--out", type=FILE, metavar="DIR", help="Keep rows and summary here, and continue here."
+)
 @json_option
 def study(
     file: Path, workers: int | None, cluster: str | None, out: Path | None, as_json: bool
 ) -> None:
     """Run the study FILE: a scenario over parameters and seeds, with statistics.
 
-    With --out an interrupted study goes on where it stopped.
+    With --out, an interrupted study continues where it stopped.
     """
     from bentpipe.study.command import run_and_print
 
     if workers is not None and cluster is not None:
-        refuse("--workers are threads of this machine; a cluster has its own")
+        refuse("--workers: threads of this machine, not used with --cluster; leave one out")
     complete = run_and_print(file, workers, cluster, out, as_json)
     if not complete:
         sys.exit(INTERRUPTED)
 
 
 @cli.command()
-@click.option("--link", "link_name", metavar="NAME", help="A link that comes with Bentpipe.")
-@click.option("--scenario", type=FILE, help="The links and ends of a scenario file instead.")
-@click.option("--rate", metavar="RATE", help="Of the data over the satellite, as 20Mbit/s.")
-@click.option("--rtt", metavar="TIME", help="The round trip without queues, as 600ms.")
-@click.option("--per", type=click.FloatRange(0, 1), help="Packet error rate of the data.")
-@click.option("--queue", metavar="LENGTH", help="Before the satellite: 100, 650kB or 0.5bdp.")
+@click.option("--link", "link_name", metavar="NAME", help="A built-in link.")
+@click.option("--scenario", type=FILE, help="Use the links of a scenario file instead.")
+@click.option("--rate", metavar="RATE", help="Data rate of the satellite link, such as 20Mbit/s.")
+@click.option("--rtt", metavar="TIME", help="Round-trip time without queues, such as 600ms.")
+@click.option("--per", type=click.FloatRange(0, 1), help="Packet error rate in the data direction.")
+@click.option(
+    "--queue", metavar="LENGTH", help="Queue of the satellite link: 100 (packets), 650kB or 0.5bdp."
+)
 @sets_option
 @click.option("--controllers", metavar="A,B,...", help="Compare only these.")
 @click.option(
-    "--replications", type=click.IntRange(1), default=20, show_default=True, help="Seeds."
+    "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
 )
-@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
-@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here; goes on there.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
 @json_option
 def compare(
     link_name: str | None,
@@ -240,7 +244,10 @@ def compare(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Rank the controllers on a link: bulk, web pages, beside NewReno, under a rain fade."""
+    """Rank the controllers on a link.
+
+    There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade.
+    """
     from bentpipe.compare.command import run_and_print, the_link
     from bentpipe.console import command_as_given
 
@@ -258,12 +265,12 @@ def compare(
     default="cubic,newreno",
     show_default=True,
     metavar="A,B,...",
-    help="The baselines.",
+    help="Baselines to compare with.",
 )
-@click.option("--items", metavar="A,B,...", help="Only these of the check-list.")
-@click.option("--quick", is_flag=True, help="Three seeds instead of twenty, for a first look.")
-@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
-@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here; goes on there.")
+@click.option("--items", metavar="A,B,...", help="Run only these items of the checklist.")
+@click.option("--quick", is_flag=True, help="Use 3 seeds instead of 20, for a first look.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
 @json_option
 def evaluate(
     controller: str,
@@ -274,7 +281,7 @@ def evaluate(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Take CONTROLLER through the check-list of RFC 9743 (BCP 133) beside baselines."""
+    """Evaluate CONTROLLER by the checklist of RFC 9743 (BCP 133), compared with baselines."""
     from bentpipe.console import command_as_given
     from bentpipe.evaluate.command import run_and_print
 
@@ -285,13 +292,13 @@ def evaluate(
 
 @cli.group()
 def papers() -> None:
-    """Published experiments, run again: published and measured values side by side."""
+    """Reproduce published experiments, and compare published with measured values."""
 
 
 @papers.command("list")
 @json_option
 def list_papers(as_json: bool) -> None:
-    """List the papers that can be run."""
+    """List the papers that can be reproduced."""
     from bentpipe.reproductions.command import print_list
 
     print_list(as_json)
@@ -299,13 +306,13 @@ def list_papers(as_json: bool) -> None:
 
 @papers.command("run")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--workers", type=click.IntRange(1), help="Threads; by default one for each core.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write tables and plots to this folder.")
 @json_option
 def run_papers(
     names: tuple[str, ...], workers: int | None, out: Path | None, as_json: bool
 ) -> None:
-    """Run the papers NAME... (all by default) and judge each published value."""
+    """Reproduce the papers NAME... (by default all) and compare each published value."""
     from bentpipe.reproductions.command import run_and_print
 
     complete = run_and_print(names, workers, out, as_json)
@@ -318,7 +325,7 @@ def run_papers(
 @click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")
 @click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
 def report(folder: Path, out: Path | None, figures: Path | None) -> None:
-    """Write one HTML page about DIR, as --out of another command left it."""
+    """Write one HTML page about DIR, the --out folder of another command."""
     from bentpipe.report.command import write_report
 
     write_report(folder, out, figures)
@@ -326,7 +333,7 @@ def report(folder: Path, out: Path | None, figures: Path | None) -> None:
 
 SITE_OPTIONS = {
     "latitude-deg": "Latitude of the station, north positive.",
-    "longitude-deg": "Longitude of the station; only for --maps.",
+    "longitude-deg": "Longitude of the station; only with --maps.",
     "altitude-km": "Altitude of the station above the sea.",
     "elevation-deg": "Elevation of the satellite.",
     "frequency-ghz": "Frequency of the carrier.",
@@ -338,8 +345,10 @@ SITE_OPTIONS = {
 
 
 def site_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that make up a site, handed to the command as `site` by their names."""
-    maps = click.option("--maps", is_flag=True, help="Read the rain from the ITU-R's maps.")
+    """Add the options of a site, which the command gets by their names as `site`."""
+    maps = click.option(
+        "--maps", is_flag=True, help="Read the rain statistics from the maps of the ITU-R."
+    )
     command = maps(command)
     for name, text in reversed(SITE_OPTIONS.items()):
         command = click.option(f"--{name}", type=float, metavar="NUMBER", help=text)(command)
@@ -347,24 +356,27 @@ def site_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def series_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that all series of attenuation have in common."""
+    """Add the options that all series of attenuation have in common."""
     for option in (
         site_options,
         json_option,
-        click.option("--out", type=FILE, required=True, help="A .csv or .parquet file to write."),
+        click.option("--out", type=FILE, required=True, help="File to write, .csv or .parquet."),
         seed_option,
         click.option(
             "--step", type=Duration(), default="1s", show_default=True, help="Time between samples."
         ),
         click.option(
-            "--duration", type=Duration(), required=True, help="From first to last sample."
+            "--duration",
+            type=Duration(),
+            required=True,
+            help="Time from the first to the last sample.",
         ),
         click.option(
             "--method",
             type=click.Choice(["dirac", "p1853"]),
             default="dirac",
             show_default=True,
-            help="Dirac and lognormal, or P.1853-1.",
+            help="Dirac and lognormal (dirac), or ITU-R P.1853-1.",
         ),
     ):
         command = option(command)
@@ -373,10 +385,10 @@ def series_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @cli.group()
 def rain() -> None:
-    """Rain attenuation of a site: statistics, and series for a link's channel.
+    """Rain attenuation of a site: statistics, and time series for the channel of a link.
 
-    Without options the site is Spino d'Adda in the Po valley: 45.4 degrees north, 19.77 GHz, 31
-    degrees of elevation. Options change it; another latitude asks for altitude and rain too.
+    The default site is Spino d'Adda in the Po valley: 45.4 degrees north, 19.77 GHz, 31 degrees of
+    elevation. Options change it. If you change the latitude, also give the altitude and the rain.
     """
 
 
@@ -384,7 +396,7 @@ def rain() -> None:
 @site_options
 @json_option
 def rain_statistics(as_json: bool, **site: Any) -> None:
-    """Print what is exceeded for a share of the year, by P.618 and by the series."""
+    """Print the attenuation exceeded for a share of the year, by P.618 and by the series."""
     from bentpipe.rain.command import print_statistics
 
     print_statistics(site, as_json)
@@ -395,15 +407,15 @@ def rain_statistics(as_json: bool, **site: Any) -> None:
 def rain_series(
     method: str, duration: float, step: float, seed: int, out: Path, as_json: bool, **site: Any
 ) -> None:
-    """Write a stationary series; most hours are dry."""
+    """Write a stationary series. Most hours of it are dry."""
     from bentpipe.rain.command import write_series
 
     write_series(site, method, duration, step, seed, out, as_json)
 
 
 @rain.command("event")
-@click.option("--peak", type=float, required=True, metavar="DB", help="The highest attenuation.")
-@click.option("--peak-at", type=Duration(), help="When it is reached; by default half-way.")
+@click.option("--peak", type=float, required=True, metavar="DB", help="Maximum attenuation in dB.")
+@click.option("--peak-at", type=Duration(), help="Time of the maximum; by default the middle.")
 @series_options
 def rain_event(
     peak: float,
@@ -430,23 +442,27 @@ def rain_event(
     "varied",
     multiple=True,
     metavar="PATH=VALUES",
-    help='Compare each of these values, "a,b" or a TOML array; with several, all combinations.',
+    help='Compare these values, "a,b" or a TOML array. Several --vary give all combinations.',
 )
 @click.option(
     "--also",
     multiple=True,
     metavar="PATH=VALUE",
-    help="Compare the simulator with these settings too.",
+    help="Also compare the simulator with these settings.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="How many.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=5, show_default=True, help="Number of seeds."
+)
 @click.option(
     "--parallel",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Runs on the kernel at a time.",
+    help="Number of kernel runs at the same time.",
 )
-@click.option("--out", type=FILE, metavar="DIR", help="Save table, numbers and curves here.")
+@click.option(
+    "--out", type=FILE, metavar="DIR", help="Save the table, the numbers and the curves here."
+)
 @json_option
 def fidelity(
     file: Path,
@@ -458,7 +474,7 @@ def fidelity(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the scenario FILE on both beds and tell how far the simulator is from the kernel."""
+    """Run the scenario FILE on both backends and compare the simulator with the kernel."""
     from bentpipe.fidelity.command import run_and_print
 
     run_and_print(file, sets, varied, also, seeds, parallel, out, as_json)
@@ -466,10 +482,10 @@ def fidelity(
 
 @cli.group()
 def kernel() -> None:
-    """Congestion controllers in the running Linux kernel; docs/deploy.md is the guide.
+    """Congestion controllers in the running Linux kernel. See docs/deploy.md.
 
-    Each is an eBPF program that stays loaded until it is unloaded or the machine restarts. A socket
-    chooses it by its name, bp_NAME; nothing else changes unless --default asks for it.
+    Each controller is an eBPF program. It stays loaded until you unload it or the machine restarts.
+    A socket chooses it by its name, bp_NAME. Nothing else changes without --default.
     """
 
 
@@ -490,12 +506,14 @@ def list_kernel(as_json: bool) -> None:
 @kernel.command("load")
 @click.argument("name")
 @kernel_sets
-@click.option("--default", is_flag=True, help="Let new sockets use it unless they choose another.")
-@click.option("--namespace", metavar="NAME", help="Of this `ip netns`; by default of this one.")
+@click.option("--default", is_flag=True, help="Make it the default of new sockets.")
+@click.option(
+    "--namespace", metavar="NAME", help="With --default: network namespace, as in `ip netns`."
+)
 def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str | None) -> None:
     """Load the controller NAME."""
     if namespace is not None and not default:
-        refuse("--namespace says whose default it becomes; add --default")
+        refuse("--namespace: only used with --default; add --default")
     folder = bentpipe.kernel_load(name, sets, default=default, namespace=namespace)
     click.echo(f"bp_{Path(folder).name} is loaded, pinned in {folder}")
 
@@ -504,7 +522,7 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
 @click.argument("name")
 @click.argument("sets", nargs=-1, required=True, metavar="NAME=VALUE...")
 def set_kernel(name: str, sets: tuple[str, ...]) -> None:
-    """Change parameters of the loaded controller NAME, for connections that run too."""
+    """Change parameters of the loaded controller NAME, also for open connections."""
     for row in bentpipe.kernel_set(name, sets):
         click.echo(f"{row['name']} = {row['value']}")
 
@@ -520,14 +538,14 @@ def unload_kernel(name: str) -> None:
 @kernel.command("status")
 @json_option
 def status_kernel(as_json: bool) -> None:
-    """Show what is loaded, with parameters and the number of connections that use it."""
+    """Show the loaded controllers, with parameters and the number of connections."""
     from bentpipe.deploy import print_status
 
     print_status(as_json)
 
 
 def main() -> None:
-    """Run the command line, with errors as one line and an exit status."""
+    """Run the command line. Errors become one line and an exit status."""
     try:
         cli(prog_name="bentpipe", standalone_mode=False)
     except bentpipe.BentpipeError as error:

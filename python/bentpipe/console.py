@@ -1,4 +1,4 @@
-"""What people see: tables on stdout, progress on stderr."""
+"""Output for the terminal: tables on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PROGRESS_EVERY_S = 0.1
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` with the nearest valid name, or all of them when none is near."""
+    """Hint with the nearest valid name, or with all valid names if none is near."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names)}"
+    return f"; did you mean {close[0]!r}?" if close else f"; valid names: {', '.join(names)}"
 
 
 def command_as_given(*without: str) -> list[str]:
-    """The words of the running command, but for its parameters `without`: to give it again."""
+    """The words of the running command, except its parameters `without`, to repeat it."""
     import click
     from click.core import ParameterSource
 
@@ -46,7 +46,7 @@ def command_as_given(*without: str) -> list[str]:
 
 
 def table(*columns: str) -> Table:
-    """An empty table; columns after the first are right-aligned unless they start with `<`."""
+    """An empty table. Columns after the first are right-aligned unless they start with `<`."""
     from rich import box
     from rich.table import Table
 
@@ -58,22 +58,22 @@ def table(*columns: str) -> Table:
 
 
 def show(*renderables: Any) -> None:
-    """Print to stdout, as wide as the terminal, or as wide as needed when it is none."""
+    """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal."""
     from rich.console import Console
 
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(*renderables)
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number with thousands separated, or a dash."""
+    """A number with separated thousands, or a dash for none."""
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
 def print_recording(recording: Recording) -> None:
-    """Tables of flows and links."""
+    """Print tables of flows and links."""
     flows = table(
-        "flow", "<controller", "MB", "time s", "goodput kbit/s", "segments", "resent", "timeouts",
-        "srtt ms",
+        "flow", "<controller", "data MB", "FCT s", "goodput kbit/s", "segments sent",
+        "retransmitted", "timeouts", "srtt ms",
     )  # fmt: skip
     for flow in recording.flows:
         flows.add_row(
@@ -88,7 +88,7 @@ def print_recording(recording: Recording) -> None:
             number(flow["srtt_ms"], 1),
         )
     links = table(
-        "link", "<direction", "utilisation %", "delivered", "dropped", "damaged", "max queue B"
+        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue B"
     )
     for link in recording.links:
         links.add_row(
@@ -113,12 +113,12 @@ def print_recording(recording: Recording) -> None:
             f"{recording.events:,} events, seed {recording.seed}{jain}"
         )
     if recording.partial:
-        show("interrupted: this recording is partial")
+        show("Interrupted: this recording is partial.")
 
 
 def print_settings(kernel: dict[str, Any]) -> None:
-    """Table of the settings that the kernel did not take as they are."""
-    listed = table("flow", "<setting", "<asked", "<what the kernel does")
+    """Print the settings that the kernel approximates."""
+    listed = table("flow", "<setting", "<scenario", "<applied by the kernel")
     for row in kernel["settings"]:
         if row["verdict"] == "reported":
             listed.add_row(row["flow"], row["setting"], row["asked"], row["kernel"])
@@ -126,7 +126,7 @@ def print_settings(kernel: dict[str, Any]) -> None:
 
 
 def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
-    """How well the network was emulated, and whether the run is to be taken as valid."""
+    """Print the accuracy of the emulation, and whether the run is valid."""
     rates = "".join(
         f"; {rate['link']} {rate['direction']}: {number(rate['achieved_bps'] / 1e6, 3)} of "
         f"{number(rate['configured_bps'] / 1e6, 3)} Mbit/s"
@@ -136,7 +136,7 @@ def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
     verdict = (
         "valid"
         if kernel["valid"]
-        else f"INVALID: expected p99 up to {kernel['tolerance_ms']:g} ms and no packet lost"
+        else f"INVALID: expected a p99 of at most {kernel['tolerance_ms']:g} ms and no lost packets"
     )
     print(
         f"Linux {kernel['release']}, delay error of {kernel['timed_packets']:,} packets: "
@@ -148,8 +148,8 @@ def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
 
 
 def print_controllers(entries: Iterable[ControllerEntry]) -> None:
-    """Table of controllers."""
-    listed = table("controller", "<status", "<recovery", "<what it is", "<source")
+    """Print a table of controllers."""
+    listed = table("controller", "<status", "<recovery", "<summary", "<source")
     for entry in entries:
         listed.add_row(
             entry["name"], entry["status"], entry["recovery"], entry["summary"], entry["source"]
@@ -158,7 +158,7 @@ def print_controllers(entries: Iterable[ControllerEntry]) -> None:
 
 
 def print_controller(entry: ControllerEntry) -> None:
-    """All that is known of one controller."""
+    """Print the description and the parameters of one controller."""
     show(f"{entry['name']}: {entry['summary']}")
     show(f"source: {entry['source']}\nstatus: {entry['status']}, recovery: {entry['recovery']}")
     if entry["parameters"]:
@@ -172,10 +172,10 @@ def print_controller(entry: ControllerEntry) -> None:
 def late_progress(
     title: str, total: float, unit: str = ""
 ) -> Iterator[Callable[[float], None] | None]:
-    """A callback with the work done, out of `total`; None when stderr is not a terminal.
+    """Yields a callback for the work done, out of `total`; None if stderr is not a terminal.
 
-    With a `unit`, how much of it is done and at what rate is shown too. Nothing is drawn (nor
-    imported) for what ends within `PROGRESS_AFTER_S`.
+    With a `unit`, the bar also shows the work done and its rate. Work that ends within
+    `PROGRESS_AFTER_S` draws and imports nothing.
     """
     if not sys.stderr.isatty():
         yield None
@@ -202,7 +202,7 @@ def late_progress(
 
 
 def progress_bar(title: str, total: float, unit: str = "") -> Any:
-    """A bar on stderr that is removed when it is done."""
+    """A progress bar on stderr that is removed at the end."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
     from rich.text import Text

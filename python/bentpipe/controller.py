@@ -1,4 +1,4 @@
-"""Controllers in Python: the class to inherit from, and what its methods are told.
+"""Controllers in Python: the class to inherit from, and the arguments of its methods.
 
     import bentpipe
     from bentpipe.controller import Ack, Controller
@@ -9,7 +9,7 @@
 
     bentpipe.run(scenario, controllers={"*": Timid})
 
-docs/python-controllers.md is the guide.
+See docs/python-controllers.md.
 """
 
 from bentpipe._native import (

@@ -1,4 +1,4 @@
-"""What `bentpipe kernel` prints."""
+"""Output of `bentpipe kernel`."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from bentpipe.console import show, table
 
 
 def print_list(as_json: bool) -> None:
-    """The controllers that can be loaded, and what is missing here to do so."""
+    """Print the controllers that can be loaded, and what this machine lacks for it."""
     controllers = bentpipe.kernel_controllers()
     missing = bentpipe.kernel_missing()
     if as_json:
         click.echo(json.dumps({"controllers": controllers, "missing": missing}))
         return
-    listed = table("controller", "<in the kernel", "<parameters", "<what it is")
+    listed = table("controller", "<name in the kernel", "<parameters", "<summary")
     for row in controllers:
         listed.add_row(
             row["name"], row["kernel_name"], ", ".join(row["parameters"]), row["summary"]
         )
     show(listed)
     for lack in missing:
-        show(f"missing here: {lack}")
+        show(f"missing on this machine: {lack}")
 
 
 def print_status(as_json: bool) -> None:
-    """The controllers that are loaded or still used."""
+    """Print the controllers that are loaded or still used."""
     uses = bentpipe.kernel_status()
     if as_json:
         click.echo(json.dumps({"controllers": uses}))
         return
     if not uses:
-        show("no controller is loaded")
+        show("No controller is loaded.")
         return
-    listed = table("in the kernel", "<state", "connections", "<default of", "<parameters")
+    listed = table("name in the kernel", "<state", "connections", "<default of", "<parameters")
     for use in uses:
         listed.add_row(
             use["kernel_name"],

@@ -1,4 +1,4 @@
-"""Times with their unit, as the scenario language writes them: `250ms`, `20min`, `1.5h`."""
+"""Times with their unit as in the scenario language: `250ms`, `20min`, `1.5h`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPECTED = 'a time such as "20min"'
 
 
 def seconds(text: str) -> float:
-    """The time in seconds, in whole nanoseconds; `ValueError` says what is wrong with it."""
+    """The time in seconds, rounded to nanoseconds. `ValueError` if it is not a time."""
     match = QUANTITY.fullmatch(text)
     if not match:
         raise ValueError(f"expected {EXPECTED}, found {text!r}")

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""Exceptions that Bentpipe raises."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class BentpipeError(Exception):
-    """Every error that is the caller's to mend."""
+    """Base class of all errors that the caller can correct."""
 
 
 class InputError(BentpipeError, ValueError):
-    """A file, or what stands for one, that cannot be right.
+    """Invalid input, in a file or in arguments.
 
-    `message` tells everything that is wrong: where, what was expected, what was found, the nearest
-    valid name. `file` and `line` (counted from 1) are those of the first error, if it has a place.
+    `message` lists every error: its place, the expected value, the value found, the nearest valid
+    name. `file` and `line` (from 1) are the place of the first error, or None.
     """
 
     def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
@@ -33,30 +33,30 @@ class InputError(BentpipeError, ValueError):
 
 
 class ScenarioError(InputError):
-    """A scenario that cannot be right."""
+    """Invalid scenario."""
 
 
 class StudyError(InputError):
-    """A study that cannot be right."""
+    """Invalid study."""
 
 
 class RecordingError(InputError):
-    """A folder that is not that of a recording, or holds one that cannot be read.
+    """A folder that has no recording, or a recording that cannot be read.
 
-    `file` is the folder or the file in it that is wrong; `line` (from 1) where, if it is a text.
+    `file` is the folder or the invalid file in it. `line` (from 1) is the place in a text file.
     """
 
 
 class ClusterError(BentpipeError, RuntimeError):
-    """A cluster that is not there, has another version, or was lost; finished runs are kept."""
+    """A cluster that is not available, has another version, or was lost. Finished runs are kept."""
 
 
 class SeriesError(BentpipeError, LookupError):
-    """A figure of what the run did not record; says what to ask for."""
+    """A figure of a series that the run did not record. The message names the missing setting."""
 
 
 class ControllerError(BentpipeError, ValueError):
-    """A controller in Python that cannot be given to a flow, or does what none may."""
+    """A controller in Python that no flow can use, or that violates the interface."""
 
 
 class OutputError(BentpipeError, OSError):
@@ -64,14 +64,13 @@ class OutputError(BentpipeError, OSError):
 
 
 class KernelError(BentpipeError, RuntimeError):
-    """What the running kernel cannot do, or cannot be given; says what is missing."""
+    """A run that this machine's kernel does not support. The message names what is missing."""
 
 
 class RainError(BentpipeError, ValueError):
-    """A value that the rain models do not take.
+    """A value that the rain models reject.
 
-    `parameter` is its name, as the argument or field is called; `expected` says what may stand
-    there.
+    `parameter` is the name of the argument or field. `expected` describes the valid values.
     """
 
     def __init__(self, parameter: str, expected: str, found: object) -> None:
@@ -85,10 +84,10 @@ class RainError(BentpipeError, ValueError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run, with what was completed until then.
+    """Ctrl-C during a run, with the results completed until then.
 
-    `recordings` has one entry for each job: its recording or None. The recording of a single run
-    that was stopped on its way is there and has `partial` set; of `bentpipe.run`, it is also `run`.
+    `recordings` has one entry for each job: its recording or None. A single run that was stopped
+    has a recording with `partial` set. With `bentpipe.run` this is also the attribute `run`.
     """
 
     def __init__(self, recordings: Sequence[Recording | None]) -> None:

@@ -1,4 +1,4 @@
-"""Numbers for readers: as many digits as mean something, thousands separated, units that fit."""
+"""Formatting of numbers for readers: significant digits, separated thousands, suitable units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALES = {
 
 
 def significant(value: float | None, digits: int = 4) -> str:
-    """A number with that many significant digits; whole digits are never cut off."""
+    """A number with `digits` significant digits. Digits before the point are never cut off."""
     if value is None or not math.isfinite(value):
         return NONE
     if value == 0:
@@ -31,14 +31,14 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 
 def decimals(value: float | None, places: int) -> str:
-    """A number with that many decimals."""
+    """A number with `places` decimals."""
     if value is None or not math.isfinite(value):
         return NONE
     return minus(f"{value:,.{places}f}")
 
 
 def minus(text: str) -> str:
-    """The text with a real minus sign in front, so that it is as wide as a plus."""
+    """The text with a typographic minus sign, which is as wide as a plus."""
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
 
 
@@ -48,12 +48,12 @@ def count(value: float | None) -> str:
 
 
 def percent(share: float | None, digits: int = 3) -> str:
-    """A share of one in percent, without its sign."""
+    """A share of one in percent, without the percent sign."""
     return NONE if share is None else significant(share * 100, digits)
 
 
 def with_interval(mean: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    """A mean and its interval, with the digits that the interval's width leaves meaning to."""
+    """A mean and its interval, with as many digits as the width of the interval justifies."""
     if mean is None or not math.isfinite(mean):
         return NONE, NONE
     if low is None or high is None:
@@ -77,7 +77,7 @@ def scale(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
 
 
 def amount(value: float | None, unit: str, digits: int = 3) -> str:
-    """A value with the unit that fits it."""
+    """A value with a suitable unit."""
     if value is None:
         return NONE
     size, name = scale(unit, [value])

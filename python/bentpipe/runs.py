@@ -1,4 +1,4 @@
-"""Runs: a scenario and a seed in, totals and series as data frames out.
+"""Runs of a scenario with a seed, with totals and series as data frames.
 
 import bentpipe as bp
 
@@ -28,12 +28,13 @@ Bed = Literal["simulator", "kernel"]
 
 
 class Run:
-    """What one run left behind, as data frames and figures.
+    """Results of one run, as data frames and figures.
 
-    Two runs are equal when all that scenario and seed decide is equal; the wall time is not.
+    Two runs are equal if everything that scenario and seed determine is equal. The wall time does
+    not count.
 
-    Columns of all frames end in their unit (`_s`, `_ms`, `_bytes`, `_bps`); what they count is in
-    docs/recording.md. The frames of series are no copies: they look into the memory of the run.
+    Columns of all frames end in their unit (`_s`, `_ms`, `_bytes`, `_bps`). docs/recording.md
+    defines them. The frames of series are views of the memory of the run, not copies.
     """
 
     def __init__(self, recording: Recording, scenario: Scenario | Path) -> None:
@@ -43,7 +44,7 @@ class Run:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The scenario that ran; `ScenarioError` if it was saved and this version refuses it."""
+        """The scenario that ran; `ScenarioError` if it was saved and this version rejects it."""
         if isinstance(self._scenario, Path):
             return _native.Scenario.load(self._scenario)
         return self._scenario
@@ -55,12 +56,12 @@ class Run:
 
     @property
     def bed(self) -> str:
-        """Where it ran: `simulator` or `kernel`."""
+        """Backend of the run: `simulator` or `kernel`."""
         return self.recording.bed
 
     @property
     def seed(self) -> int:
-        """Seed of all random streams."""
+        """Seed of all random numbers."""
         return self.recording.seed
 
     @property
@@ -75,7 +76,7 @@ class Run:
 
     @property
     def simulated_s(self) -> float:
-        """Time that passed in the network, in seconds."""
+        """Simulated time in seconds."""
         return self.recording.simulated_s
 
     @property
@@ -85,22 +86,22 @@ class Run:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted before its end."""
+        """True if the run was interrupted before its end."""
         return self.recording.partial
 
     @property
     def jain_index(self) -> float | None:
-        """Jain's fairness index of the goodputs, from 1/n (one takes all) to 1 (equal shares).
+        """Jain's fairness index of the goodputs, from 1/n (one flow gets all) to 1 (equal shares).
 
-        None when no flow got anything. Source: Jain, Chiu, Hawe, DEC-TR-301 (1984).
+        None if no flow delivered data. Source: Jain, Chiu, Hawe, DEC-TR-301 (1984).
         """
         return self.recording.jain_index
 
     @property
     def kernel(self) -> dict[str, Any] | None:
-        """How well a kernel's network was emulated, and what it made of settings (docs/kernel.md).
+        """Accuracy of the kernel's emulation, and the settings as applied (docs/kernel.md).
 
-        None from the simulator.
+        None for runs of the simulator.
         """
         kernel: dict[str, Any] | None = self.to_dict().get("kernel")
         return kernel
@@ -109,7 +110,7 @@ class Run:
     def flows(self) -> pl.DataFrame:
         """Totals, one row for each flow in the order of the scenario.
 
-        `completion_s` is null for what was not completed, `srtt_ms` where no RTT was measured.
+        `completion_s` is null for flows that did not complete, `srtt_ms` if no RTT was measured.
         """
         return self.recording.table("flows")
 
@@ -130,15 +131,15 @@ class Run:
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:
-        """What the senders did: one row for each flow and instant `t_s`; `flow` counts `flows`.
+        """Series of the senders, one row for each flow and time `t_s`. `flow` is a row of `flows`.
 
-        Empty, with its columns, unless the scenario asks by `record.interval` or `record.events`.
+        Empty, but with its columns, unless the scenario sets `record.interval` or `record.events`.
         """
         return self.recording.table("flow_series")
 
     @cached_property
     def link_series(self) -> pl.DataFrame:
-        """What the links did: one row for each direction and instant; `link` counts `links`."""
+        """Series of the links, one row for each direction and time. `link` is a row of `links`."""
         return self.recording.table("link_series")
 
     @property
@@ -158,15 +159,15 @@ class Run:
         return self.recording.to_dict()
 
     def digest(self) -> str:
-        """SHA-256 of totals and series, without wall time and version; equal runs have one."""
+        """SHA-256 of totals and series, without wall time and version. Equal for equal runs."""
         return self.recording.digest()
 
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the folder that `bentpipe run --out` writes, and `bentpipe.load` reads.
+        """Write a folder like that of `bentpipe run --out`, which `bentpipe.load` reads.
 
-        It holds `scenario.toml`, which runs to the same result, with copies of the files that it
-        names. An earlier recording in the folder is replaced; a folder with foreign files is
-        refused with `OutputError` unless `force`, and then only files of a recording are touched.
+        It includes `scenario.toml`, which gives the same result again, with copies of the files
+        that it names. An earlier recording in the folder is replaced. `OutputError` if the folder
+        has other files, unless `force` is set; then those files are left unchanged.
         """
         _native.OutputFolder(folder, force=force).save(self.recording, self.scenario)
 
@@ -192,17 +193,18 @@ def run(
 ) -> Run:
     """Run a scenario.
 
-    `seed` is by default the scenario's. `bed` is the simulator, or the TCP of this machine's kernel
-    in real time, as root; `KernelError` says what the machine or the scenario lacks. `progress` is
-    called now and then with the fraction that is done; an exception in it ends the run.
+    `seed` is by default that of the scenario. `bed` is the backend: the simulator, or the TCP of
+    this machine's kernel in real time, which requires root. `KernelError` names what the machine
+    or the scenario lacks. `progress` is called with the fraction that is done. An exception in it
+    ends the run.
 
-    `controllers` gives flows of the simulator, by name, controllers in Python: classes, or what
-    makes controllers when it is called (docs/python-controllers.md). The name of an entry with
-    `count` stands for all its copies, `*` for every flow that is not named. `ControllerError` when
-    they do what no controller may, or there is no such flow.
+    `controllers` maps names of flows to controllers in Python: classes, or functions that create
+    controllers (docs/python-controllers.md). Only the simulator supports them. The name of an entry
+    with `count` applies to all its copies, `*` to every flow that is not named. `ControllerError`
+    if a controller violates the interface or a flow does not exist.
 
-    The interpreter is free for other threads meanwhile. Ctrl-C raises `Interrupted`, whose `run` is
-    what there was until then.
+    Other threads can run Python meanwhile. Ctrl-C raises `Interrupted`, whose attribute `run` is
+    the partial run.
     """
     if bed not in get_args(Bed):
         raise ValueError(f"bed: expected 'simulator' or 'kernel', found {bed!r}")
@@ -218,9 +220,9 @@ def run(
 
 
 def load(folder: str | PathLike[str]) -> Run:
-    """A run from the folder that `Run.save` or `bentpipe run --out` wrote; equal to the saved one.
+    """Load a run that `Run.save` or `bentpipe run --out` wrote. It is equal to the saved run.
 
-    Raises `RecordingError` with file and line when it is no such folder or cannot be read.
+    Raises `RecordingError` with file and line if the folder has no recording or cannot be read.
     """
     recording = _native.Recording.load(folder)
     scenario = Path(folder) / "scenario.toml"

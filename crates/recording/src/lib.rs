@@ -6,12 +6,11 @@
 //! - [`Quantity`] is one number of it, for studies.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
 //! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load`] takes it back.
-//! - [`CaptureWriter`] and [`TcpPacket`] write packets for Wireshark.
+//! - [`CaptureWriter`] writes packets for Wireshark.
 
 mod arrow;
 mod columns;
 mod digest;
-mod headers;
 mod json;
 mod kernel;
 mod load;
@@ -25,7 +24,6 @@ mod tables;
 mod totals;
 mod value_digest;
 
-pub use headers::{Addresses, TcpPacket, flags};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder};

@@ -7,8 +7,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use recording::flags::{ACK, FIN, PSH, SYN};
-use recording::{Addresses, CaptureWriter, TcpPacket};
+use recording::CaptureWriter;
+use wire::tcp::flags::{ACK, FIN, PSH, SYN};
+use wire::{Addresses, TcpPacket};
 
 const MS: u64 = 1_000_000;
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

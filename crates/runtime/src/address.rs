@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use scenario::model::IpVersion;
+use wire::IpVersion;
 
 /// The first byte of all IPv4 addresses: a network of RFC 1918.
 const IPV4_NETWORK: u8 = 10;

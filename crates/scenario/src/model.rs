@@ -5,6 +5,7 @@ use std::sync::Arc;
 use congestion::{LossThreshold, Pacing, Recovery, Specification};
 use transport::SavedPath;
 use units::{Bytes, Rate, Span};
+use wire::{IpVersion, tcp};
 
 mod change;
 
@@ -45,29 +46,7 @@ impl Scenario {
     }
 
     fn headers(&self) -> u64 {
-        u64::from(self.ip.header_bytes()) + TCP_HEADER
-    }
-}
-
-/// Header of TCP without options (RFC 9293 section 3.1).
-const TCP_HEADER: u64 = 20;
-
-/// A version of the Internet Protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IpVersion {
-    /// RFC 791.
-    V4,
-    /// RFC 8200.
-    V6,
-}
-
-impl IpVersion {
-    /// Length of its header without options or extensions (RFC 791 section 3.1, RFC 8200 section 3).
-    pub const fn header_bytes(self) -> u16 {
-        match self {
-            Self::V4 => 20,
-            Self::V6 => 40,
-        }
+        u64::from(self.ip.header_bytes() + tcp::HEADER)
     }
 }
 
@@ -284,7 +263,7 @@ impl Transport {
     }
 
     fn timestamps_bytes(&self) -> u64 {
-        if self.timestamps { 12 } else { 0 }
+        if self.timestamps { u64::from(tcp::TIMESTAMPS) } else { 0 }
     }
 }
 

@@ -11,9 +11,9 @@ pub(crate) use rules::UNSCALED_WINDOW;
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
-use crate::document::{self, Document};
+use crate::document::Document;
 use crate::error::Problem;
-use crate::model::{IpVersion, Record, Scenario};
+use crate::model::{Record, Scenario};
 use crate::tree::Tree;
 
 use channels::Channels;
@@ -44,10 +44,7 @@ pub(crate) fn resolve(
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
         duration: document.duration,
         seed: document.seed,
-        ip: match document.ip {
-            document::IpVersion::Ipv4 => IpVersion::V4,
-            document::IpVersion::Ipv6 => IpVersion::V6,
-        },
+        ip: document.ip,
         delay_tolerance: document.delay_tolerance,
         nodes,
         links,

@@ -52,6 +52,15 @@ impl Transform for Tidy {
         if let Some(Value::String(text)) = object.get_mut("description") {
             *text = text.replace('\n', " ");
         }
+        // Names of an enum that is documented for those who read its crate: a list of names.
+        let names = object.get("oneOf").and_then(Value::as_array).and_then(|options| {
+            options.iter().map(|option| option.get("const").cloned()).collect::<Option<Vec<_>>>()
+        });
+        if let Some(names) = names {
+            object.remove("oneOf");
+            object.insert("type".into(), "string".into());
+            object.insert("enum".into(), names.into());
+        }
         if object.get("default").is_some_and(Value::is_null) {
             object.remove("default");
         }

@@ -7,6 +7,7 @@ use network::NodeId;
 use scenario::{Scenario, model};
 use tcp::{Config, DelayedAck};
 use transport::{Estimator, RtoConfig};
+use wire::IpVersion;
 
 use crate::hosts::Blueprint;
 
@@ -27,7 +28,7 @@ fn are_alike(a: &model::Flow, b: &model::Flow) -> bool {
     (a.from, a.to) == (b.from, b.to) && a.transport == b.transport && a.controller == b.controller
 }
 
-fn blueprint(flow: &model::Flow, ip: model::IpVersion) -> Blueprint {
+fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
     let transport = &flow.transport;
     let config = Config {
         recovery: transport.recovery,

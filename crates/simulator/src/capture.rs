@@ -6,9 +6,10 @@
 
 use std::io::Write;
 
-use recording::{Addresses, CaptureError, CaptureWriter, TcpPacket};
-use scenario::model::IpVersion;
+use recording::{CaptureError, CaptureWriter};
 use tcp::Segment;
+use wire::ip::{ECT_0, LOWER_EFFORT};
+use wire::{Addresses, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
 
@@ -18,11 +19,6 @@ const INTERFACE: &str = "data-senders";
 const SNAPLEN: u32 = 128;
 /// TTL or hop limit that Linux gives packets.
 const TTL: u8 = 64;
-/// ECT(0), the code point of packets that may be marked (RFC 3168 section 5). Packets are captured
-/// where data starts and ACKs end, so that none is marked yet or will be.
-const ECN_CAPABLE: u8 = 2;
-/// The lower-effort DSCP 000001 (RFC 8622), above the two bits of ECN.
-const LOWER_EFFORT: u8 = 1 << 2;
 /// Port of the end that sends the data; of those that iperf uses, so that no analyser tries to
 /// read a protocol out of the zeros.
 const DATA_PORT: u16 = 5001;
@@ -95,9 +91,10 @@ fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) ->
         source_port,
         destination_port,
         ttl: TTL,
+        // Packets are captured where data starts and ACKs end, so that none is marked yet or will be.
         dscp_ecn: match (segment.is_low_priority(), segment.is_ecn_capable()) {
             (true, _) => LOWER_EFFORT,
-            (false, true) => ECN_CAPABLE,
+            (false, true) => ECT_0,
             (false, false) => 0,
         },
         sequence: segment.sequence,

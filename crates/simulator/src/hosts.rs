@@ -6,9 +6,9 @@ use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, NodeId, Packet, Schedule};
 use runtime::{Connections, Pair};
-use scenario::model::IpVersion;
 use tcp::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
+use wire::IpVersion;
 
 use crate::simulation::{Controllers, Observed, Observer};
 

@@ -1,14 +1,13 @@
 //! A TCP segment as it is on the wire, without its payload bytes. Plain data, 60 bytes.
 
+use wire::tcp::{self, flags};
+
 /// Most SACK blocks that fit a header without timestamps: 40 bytes of options hold 2 + 8 n
 /// (RFC 2018 section 3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
-pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
-
-/// The header without options (RFC 9293 section 3.1).
-const HEADER: u32 = 20;
+pub(crate) const TIMESTAMPS_BYTES: u32 = tcp::TIMESTAMPS as u32;
 
 /// Control bits (RFC 9293 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,19 +15,19 @@ pub struct Flags(pub u8);
 
 impl Flags {
     /// No more data from the sender.
-    pub const FIN: Self = Self(0x01);
+    pub const FIN: Self = Self(flags::FIN);
     /// Synchronise sequence numbers.
-    pub const SYN: Self = Self(0x02);
+    pub const SYN: Self = Self(flags::SYN);
     /// Reset the connection.
-    pub const RST: Self = Self(0x04);
+    pub const RST: Self = Self(flags::RST);
     /// Push.
-    pub const PSH: Self = Self(0x08);
+    pub const PSH: Self = Self(flags::PSH);
     /// The acknowledgement field is valid.
-    pub const ACK: Self = Self(0x10);
+    pub const ACK: Self = Self(flags::ACK);
     /// ECN-Echo: data has met congestion on its way here (RFC 3168 section 6.1).
-    pub const ECE: Self = Self(0x40);
+    pub const ECE: Self = Self(flags::ECE);
     /// The window was reduced in answer to ECN-Echo.
-    pub const CWR: Self = Self(0x80);
+    pub const CWR: Self = Self(flags::CWR);
 
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -157,7 +156,7 @@ impl Segment {
     #[inline]
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
-        let sack = if self.sack_blocks > 0 { 4 + 8 * u32::from(self.sack_blocks) } else { 0 };
+        let sack = u32::from(tcp::sack(self.sack_blocks));
         let syn = if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { 0 };
         timestamps + sack + syn
     }
@@ -165,17 +164,22 @@ impl Segment {
     /// Bytes of the options that only a SYN has.
     #[cold]
     fn syn_option_bytes(&self) -> u32 {
-        let mss = if self.mss > 0 { 4 } else { 0 };
-        let scale = if self.window_scale == Self::NO_SCALE { 0 } else { 4 };
+        let mss = if self.mss > 0 { u32::from(tcp::MSS) } else { 0 };
+        let scale =
+            if self.window_scale == Self::NO_SCALE { 0 } else { u32::from(tcp::WINDOW_SCALE) };
         // SACK-permitted takes the two bytes that pad the timestamps.
-        let permitted = if self.sack_permitted() && !self.has_timestamps() { 4 } else { 0 };
+        let permitted = if self.sack_permitted() && !self.has_timestamps() {
+            u32::from(tcp::SACK_PERMITTED)
+        } else {
+            0
+        };
         mss + scale + permitted
     }
 
     /// Length in bytes, header and options included: what an IP packet carries of it.
     #[inline]
     pub fn bytes(&self) -> u16 {
-        (HEADER + self.option_bytes() + u32::from(self.payload)) as u16
+        (u32::from(tcp::HEADER) + self.option_bytes() + u32::from(self.payload)) as u16
     }
 
     /// Most SACK blocks that fit beside the other options (RFC 2018 section 3).

@@ -16,9 +16,10 @@ use runtime::LinkRecorder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use units::{Span, Time};
+use wire::IpPacket;
+use wire::ip::{CE, LONGEST_PACKET};
 
 use crate::clock::Clock;
-use crate::packet::IpPacket;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
 
@@ -32,8 +33,6 @@ const SLEEPS_PER_WATCH: u64 = 4;
 const LONGEST_SLEEP: Span = Span::from_millis(20);
 /// Before the applications, which come before all others on the machine.
 const PRIORITY: i32 = 2;
-/// The longest IP packet.
-const LONGEST_PACKET: usize = 65_535;
 
 /// The emulator's end of a host's interface.
 #[derive(Debug)]
@@ -127,7 +126,7 @@ impl Emulator {
     pub(crate) fn run(mut self, stop: &AtomicBool) -> io::Result<Emulated> {
         // Without the right to it, the figures of the run tell how much it was needed.
         let _ = sys::schedule_first(PRIORITY);
-        let mut buffer = vec![0; LONGEST_PACKET];
+        let mut buffer = vec![0; usize::from(LONGEST_PACKET)];
         while !stop.load(Ordering::Relaxed) {
             self.deliver_due();
             for port in self.wait()? {
@@ -228,7 +227,7 @@ impl Emulator {
             return;
         };
         self.see(now, from, &packet);
-        let (length, ecn) = (bytes.len() as u16, packet.ecn());
+        let (length, ecn) = (bytes.len() as u16, ecn(&packet));
         let priority = Priority::Normal;
         self.network.send(now, from, Packet { body: packet, to, bytes: length, priority, ecn });
     }
@@ -246,8 +245,18 @@ impl Emulator {
         let Some(capture) = &self.capture else { return };
         let bytes = packet.bytes();
         let start = bytes[..bytes.len().min(SNAPLEN)].to_vec();
-        let (length, ports) = (bytes.len() as u32, packet.tcp_ports());
+        let (length, ports) = (bytes.len() as u32, packet.ports());
         // Nobody listens any more when the capture could not be written.
         let _ = capture.send(Seen { at, node, start, length, ports });
+    }
+}
+
+/// The ECN field of a packet. Routers may mark all packets but those with a field of zero (RFC 3168
+/// section 5).
+fn ecn(packet: &IpPacket) -> Ecn {
+    match packet.ecn() {
+        0 => Ecn::NotCapable,
+        CE => Ecn::Marked,
+        _ => Ecn::Capable,
     }
 }

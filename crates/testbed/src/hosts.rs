@@ -7,7 +7,7 @@ use std::path::Path;
 
 use network::NodeId;
 use runtime::address;
-use scenario::model::IpVersion;
+use wire::IpVersion;
 
 use crate::emulator::Port;
 use crate::error::{Doing, KernelError};

@@ -19,7 +19,6 @@ mod interface;
 mod lab;
 mod namespace;
 mod netlink;
-mod packet;
 mod plan;
 mod quality;
 mod route;

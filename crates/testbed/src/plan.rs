@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use congestion::Value;
 use recording::SettingRecord;
-use scenario::model::{Flow, IpVersion, LowPriority};
+use scenario::model::{Flow, LowPriority};
 use scenario::{Hop, Routes, Scenario};
 use units::Span;
+use wire::IpVersion;
 
 use crate::error::Refusal;
 use crate::route::Metrics;

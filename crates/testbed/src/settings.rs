@@ -4,8 +4,9 @@ use std::fs;
 
 use congestion::{LossThreshold, Pacing, Recovery};
 use scenario::Scenario;
-use scenario::model::{DelayedAck, Estimator, Flow, IpVersion, Rto, Transport};
+use scenario::model::{DelayedAck, Estimator, Flow, Rto, Transport};
 use units::{Bytes, Rate, Span};
+use wire::IpVersion;
 
 use crate::controllers::Controllers;
 use crate::error::KernelError;

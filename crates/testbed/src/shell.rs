@@ -19,7 +19,7 @@ use rustix::mount::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::UnshareFlags;
 use scenario::Scenario;
-use scenario::model::IpVersion;
+use wire::IpVersion;
 
 use crate::error::{Doing, KernelError, Refusal};
 use crate::lab::{Lab, joined, with_network};

@@ -14,8 +14,8 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
-use scenario::model::IpVersion;
 use units::{Rate, Span, Time};
+use wire::IpVersion;
 
 use crate::clock::Clock;
 use crate::error::{Doing, KernelError};

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
+use wire::IpVersion;
 
 pub(crate) use link::{
     Attenuation, Awgn, Change, Changed, Channel, CodeName, Direction, Link, LowPriority, Queue,
@@ -73,16 +74,6 @@ fn default_delay_tolerance() -> Span {
 
 fn default_seed() -> u64 {
     1
-}
-
-/// A version of the Internet Protocol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(crate) enum IpVersion {
-    #[default]
-    Ipv4,
-    Ipv6,
 }
 
 /// A node that needs more than its name.

@@ -9,9 +9,7 @@ use crate::model::{Flow, Scenario, Transport};
 use crate::path::Path;
 use crate::routes::{Routes, routes};
 
-/// The longest packet: the length field has 16 bits (RFC 791 section 3.1). That of IPv6 does not count
-/// its header (RFC 8200 section 3), which here makes no packet longer.
-const LONGEST_PACKET: u64 = 65_535;
+const LONGEST_PACKET: u64 = wire::ip::LONGEST_PACKET as u64;
 
 /// The largest window without the window scale option (RFC 7323 section 2).
 pub(crate) const UNSCALED_WINDOW: u64 = 65_535;

@@ -1,6 +1,8 @@
 //! What a scenario becomes.
 
-use crate::model::{Channel, Distribution, IpVersion, LowPriority, OnOff, QueueLimit, Traffic};
+use wire::IpVersion;
+
+use crate::model::{Channel, Distribution, LowPriority, OnOff, QueueLimit, Traffic};
 use crate::{Override, Scenario};
 use congestion::Recovery;
 use units::{Bytes, Rate, Span};

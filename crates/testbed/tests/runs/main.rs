@@ -12,10 +12,10 @@ use std::{fs, io, thread};
 
 use recording::Recording;
 use scenario::Scenario;
-use scenario::model::IpVersion;
 use serde_json::{Value, json};
 use testbed::{Options, Program, run, shell};
 use units::Span;
+use wire::IpVersion;
 
 /// Whether this machine cannot run the kernel bed; says why not.
 fn is_skipped() -> bool {

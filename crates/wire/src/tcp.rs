@@ -1,15 +1,15 @@
-//! IP and TCP headers of a packet that is written to a capture.
+//! TCP: flags, sizes of options, and segments in IP packets as captures need them.
 //!
 //! The simulator carries no payload, only its length, so the payload here is zeros. That is enough
 //! for every analyser (they look at sequence numbers and options) and leaves the checksum real:
 //! zeros add nothing to a ones' complement sum, so it is right without the payload being touched.
 //!
-//! IPv4: RFC 791 §3.1. IPv6: RFC 8200 §3. TCP: RFC 9293 §3.1. Window scale and timestamps: RFC 7323.
-//! SACK: RFC 2018.
+//! TCP: RFC 9293 section 3.1. Window scale and timestamps: RFC 7323. SACK: RFC 2018.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use crate::checksum::{fold, sum_of_words};
+use crate::ip::{Addresses, IpHeader, PROTOCOL_TCP};
 
-/// Bits of [`TcpPacket::flags`], RFC 9293 §3.1.
+/// Bits of [`TcpPacket::flags`], RFC 9293 section 3.1.
 pub mod flags {
     /// No more data from the sender.
     pub const FIN: u8 = 1;
@@ -23,56 +23,30 @@ pub mod flags {
     pub const ACK: u8 = 16;
     /// The urgent pointer is valid.
     pub const URG: u8 = 32;
-    /// ECN echo, RFC 3168 §6.1.
+    /// ECN echo, RFC 3168 section 6.1.
     pub const ECE: u8 = 64;
-    /// Congestion window reduced, RFC 3168 §6.1.
+    /// Congestion window reduced, RFC 3168 section 6.1.
     pub const CWR: u8 = 128;
 }
 
-const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
-const TCP_HEADER: usize = 20;
-/// The data offset has four bits and counts words: 60 bytes of header, 40 of options.
-const MAX_OPTIONS: usize = 40;
-/// Hosts discover the path MTU (RFC 1191) and so forbid routers to fragment.
-const DONT_FRAGMENT: u16 = 0x4000;
-const PROTOCOL_TCP: u8 = 6;
+/// Bytes of the header without options.
+pub const HEADER: u16 = 20;
+/// Most bytes of options: the data offset has four bits and counts words, 60 bytes of header.
+pub const MAX_OPTIONS: u16 = 40;
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
+pub const TIMESTAMPS: u16 = 12;
+/// Bytes of the MSS option.
+pub const MSS: u16 = 4;
+/// Bytes of the window scale option with its padding.
+pub const WINDOW_SCALE: u16 = 4;
+/// Bytes of the SACK-permitted option with its padding. Next to timestamps it replaces their
+/// padding and adds nothing.
+pub const SACK_PERMITTED: u16 = 4;
 
-/// Where an IP packet comes from and where it goes; both have the same version of IP, which is that
-/// of the packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
-    /// Source and destination of an IPv4 packet.
-    V4(Ipv4Addr, Ipv4Addr),
-    /// Source and destination of an IPv6 packet.
-    V6(Ipv6Addr, Ipv6Addr),
-}
-
-impl Default for Addresses {
-    fn default() -> Self {
-        Self::V4(Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED)
-    }
-}
-
-impl Addresses {
-    fn header_length(self) -> usize {
-        match self {
-            Self::V4(..) => IPV4_HEADER,
-            Self::V6(..) => IPV6_HEADER,
-        }
-    }
-
-    /// What the addresses add to the sum over the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
-    fn sum(self) -> u64 {
-        match self {
-            Self::V4(source, destination) => {
-                sum_of_words(&source.octets()) + sum_of_words(&destination.octets())
-            }
-            Self::V6(source, destination) => {
-                sum_of_words(&source.octets()) + sum_of_words(&destination.octets())
-            }
-        }
-    }
+/// Bytes of the SACK option with so many blocks, padding included (RFC 2018 section 3).
+#[inline]
+pub const fn sack(blocks: u8) -> u16 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks as u16 }
 }
 
 /// A TCP segment in an IP packet. Its payload is zeros.
@@ -107,7 +81,7 @@ pub struct TcpPacket<'a> {
     /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
     /// Left and right edges of the SACK blocks, the newest first. Those that do not fit in 40 bytes
-    /// of options are left out: four fit, three beside timestamps (RFC 2018 §3).
+    /// of options are left out: four fit, three beside timestamps (RFC 2018 section 3).
     pub sack: &'a [(u32, u32)],
     /// Bytes of payload.
     pub payload_len: u32,
@@ -115,51 +89,33 @@ pub struct TcpPacket<'a> {
 
 impl TcpPacket<'_> {
     /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
-    /// as in pcapng). Returns the length of the whole packet.
-    ///
-    /// An IP length above 65,535 bytes is zero, as Linux writes it for segments that the network card
-    /// will cut; Wireshark then goes by the length of the captured frame.
+    /// as in pcapng). Returns the length of the whole packet. For lengths beyond what IP can name see
+    /// [`IpHeader::write`].
     pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) -> u32 {
         let (options, options_len) = self.options();
-        let tcp_header = TCP_HEADER + options_len;
-        let ip_header = self.addresses.header_length();
-        let headers = ip_header + tcp_header;
-        let total = (headers as u32).saturating_add(self.payload_len);
+        let segment = (usize::from(HEADER) + options_len) as u32;
+        let segment = segment.saturating_add(self.payload_len);
+        let header = IpHeader {
+            addresses: self.addresses,
+            identification: self.identification,
+            ttl: self.ttl,
+            dscp_ecn: self.dscp_ecn,
+            protocol: PROTOCOL_TCP,
+        };
 
         out.clear();
-        match self.addresses {
-            Addresses::V4(source, destination) => self.write_ipv4(source, destination, total, out),
-            Addresses::V6(source, destination) => self.write_ipv6(source, destination, total, out),
-        }
+        header.write(segment, out);
+        let ip_header = out.len();
         self.write_tcp(&options[..options_len], out);
-        let checksum = self.tcp_checksum(total - ip_header as u32, &out[ip_header..]);
+        // The zeros of the payload, and the zero that pads an odd one, add nothing.
+        let pseudo_header = self.addresses.pseudo_header_sum(PROTOCOL_TCP, segment);
+        let checksum = fold(pseudo_header + sum_of_words(&out[ip_header..]));
         out[ip_header + 16..ip_header + 18].copy_from_slice(&checksum.to_be_bytes());
 
+        let total = segment.saturating_add(ip_header as u32);
         let snaplen = if snaplen == 0 { usize::MAX } else { snaplen };
         out.resize((total as usize).min(snaplen), 0);
         total
-    }
-
-    fn write_ipv4(&self, source: Ipv4Addr, destination: Ipv4Addr, total: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[0x45, self.dscp_ecn]); // version 4, five words
-        out.extend_from_slice(&length_field(total).to_be_bytes());
-        out.extend_from_slice(&self.identification.to_be_bytes());
-        out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-        out.extend_from_slice(&[self.ttl, PROTOCOL_TCP, 0, 0]);
-        out.extend_from_slice(&source.octets());
-        out.extend_from_slice(&destination.octets());
-        let checksum = fold(sum_of_words(out));
-        out[10..12].copy_from_slice(&checksum.to_be_bytes());
-    }
-
-    /// The length does not count the header, and there is no checksum.
-    fn write_ipv6(&self, source: Ipv6Addr, destination: Ipv6Addr, total: u32, out: &mut Vec<u8>) {
-        let version_class_flow = 6 << 28 | u32::from(self.dscp_ecn) << 20;
-        out.extend_from_slice(&version_class_flow.to_be_bytes());
-        out.extend_from_slice(&length_field(total - IPV6_HEADER as u32).to_be_bytes());
-        out.extend_from_slice(&[PROTOCOL_TCP, self.ttl]);
-        out.extend_from_slice(&source.octets());
-        out.extend_from_slice(&destination.octets());
     }
 
     fn write_tcp(&self, options: &[u8], out: &mut Vec<u8>) {
@@ -167,30 +123,19 @@ impl TcpPacket<'_> {
         out.extend_from_slice(&self.destination_port.to_be_bytes());
         out.extend_from_slice(&self.sequence.to_be_bytes());
         out.extend_from_slice(&self.acknowledgement.to_be_bytes());
-        let words = ((TCP_HEADER + options.len()) / 4) as u8;
+        let words = ((usize::from(HEADER) + options.len()) / 4) as u8;
         out.extend_from_slice(&[words << 4, self.flags]);
         out.extend_from_slice(&self.window.to_be_bytes());
         out.extend_from_slice(&[0; 4]); // checksum, filled in by the caller; urgent pointer
         out.extend_from_slice(options);
     }
 
-    /// Sum over pseudo header and header (RFC 9293 §3.1, RFC 8200 §8.1). The zeros of the payload, and the zero
-    /// that pads an odd one, add nothing.
-    fn tcp_checksum(&self, tcp_length: u32, header: &[u8]) -> u16 {
-        fold(
-            self.addresses.sum()
-                + u64::from(PROTOCOL_TCP)
-                + u64::from(tcp_length)
-                + sum_of_words(header),
-        )
-    }
-
     /// Options in the order and with the padding of Linux (`tcp_options_write`): the 32-bit fields
     /// come to lie on word boundaries, SACK-permitted takes the place of the padding before the
     /// timestamps, and the whole is always a multiple of four.
-    fn options(&self) -> ([u8; MAX_OPTIONS], usize) {
+    fn options(&self) -> ([u8; MAX_OPTIONS as usize], usize) {
         const NOP: u8 = 1;
-        let mut options = Options { bytes: [0; MAX_OPTIONS], len: 0 };
+        let mut options = Options { bytes: [0; MAX_OPTIONS as usize], len: 0 };
         if let Some(mss) = self.mss {
             let [high, low] = mss.to_be_bytes();
             options.put(&[2, 4, high, low]);
@@ -209,7 +154,8 @@ impl TcpPacket<'_> {
         if let Some(shift) = self.window_scale {
             options.put(&[NOP, 3, 3, shift]);
         }
-        let blocks = self.sack.len().min((MAX_OPTIONS - options.len).saturating_sub(4) / 8);
+        let blocks =
+            self.sack.len().min((usize::from(MAX_OPTIONS) - options.len).saturating_sub(4) / 8);
         if blocks > 0 {
             options.put(&[NOP, NOP, 5, 2 + 8 * blocks as u8]);
             for (left, right) in &self.sack[..blocks] {
@@ -223,7 +169,7 @@ impl TcpPacket<'_> {
 
 /// Options on the stack: a capture writes millions of packets.
 struct Options {
-    bytes: [u8; MAX_OPTIONS],
+    bytes: [u8; MAX_OPTIONS as usize],
     len: usize,
 }
 
@@ -234,29 +180,14 @@ impl Options {
     }
 }
 
-/// A length as its field of 16 bits has it.
-fn length_field(length: u32) -> u16 {
-    u16::try_from(length).unwrap_or(0)
-}
-
-/// Sum of the 16-bit words of an even number of bytes, carries not yet added (RFC 1071 §2).
-fn sum_of_words(bytes: &[u8]) -> u64 {
-    debug_assert!(bytes.len().is_multiple_of(2));
-    bytes.chunks_exact(2).map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum()
-}
-
-/// Adds the carries back and takes the complement (RFC 1071 §1).
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::net::Ipv6Addr;
+
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::checksum::ones_complement_sum;
 
     fn syn() -> TcpPacket<'static> {
         TcpPacket {
@@ -274,19 +205,7 @@ mod tests {
         }
     }
 
-    /// The checksum of RFC 1071 as its text reads: sum with end-around carry at every step, over
-    /// every byte. A right packet gives 0xffff with its checksum in place.
-    fn ones_complement_sum(bytes: &[u8]) -> u16 {
-        let mut sum = 0_u16;
-        for (i, byte) in bytes.iter().enumerate() {
-            let word = if i % 2 == 0 { u16::from(*byte) << 8 } else { u16::from(*byte) };
-            let (next, carry) = sum.overflowing_add(word);
-            sum = next + u16::from(carry);
-        }
-        sum
-    }
-
-    /// Of an IPv4 packet (RFC 9293 §3.1).
+    /// Of an IPv4 packet (RFC 9293 section 3.1).
     fn pseudo_header_and_segment(packet: &[u8]) -> Vec<u8> {
         let mut bytes = packet[12..20].to_vec();
         bytes.extend_from_slice(&[0, 6]);
@@ -295,7 +214,7 @@ mod tests {
         bytes
     }
 
-    /// Of an IPv6 packet (RFC 8200 §8.1).
+    /// Of an IPv6 packet (RFC 8200 section 8.1).
     fn pseudo_header_and_segment_of_ipv6(packet: &[u8]) -> Vec<u8> {
         let mut bytes = packet[8..40].to_vec();
         bytes.extend_from_slice(&((packet.len() - 40) as u32).to_be_bytes());

@@ -1,0 +1,20 @@
+//! Packets as they are on the wire: sizes of headers, emitting and parsing of IP, TCP and UDP.
+//!
+//! - [`ip`]: the version of IP, addresses, the header and its fields.
+//! - [`tcp`]: flags, sizes of options, and [`TcpPacket`], which writes a whole segment.
+//! - [`udp`]: the header of a datagram.
+//! - [`IpPacket`] reads a packet that a real host has sent, and marks it.
+//!
+//! The simulator, captures and the testbed use the same sizes, so that a packet has the same length
+//! in all of them.
+
+mod checksum;
+pub mod ip;
+mod packet;
+pub mod tcp;
+pub mod udp;
+
+pub use ip::{Addresses, IpVersion};
+pub use packet::IpPacket;
+pub use tcp::TcpPacket;
+pub use udp::UdpHeader;

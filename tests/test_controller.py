@@ -153,7 +153,7 @@ def compare(
 LOSSY = 'rate = "2Mbit/s"\nchannel = { per = 0.03 }'
 NARROW = 'rate = "1Mbit/s"\nqueue = { packets = 5 }'
 BURSTS = 'rate = "2Mbit/s"\nchannel = { mean_loss = 0.05, mean_burst = 20 }'
-MARKED = 'rate = "1Mbit/s"\nmark = { packets = 3, weight = 0.1 }\nqueue = { packets = 60 }'
+MARKED = 'rate = "1Mbit/s"\necn_marking = { packets = 3, weight = 0.1 }\nqueue = { packets = 60 }'
 
 CASES: dict[str, dict[str, Any]] = {
     "losses": {},
@@ -165,9 +165,9 @@ CASES: dict[str, dict[str, Any]] = {
     "a narrow queue": {"link": NARROW, "transport": "limited_transmit = false"},
     "an ACK for each segment": {"link": LOSSY, "transport": 'delayed_ack = "off"'},
     "rarely an ACK": {
-        "transport": 'delayed_ack = { segments = 4, timeout = "500ms" }, byte_counting = 2',
+        "transport": 'delayed_ack = { segments = 4, timeout = "500ms" }, abc_limit = 2',
     },
-    "byte counting after timeouts": {"link": BURSTS, "transport": "byte_counting = 3"},
+    "byte counting after timeouts": {"link": BURSTS, "transport": "abc_limit = 3"},
     "marks": {"link": MARKED, "transport": 'ecn = true, initial_ssthresh = "30kB"'},
     "a threshold": {"transport": 'initial_ssthresh = "20kB", mss = 536, timestamps = false'},
     "paced as on Linux": {"transport": 'pacing = "linux", recovery = "linux"'},
@@ -205,9 +205,9 @@ def test_reno_in_python_runs_as_the_one_in_rust_whatever_the_scenario(tmp_path: 
         dice = random.Random(seed)
         transport = [
             f'recovery = "{dice.choice(["reno", "newreno", "sack", "linux"])}"',
-            f'loss_threshold = "{dice.choice(["flight-size", "pipe", "cwnd"])}"',
+            f'ssthresh_basis = "{dice.choice(["flight-size", "pipe", "cwnd"])}"',
             f'delayed_ack = "{dice.choice(["off", "40ms", "200ms"])}"',
-            f"byte_counting = {dice.randint(1, 3)}",
+            f"abc_limit = {dice.randint(1, 3)}",
             f"initial_window = {dice.randint(1, 12)}",
             f"mss = {dice.choice([64, 536, 1460])}",
         ]

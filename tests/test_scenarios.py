@@ -161,3 +161,37 @@ def test_a_scenario_tells_the_way_of_its_data(small: Path) -> None:
     assert (scenario.route(), scenario.route(back=True)) == (there, back)
     with pytest.raises(IndexError, match="there is no flow 7"):
         scenario.route(7)
+
+
+def test_an_old_name_of_a_key_is_read_with_a_warning_that_is_data(tmp_path: Path) -> None:
+    file = tmp_path / "old.toml"
+    file.write_text(SMALL.replace("[[flow]]", 'framing = "18B"\n\n[[flow]]', 1))
+    with pytest.warns(bp.RenamedKeyWarning) as caught:
+        old = bp.Scenario.load(file)
+    (warning,) = [one.message for one in caught]
+    assert isinstance(warning, bp.RenamedKeyWarning)
+    assert (warning.old, warning.new, warning.path) == ("framing", "overhead", "link[0].overhead")
+    assert (warning.file, warning.column) == (str(file), 1)
+    assert caught[0].filename == __file__
+    with pytest.warns(bp.RenamedKeyWarning, match="byte_counting"):
+        changed = old.with_(flow__0__transport__byte_counting=3)
+    assert "framing" not in changed.to_toml()
+    with pytest.warns(bp.RenamedKeyWarning, match="framing"):
+        built = bp.Scenario.build(**KEYS | {"link": [LINK | {"framing": "18B"}]})
+    assert bp.run(built).digest() == bp.run(old).digest()
+
+
+def test_what_is_wrong_with_a_scenario_is_data(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(SMALL.replace("newreno", "nevreno"))
+    with pytest.raises(bp.ScenarioError) as caught:
+        bp.Scenario.load(file)
+    (problem,) = caught.value.errors
+    assert (problem.path, problem.found) == ("flow[0].controller", '"nevreno"')
+    assert (problem.file, problem.line, problem.suggestion) == (str(file), 13, '"newreno"')
+    assert problem.message == str(caught.value)
+    with pytest.raises(bp.ScenarioError) as caught:
+        bp.Scenario.parse(SMALL).with_(seed=None)
+    assert [(one.path, one.expected) for one in caught.value.errors] == [("seed", "a value")]
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.errors == caught.value.errors

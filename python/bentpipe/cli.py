@@ -544,8 +544,29 @@ def status_kernel(as_json: bool) -> None:
     print_status(as_json)
 
 
+def warn_once() -> None:
+    """Show warnings of renamed keys as messages of this command: each key of each file once."""
+    import warnings
+
+    usual = warnings.showwarning
+    seen = set()
+
+    def show(message: Warning | str, *about: Any, **more: Any) -> None:
+        if not isinstance(message, bentpipe.RenamedKeyWarning):
+            usual(message, *about, **more)
+            return
+        place = (message.old, message.new, message.file, message.line)
+        if place not in seen:
+            seen.add(place)
+            click.echo(f"bentpipe: warning: {message}", err=True)
+
+    warnings.showwarning = show
+    warnings.simplefilter("always", bentpipe.RenamedKeyWarning)
+
+
 def main() -> None:
     """Run the command line. Errors become one line and an exit status."""
+    warn_once()
     try:
         cli(prog_name="bentpipe", standalone_mode=False)
     except bentpipe.BentpipeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,18 +16,49 @@ class BentpipeError(Exception):
     """Base class of all errors that the caller can correct."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a file, an override or a value of a program."""
+
+    path: str
+    """Where in the scenario or study: `link[0].forward.queue`; empty for the whole."""
+    expected: str
+    found: str
+    reason: str | None = None
+    """Why it cannot be."""
+    suggestion: str | None = None
+    """The nearest valid name or value."""
+    file: str | None = None
+    line: int | None = None
+    """Line of the file, or row of a table, from 1."""
+    column: int | None = None
+    """Column in characters, from 1."""
+    set: str | None = None
+    """The override as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a program."""
+    message: str = ""
+    """All of this for people, with the line of the file."""
+
+
 class InputError(BentpipeError, ValueError):
     """Invalid input, in a file or in arguments.
 
     `message` lists every error: its place, the expected value, the value found, the nearest valid
-    name. `file` and `line` (from 1) are the place of the first error, or None.
+    name. `errors` has the same as data, in the order of the file. `file` and `line` (from 1) are
+    the place of the first error, or None.
     """
 
-    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
-        super().__init__(message, file, line)
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        errors: Sequence[Problem] = (),
+    ) -> None:
+        super().__init__(message, file, line, errors)
         self.message = message
         self.file = file
         self.line = line
+        self.errors = tuple(errors)
 
     def __str__(self) -> str:
         return self.message
@@ -94,3 +126,35 @@ class Interrupted(KeyboardInterrupt):
         super().__init__("interrupted")
         self.recordings = recordings
         self.run: Run | None = None
+
+
+class RenamedKeyWarning(FutureWarning):
+    """An old name of a scenario key, which the next release will not accept.
+
+    `old` and `new` are the names, `path` where it is in the scenario with the new one. `file`,
+    `line`, `column` and `set` say where it was written, as those of a `Problem` do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        path: str = "",
+        old: str = "",
+        new: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        set: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(message, path, old, new, file, line, column, set)
+        self.message = message
+        self.path = path
+        self.old = old
+        self.new = new
+        self.file = file
+        self.line = line
+        self.column = column
+        self.set = set
+
+    def __str__(self) -> str:
+        return self.message

@@ -100,6 +100,6 @@ def our_goodputs(name: str, per: float, threshold: str | None = None) -> list[fl
     sets = (
         f"flow.0.controller={controller.pop('name')}",
         *(f"flow.0.controller.{parameter}={value}" for parameter, value in controller.items()),
-        f"flow.0.transport.loss_threshold={threshold or variant.threshold}",
+        f"flow.0.transport.ssthresh_basis={threshold or variant.threshold}",
     )
     return [flow["goodput_bps"] for flow in flows(SCENARIO, sets, per)]

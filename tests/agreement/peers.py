@@ -185,8 +185,8 @@ def our_flows(
     """The download of DOWNLOAD in Bentpipe."""
     sets = (
         f"flow.0.transport.recovery={recovery}",
-        f"flow.0.transport.loss_threshold={threshold}",
-        f"link.*.framing={framing}B",
+        f"flow.0.transport.ssthresh_basis={threshold}",
+        f"link.*.overhead={framing}B",
     )
     return flows(SCENARIO, sets, per)
 

@@ -4,7 +4,7 @@ use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::recording::Recording;
-use crate::values::shown;
+use crate::values::{self, shown};
 
 import_exception!(bentpipe.errors, ControllerError);
 import_exception!(bentpipe.errors, InputError);
@@ -16,10 +16,37 @@ import_exception!(bentpipe.errors, ScenarioError);
 
 /// Everything that is wrong with a scenario; file and line are those of the first error.
 pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
-    let first = errors.0.first();
-    let file = first.and_then(|error| error.file.clone());
-    let line = first.and_then(|error| error.line);
-    ScenarioError::new_err((errors.to_string(), file.map(|f| f.display().to_string()), line))
+    Python::attach(|py| match problems(py, &errors) {
+        Ok(problems) => {
+            let place = errors.0.first().map(|error| error.place.clone()).unwrap_or_default();
+            let file = place.file.map(|file| file.display().to_string());
+            ScenarioError::new_err((errors.to_string(), file, place.line, problems))
+        }
+        Err(error) => error,
+    })
+}
+
+/// Each error as a `bentpipe.errors.Problem`.
+fn problems(py: Python<'_>, errors: &scenario::ScenarioErrors) -> PyResult<Vec<Py<PyAny>>> {
+    let problem = |error: &scenario::ScenarioError| {
+        let fields = values::fields(py, error)?;
+        fields.set_item("message", error.to_string())?;
+        let class = py.import("bentpipe.errors")?.getattr("Problem")?;
+        Ok(class.call((), Some(&fields))?.unbind())
+    };
+    errors.0.iter().map(problem).collect()
+}
+
+/// Warns of each old name of a key, at the line of Python that is running.
+pub fn warn_of_old_names(py: Python<'_>, found: &[scenario::OldName]) -> PyResult<()> {
+    for old_name in found {
+        let fields = values::fields(py, old_name)?;
+        fields.set_item("message", old_name.to_string())?;
+        let class = py.import("bentpipe.errors")?.getattr("RenamedKeyWarning")?;
+        let warning = class.call((), Some(&fields))?;
+        py.import("warnings")?.call_method1("warn", (warning,))?;
+    }
+    Ok(())
 }
 
 /// A folder that cannot be taken for a recording.
@@ -30,7 +57,7 @@ pub fn recording_error(error: recording::LoadError) -> PyErr {
 
 /// A value that no scenario can have, at a path of the scenario.
 pub fn value_error(path: &str, expected: &str, found: &str) -> PyErr {
-    ScenarioError::new_err(format!("{path}: expected {expected}, found {found}"))
+    scenario_error(scenario::ScenarioError::of_value(path, expected, found).into())
 }
 
 /// An argument of a function that cannot be right.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::{Given, Loaded, NewValue, Override, Packed, Written};
+use scenario::{Given, Loaded, NewValue, Override, Packed, ScenarioErrors, Written};
 
 use crate::arguments::Seed;
-use crate::errors::{scenario_error, value_error};
+use crate::errors::{scenario_error, value_error, warn_of_old_names};
 use crate::values;
 
 /// A scenario in which nothing is left open.
@@ -22,8 +22,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    fn new(Loaded { scenario, written, given }: Loaded) -> Self {
-        Self { inner: Arc::new(scenario), written, given }
+    /// The scenario that was loaded, with a warning for each old name of a key in it.
+    fn new(py: Python<'_>, loaded: Result<Loaded, ScenarioErrors>) -> PyResult<Self> {
+        let Loaded { scenario, written, given } = loaded.map_err(scenario_error)?;
+        warn_of_old_names(py, &written.old_names)?;
+        Ok(Self { inner: Arc::new(scenario), written, given })
     }
 
     /// The scenario as it ran, for its folder, below a line that says where it came from.
@@ -43,10 +46,10 @@ impl Scenario {
     /// Raises `ScenarioError` with file and line when the scenario cannot be right.
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
-    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
         let sets = sets.iter().map(|set| set.parse().map_err(scenario_error));
         let sets: Vec<Override> = sets.collect::<PyResult<_>>()?;
-        Loaded::load(&path, &sets).map(Self::new).map_err(scenario_error)
+        Self::new(py, Loaded::load(&path, &sets))
     }
 
     /// Read a scenario from TOML; errors name it `file`, from where names of files count.
@@ -54,8 +57,8 @@ impl Scenario {
     /// Raises `ScenarioError` with the line.
     #[staticmethod]
     #[pyo3(signature = (text, *, file = None))]
-    fn parse(text: &str, file: Option<PathBuf>) -> PyResult<Self> {
-        Loaded::read_text(text, file, &[]).map(Self::new).map_err(scenario_error)
+    fn parse(py: Python<'_>, text: &str, file: Option<PathBuf>) -> PyResult<Self> {
+        Self::new(py, Loaded::read_text(text, file, &[]))
     }
 
     /// Make a scenario from values, with the names and units of a scenario file.
@@ -73,7 +76,7 @@ impl Scenario {
     fn build(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let empty = PyDict::new(py);
         let json = values::table(keys.unwrap_or(&empty), "")?;
-        Loaded::from_json(&json, &[]).map(Self::new).map_err(scenario_error)
+        Self::new(py, Loaded::from_json(&json, &[]))
     }
 
     /// A new scenario with values changed, each at its path.
@@ -86,6 +89,7 @@ impl Scenario {
     #[pyo3(signature = (changes = None, /, **named))]
     fn with_(
         &self,
+        py: Python<'_>,
         changes: Option<&Bound<'_, PyDict>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -96,7 +100,7 @@ impl Scenario {
         for (name, value) in named.into_iter().flatten() {
             sets.push(change(name.extract::<String>()?.replace("__", "."), &value)?);
         }
-        self.given.with(&sets).map(Self::new).map_err(scenario_error)
+        Self::new(py, self.given.with(&sets))
     }
 
     /// The scenario as a file that runs to the same recording, by default with its own seed.

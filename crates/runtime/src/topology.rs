@@ -80,9 +80,9 @@ fn settings(direction: &model::Direction) -> link::Settings {
             model::LowPriority::Refuse => LowPriority::Refuse,
         },
         marking: direction
-            .mark
+            .ecn_marking
             .map(|mark| Marking { threshold: mark.packets, weight: mark.weight }),
-        framing: direction.framing.get() as u32,
+        framing: direction.overhead.get() as u32,
     }
 }
 
@@ -100,7 +100,7 @@ fn forwarding_settings(limit: model::Forwarding) -> link::Settings {
     link::Settings {
         rate: limit.rate,
         delay: Span::ZERO,
-        limit: Limit::Bytes(limit.memory.get()),
+        limit: Limit::Bytes(limit.buffer.get()),
         low_priority: LowPriority::Ignore,
         marking: None,
         framing: 0,

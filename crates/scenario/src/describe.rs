@@ -28,6 +28,12 @@ pub(crate) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
 }
 
+/// Whether `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
+pub(crate) fn repeats(property: &Json, table: &Json) -> bool {
+    let mut own = keys(property).peekable();
+    own.peek().is_some() && own.all(|key| table["properties"].get(key).is_some())
+}
+
 /// The keys that a table must have.
 pub(crate) fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)

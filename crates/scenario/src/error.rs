@@ -3,70 +3,54 @@
 use std::fmt;
 use std::path::{Path as FilePath, PathBuf};
 
+use serde::Serialize;
+
 use crate::overrides::Override;
 use crate::path::Path;
+use crate::renamed::{Found, OldName};
 use crate::tree::{Origin, Tree};
 
-/// One thing that is wrong with a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioError {
-    /// The file, if the scenario came from one.
+/// Where something was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The file, if it was one.
+    #[serde(serialize_with = "lossy")]
     pub file: Option<PathBuf>,
-    /// Line in the file, or row in a table, from 1; `None` when the value comes from an override or a program.
+    /// Line of a text or row of a table, from 1; `None` is the file as a whole, an override or a
+    /// program.
     pub line: Option<usize>,
     /// Column in the line in characters, from 1.
     pub column: Option<usize>,
-    /// The override that is wrong, as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a
-    /// program.
+    /// The override, as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a program.
     pub set: Option<String>,
-    /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
-    pub path: String,
-    /// What should have stood there.
-    pub expected: String,
-    /// What stood there.
-    pub found: String,
-    /// Why it cannot be.
-    pub reason: Option<String>,
-    /// The nearest valid name or value.
-    pub suggestion: Option<String>,
-    /// The line of the file and the number of characters to underline.
+    /// The line, and the number of characters to underline.
+    #[serde(skip)]
     pub(crate) excerpt: Option<(String, usize)>,
 }
 
-impl std::error::Error for ScenarioError {}
+fn lossy<S: serde::Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
+}
 
-impl fmt::Display for ScenarioError {
+/// What a message begins with: `geo.toml:3:7: `, `--set seed=x: `, or nothing.
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.set, &self.file) {
-            (Some(set), _) => write!(f, "{set}: ")?,
-            (None, Some(file)) => {
+        match (&self.set, &self.file, self.line) {
+            (Some(set), ..) => write!(f, "{set}: "),
+            (None, Some(file), _) => {
                 write!(f, "{}:", file.display())?;
                 for number in [self.line, self.column].into_iter().flatten() {
                     write!(f, "{number}:")?;
                 }
-                f.write_str(" ")?;
+                f.write_str(" ")
             }
-            (None, None) => {
-                if let Some(line) = self.line {
-                    write!(f, "line {line}: ")?;
-                }
-            }
+            (None, None, Some(line)) => write!(f, "line {line}: "),
+            (None, None, None) => Ok(()),
         }
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        write!(f, "expected {}, found {}", self.expected, self.found)?;
-        if let Some(reason) = &self.reason {
-            write!(f, ": {reason}")?;
-        }
-        if let Some(suggestion) = &self.suggestion {
-            write!(f, "; did you mean {suggestion}?")?;
-        }
-        self.excerpt(f)
     }
 }
 
-impl ScenarioError {
+impl Place {
     /// The line of the file with a mark beneath.
     fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some((text, width)), Some(line), Some(column)) =
@@ -79,6 +63,57 @@ impl ScenarioError {
         let indent = " ".repeat(column - 1);
         let mark = "^".repeat(*width);
         write!(f, "\n {margin} |\n {number} | {text}\n {margin} | {indent}{mark}")
+    }
+}
+
+/// One thing that is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScenarioError {
+    /// Where it was written.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
+    pub path: String,
+    /// What should have stood there.
+    pub expected: String,
+    /// What stood there.
+    pub found: String,
+    /// Why it cannot be.
+    pub reason: Option<String>,
+    /// The nearest valid name or value.
+    pub suggestion: Option<String>,
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl ScenarioError {
+    /// A value of a program that no scenario can have.
+    pub fn of_value(path: &str, expected: &str, found: &str) -> Self {
+        Self {
+            place: Place::default(),
+            path: path.to_owned(),
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+            reason: None,
+            suggestion: None,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)?;
+        if let Some(reason) = &self.reason {
+            write!(f, ": {reason}")?;
+        }
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, "; did you mean {suggestion}?")?;
+        }
+        self.place.excerpt(f)
     }
 }
 
@@ -185,32 +220,30 @@ impl Source {
 
     fn error(&self, origin: &Origin, problem: Problem) -> ScenarioError {
         let Problem { path, expected, found, reason, suggestion, elsewhere, .. } = problem;
-        let mut set = None;
-        let place = match (elsewhere, origin) {
-            (Some(elsewhere), _) => *elsewhere,
-            (None, Origin::File(start, end)) => self.place(*start, *end),
-            (None, Origin::Set(number)) => {
-                set = self.sets.get(*number).map(Override::label);
-                Place { file: self.file.clone(), ..Place::default() }
+        let place = elsewhere.map_or_else(|| self.place(origin), |elsewhere| *elsewhere);
+        ScenarioError { place, path: path.to_string(), expected, found, reason, suggestion }
+    }
+
+    /// An old name in this source.
+    pub fn old_name(&self, found: Found) -> OldName {
+        let Found { origin, path, old, new } = found;
+        OldName { place: self.place(&origin), path: path.to_string(), old, new }
+    }
+
+    /// Where `origin` is.
+    pub fn place(&self, origin: &Origin) -> Place {
+        let whole = Place { file: self.file.clone(), ..Place::default() };
+        match origin {
+            Origin::File(start, end) => self.bytes(*start, *end),
+            Origin::Set(number) => {
+                Place { set: self.sets.get(*number).map(Override::label), ..whole }
             }
-            (None, Origin::Program) => Place { file: self.file.clone(), ..Place::default() },
-        };
-        ScenarioError {
-            file: place.file,
-            line: place.line,
-            column: place.column,
-            set,
-            path: path.to_string(),
-            expected,
-            found,
-            reason,
-            suggestion,
-            excerpt: place.excerpt,
+            Origin::Program => whole,
         }
     }
 
     /// Line and column of the bytes from `start` to `end`; the file as a whole has none.
-    fn place(&self, start: usize, end: usize) -> Place {
+    fn bytes(&self, start: usize, end: usize) -> Place {
         let whole = Place { file: self.file.clone(), ..Place::default() };
         let whole_file = start == 0 && end >= self.text.len();
         let Some(before) = self.text.get(..start).filter(|_| !whole_file) else { return whole };
@@ -233,16 +266,4 @@ pub(crate) fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
     let shown = line.replace('\t', " ");
     let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);
     printable.then_some((shown, width.max(1)))
-}
-
-/// Where a wrong value stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub file: Option<PathBuf>,
-    /// The line of a text or the row of a table, from 1; `None` is the file as a whole.
-    pub line: Option<usize>,
-    /// The character in the line, from 1.
-    pub column: Option<usize>,
-    /// The line and the number of characters to underline.
-    pub excerpt: Option<(String, usize)>,
 }

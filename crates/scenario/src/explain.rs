@@ -52,7 +52,7 @@ pub struct DirectionExplanation {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Rate, delay, queue, framing and channel.
+    /// Rate, delay, queue, overhead and channel.
     pub settings: Vec<Setting>,
     /// What the channel does, if more can be said of it than a word.
     pub channel: Vec<Setting>,
@@ -133,7 +133,7 @@ fn nodes(scenario: &Scenario) -> Vec<NodeExplanation> {
         forwarding: node
             .forwarding
             .as_ref()
-            .map(|limit| format!("forwards {}, memory {}", limit.rate, limit.memory)),
+            .map(|limit| format!("forwards {}, memory {}", limit.rate, limit.buffer)),
     };
     scenario.nodes.iter().map(explain).collect()
 }

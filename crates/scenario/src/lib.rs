@@ -16,6 +16,7 @@ pub mod model;
 mod overrides;
 mod path;
 mod reference;
+mod renamed;
 mod resolve;
 mod routes;
 mod schema;
@@ -23,7 +24,7 @@ mod suggest;
 mod tree;
 mod write;
 
-pub use error::{ScenarioError, ScenarioErrors};
+pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
     NodeExplanation, Offered, Setting, explain,
@@ -33,6 +34,7 @@ pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::{NewValue, Override};
 pub use reference::reference;
+pub use renamed::{OldName, Rename, renames, renames_table};
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
 

@@ -12,6 +12,7 @@ use crate::given::Given;
 use crate::model::Scenario;
 use crate::overrides::{self, Override};
 use crate::path::Path;
+use crate::renamed::{self, OldName};
 use crate::resolve;
 use crate::schema;
 use crate::tree::{Tree, Value};
@@ -35,6 +36,8 @@ pub struct Written {
     pub(crate) entries: Vec<usize>,
     /// The whole document with every default that the language has a word for.
     pub(crate) document: Json,
+    /// Old names of keys in the file or program, or in the last overrides that were written over it.
+    pub old_names: Vec<OldName>,
 }
 
 impl Written {
@@ -48,9 +51,9 @@ impl Written {
         self.entries[number]
     }
 
-    fn of(tree: &Tree, entries: Vec<usize>, document: &Document) -> Self {
+    fn of(tree: &Tree, entries: Vec<usize>, document: &Document, old_names: Vec<OldName>) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
-        let mut written = Self { paths: BTreeSet::new(), entries, document };
+        let mut written = Self { paths: BTreeSet::new(), entries, document, old_names };
         written.add(tree, &Path::default());
         written
     }
@@ -169,12 +172,22 @@ pub(crate) fn complete(
     sets: &[Override],
 ) -> Result<Loaded, ScenarioErrors> {
     let schema = schema::cached();
-    let first = source.sets.len();
-    source.sets.extend_from_slice(sets);
-    let problems = overrides::apply(&mut tree, schema, sets, first);
+    let (mut old_names, problems) = renamed::modernise(&mut tree, schema);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }
+    let first = source.sets.len();
+    source.sets.extend_from_slice(sets);
+    let problems = overrides::apply(&mut tree, schema, sets, first, &mut old_names);
+    if !problems.is_empty() {
+        return Err(source.report(&tree, problems));
+    }
+    // Once more, for the tables that overrides have brought.
+    let (more, problems) = renamed::modernise(&mut tree, schema);
+    if !problems.is_empty() {
+        return Err(source.report(&tree, problems));
+    }
+    old_names.extend(more);
     let problems = check::check(&tree, schema);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
@@ -190,7 +203,8 @@ pub(crate) fn complete(
     let resolved = resolve::resolve(&document, &tree, source.directory(), &name);
     match resolved.problems {
         problems if problems.is_empty() => {
-            let written = Written::of(&tree, resolved.entries, &document);
+            let old_names = old_names.into_iter().map(|found| source.old_name(found)).collect();
+            let written = Written::of(&tree, resolved.entries, &document, old_names);
             Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),

@@ -65,7 +65,7 @@ pub struct Forwarding {
     /// Forwarding rate, counted over IP packet lengths.
     pub rate: Rate,
     /// Memory for packets that wait, drop-tail.
-    pub memory: Bytes,
+    pub buffer: Bytes,
 }
 
 /// A full-duplex link.
@@ -95,9 +95,9 @@ pub struct Direction {
     /// What the queue does with packets of low priority.
     pub low_priority: LowPriority,
     /// When the queue marks packets instead of dropping them; `None` never does.
-    pub mark: Option<Mark>,
+    pub ecn_marking: Option<Mark>,
     /// Bytes that the link adds to each IP packet.
-    pub framing: Bytes,
+    pub overhead: Bytes,
     /// What the channel does to packets.
     pub channel: Channel,
     /// What becomes different while the run goes on, as it was written.
@@ -118,7 +118,7 @@ pub struct Mark {
 pub enum QueueLimit {
     /// At most so many packets.
     Packets(u32),
-    /// At most so many bytes, framing included.
+    /// At most so many bytes, overhead included.
     Bytes(u64),
     /// No limit.
     Unlimited,
@@ -150,7 +150,7 @@ pub enum Channel {
         /// Bit error rate (BER).
         ber: f64,
         /// The largest proportion of wrong bits that the receiver corrects.
-        correction_threshold: f64,
+        ecc_threshold: f64,
     },
     /// Several packets in a row are lost.
     Bursts(link::Bursts),
@@ -169,8 +169,8 @@ impl Channel {
         match self {
             Self::Perfect => link::Errors::None,
             Self::PacketErrors { per } => link::Errors::Packet { per: *per },
-            Self::BitErrors { ber, correction_threshold } => {
-                link::Errors::Bit { ber: *ber, correction_threshold: *correction_threshold }
+            Self::BitErrors { ber, ecc_threshold } => {
+                link::Errors::Bit { ber: *ber, correction_threshold: *ecc_threshold }
             }
             Self::Bursts(bursts) => link::Errors::Bursts(*bursts),
             Self::Awgn { awgn, .. } => link::Errors::Awgn(awgn.clone()),
@@ -207,7 +207,7 @@ pub struct Transport {
     /// How losses are found and repaired.
     pub recovery: Recovery,
     /// What a loss halves.
-    pub loss_threshold: LossThreshold,
+    pub ssthresh_basis: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1).
     pub mss: u32,
     /// Receive buffer: the largest window that is advertised.
@@ -227,9 +227,9 @@ pub struct Transport {
     /// Initial slow start threshold; `None` is arbitrarily high (RFC 5681 section 3.1).
     pub initial_ssthresh: Option<Bytes>,
     /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
-    pub duplicate_threshold: u32,
+    pub dupthresh: u32,
     /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
-    pub byte_counting: u32,
+    pub abc_limit: u32,
     /// Grow cwnd only while it is what limits the sender (RFC 7661).
     pub window_validation: bool,
     /// Retransmission timer.
@@ -238,7 +238,7 @@ pub struct Transport {
     pub persist_timeout: Span,
     /// Retransmissions of one segment after which the connection is aborted (RFC 9293 section
     /// 3.8.3, R2).
-    pub retransmission_threshold: u32,
+    pub max_retries: u32,
     /// Whose segments leave no faster than a rate.
     pub pacing: Pacing,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
@@ -299,11 +299,11 @@ pub struct Rto {
     /// Clock granularity G: the variance term is at least G and the RTO a multiple of it.
     pub granularity: Span,
     /// Gain alpha of the smoothed RTT.
-    pub gain: f64,
+    pub alpha: f64,
     /// Gain beta of the RTT variance.
-    pub deviation_gain: f64,
+    pub beta: f64,
     /// Coefficient K of the variance in the RTO.
-    pub deviation_coefficient: f64,
+    pub k: f64,
 }
 
 /// What an application does.

@@ -6,8 +6,9 @@ use serde_json::Value as Json;
 
 use crate::check::{admits_kind, nearest_key};
 use crate::describe;
-use crate::error::{Problem, ScenarioError, ScenarioErrors};
+use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
+use crate::renamed::{self, Found};
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
 
@@ -40,16 +41,12 @@ impl FromStr for Override {
                 Ok(Self { path: path.trim().to_owned(), value })
             }
             _ => Err(ScenarioError {
-                file: None,
-                line: None,
-                column: None,
-                set: Some(format!("--set {text}")),
+                place: Place { set: Some(format!("--set {text}")), ..Place::default() },
                 path: String::new(),
                 expected: "PATH=VALUE such as flow.0.controller=reno".into(),
                 found: format!("{text:?}"),
                 reason: None,
                 suggestion: None,
-                excerpt: None,
             }
             .into()),
         }
@@ -121,12 +118,14 @@ impl Tree {
     }
 }
 
-/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`.
+/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`. Old names in
+/// their paths are noted in `old_names`.
 pub(crate) fn apply(
     tree: &mut Tree,
     schema: &Json,
     overrides: &[Override],
     first: usize,
+    old_names: &mut Vec<Found>,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, one) in (first..).zip(overrides) {
@@ -136,7 +135,7 @@ pub(crate) fn apply(
             NewValue::Typed(typed) => Some(typed.as_str()),
             NewValue::Program(_) => None,
         };
-        let setting = Setting { origin: &origin, value: one.tree(&origin), raw };
+        let mut setting = Setting { origin: &origin, value: one.tree(&origin), raw, old_names };
         if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
             problems.push(problem.at(origin));
         }
@@ -149,11 +148,12 @@ struct Setting<'a> {
     value: Tree,
     /// As it was typed, if it was.
     raw: Option<&'a str>,
+    old_names: &'a mut Vec<Found>,
 }
 
 impl Setting<'_> {
     fn write(
-        &self,
+        &mut self,
         tree: &mut Tree,
         schema: &Json,
         steps: &[String],
@@ -178,6 +178,7 @@ impl Setting<'_> {
             }
             Value::Table(entries) => {
                 let tables = tables_of(&options, entries);
+                let step = self.present_name(step, &tables, path);
                 let property = property(&tables, step, path)?;
                 let place = entries.iter().position(|entry| entry.key == *step);
                 let place = place.unwrap_or_else(|| {
@@ -193,6 +194,20 @@ impl Setting<'_> {
                     .into())
             }
         }
+    }
+
+    /// What `step` is called now.
+    fn present_name<'n>(&mut self, step: &'n str, tables: &[&'n Json], path: &Path) -> &'n str {
+        let Some(new) = renamed::present_name(step, tables) else { return step };
+        let (old, new_path) = (step.to_owned(), path.key(new));
+        let origin = self.origin.clone();
+        let found = Found { origin, path: new_path, old, new: new.to_owned() };
+        // `*` comes by once for each of a list.
+        if !self.old_names.iter().any(|one| (&one.origin, &one.old) == (&found.origin, &found.old))
+        {
+            self.old_names.push(found);
+        }
+        new
     }
 
     /// The value, as text where only a text will do: a node may be called `1`.
@@ -257,7 +272,6 @@ fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Pro
     }
 }
 
-/// What the schema says of `key` in a table that may be any of `tables`.
 /// The kinds of table that `entries` can still become. Several controllers have a parameter of the
 /// same name, and the `name` beside it says which of them is meant.
 fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
@@ -275,6 +289,7 @@ fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
     if agreeing.is_empty() { tables } else { agreeing }
 }
 
+/// The schema of `key` in a table that may be any of `tables`.
 fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json, Box<Problem>> {
     if let Some(found) = tables.iter().find_map(|table| table["properties"].get(key)) {
         return Ok(found);

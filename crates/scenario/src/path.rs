@@ -31,7 +31,7 @@ impl Path {
         self.with(Step::Index(index))
     }
 
-    /// As the header of a table is written, which counts its lists on its own: `link.change`.
+    /// As the header of a table is written, which counts its lists on its own: `link.event`.
     pub fn header(&self) -> Self {
         Self(self.0.iter().filter(|step| matches!(step, Step::Key(_))).cloned().collect())
     }

@@ -93,10 +93,7 @@ fn inner(text: &mut String, path: &str, key: &str, table: &Json, level: usize) {
     let options = describe::alternatives(if is_list { &property["items"] } else { property });
     let tables: Vec<_> =
         options.into_iter().filter(|option| describe::type_of(option) == "object").collect();
-    let known: Vec<_> = describe::keys(table).collect();
-    // `forward` and `backward` repeat what stands beside them.
-    let repeats = |inner: &&Json| describe::keys(inner).all(|key| known.contains(&key));
-    if tables.is_empty() || tables.iter().all(repeats) {
+    if tables.is_empty() || describe::repeats(property, table) {
         return;
     }
     let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };

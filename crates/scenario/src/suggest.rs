@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn a_slip_finds_its_name() {
-        let names = ["between", "rate", "delay", "queue", "framing"];
+        let names = ["between", "rate", "delay", "queue", "overhead"];
         assert_eq!(nearest("dealy", names), Some("delay"));
         assert_eq!(nearest("Delay", names), Some("delay"));
-        assert_eq!(nearest("frami", names), Some("framing"));
+        assert_eq!(nearest("overhed", names), Some("overhead"));
         assert_eq!(nearest("colour", names), None);
     }
 

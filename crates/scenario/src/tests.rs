@@ -6,4 +6,5 @@ mod explained;
 mod fades;
 mod given;
 mod refused;
+mod renamed;
 mod robust;

@@ -32,7 +32,7 @@ fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
     let transport = &flow.transport;
     let config = Config {
         recovery: transport.recovery,
-        loss_threshold: transport.loss_threshold,
+        loss_threshold: transport.ssthresh_basis,
         mss: transport.mss,
         receive_buffer: transport.receive_buffer.get(),
         send_buffer: transport.send_buffer.map_or(u64::MAX, units::Bytes::get),
@@ -43,7 +43,7 @@ fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
             segments: transport.delayed_ack.segments,
             timeout: transport.delayed_ack.timeout,
         },
-        duplicate_threshold: transport.duplicate_threshold,
+        duplicate_threshold: transport.dupthresh,
         window_validation: transport.window_validation,
         rto: RtoConfig {
             estimator: match transport.rto.estimator {
@@ -54,12 +54,12 @@ fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
             min: transport.rto.min,
             max: transport.rto.max,
             granularity: transport.rto.granularity,
-            gain: transport.rto.gain,
-            deviation_gain: transport.rto.deviation_gain,
-            deviation_coefficient: transport.rto.deviation_coefficient,
+            gain: transport.rto.alpha,
+            deviation_gain: transport.rto.beta,
+            deviation_coefficient: transport.rto.k,
         },
         persist_timeout: transport.persist_timeout,
-        retransmission_threshold: transport.retransmission_threshold,
+        retransmission_threshold: transport.max_retries,
         pacing: transport.pacing,
         limited_transmit: transport.limited_transmit,
         nagle: transport.nagle,
@@ -74,7 +74,7 @@ fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
             mss,
             initial_window: u64::from(transport.initial_window) * u64::from(mss),
             initial_ssthresh: transport.initial_ssthresh.map_or(u64::MAX, units::Bytes::get),
-            byte_counting: transport.byte_counting,
+            byte_counting: transport.abc_limit,
         },
         config: Arc::new(config),
         controller: flow.controller.clone(),

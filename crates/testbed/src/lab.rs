@@ -109,7 +109,7 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
         if let (Some((lane, direction, _)), None) = (into.next(), into.next())
             && direction.changes.is_empty()
         {
-            let framing = direction.framing.get() as u32;
+            let framing = direction.overhead.get() as u32;
             port.meter = Some(RateMeter::new(lane, direction.rate, framing));
         }
     }

@@ -180,7 +180,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     // Without `..`, so that a new setting has to be considered here.
     let Transport {
         recovery,
-        loss_threshold,
+        ssthresh_basis,
         mss,
         receive_buffer,
         send_buffer,
@@ -190,12 +190,12 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         delayed_ack,
         initial_window,
         initial_ssthresh,
-        duplicate_threshold,
-        byte_counting,
+        dupthresh,
+        abc_limit,
         window_validation,
         rto,
         persist_timeout,
-        retransmission_threshold,
+        max_retries,
         pacing,
         limited_transmit,
         nagle,
@@ -211,9 +211,9 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     }
     judge.recovery(*recovery);
     judge.fits(
-        *loss_threshold == LossThreshold::Cwnd,
-        "transport.loss_threshold",
-        format!("{loss_threshold:?}"),
+        *ssthresh_basis == LossThreshold::Cwnd,
+        "transport.ssthresh_basis",
+        format!("{ssthresh_basis:?}"),
         "what the controller in the kernel halves, most often cwnd",
     );
     let mtu = scenario.packet_bytes(flow) as u32;
@@ -236,11 +236,11 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         ),
     }
     judge.reported(
-        "transport.duplicate_threshold",
-        duplicate_threshold,
+        "transport.dupthresh",
+        dupthresh,
         "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
     );
-    judge.reported("transport.byte_counting", byte_counting, "all that is acknowledged counts");
+    judge.reported("transport.abc_limit", abc_limit, "all that is acknowledged counts");
     judge.fits(
         *window_validation,
         "transport.window_validation",
@@ -249,7 +249,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     );
     judge.rto(rto);
     judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
-    judge.honoured("transport.retransmission_threshold", retransmission_threshold, "tcp_retries2");
+    judge.honoured("transport.max_retries", max_retries, "tcp_retries2");
     judge.pacing(*pacing, &kernel.queueing);
     judge.fits(
         *limited_transmit,
@@ -274,8 +274,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         ("tcp_window_scaling", switch(*window_scaling)),
         ("tcp_timestamps", switch(*timestamps)),
         ("tcp_ecn", switch(*ecn)),
-        ("tcp_reordering", duplicate_threshold.to_string()),
-        ("tcp_retries2", retransmission_threshold.to_string()),
+        ("tcp_reordering", dupthresh.to_string()),
+        ("tcp_retries2", max_retries.to_string()),
         ("tcp_slow_start_after_idle", switch(*idle_restart)),
         ("tcp_rto_max_ms", (rto.max.as_millis_f64() as u32).to_string()),
         ("tcp_wmem", UNLIMITED_SEND_BUFFER.to_owned()),
@@ -401,16 +401,7 @@ impl Judge {
     }
 
     fn rto(&mut self, asked: &Rto) {
-        let Rto {
-            estimator,
-            initial,
-            min,
-            max,
-            granularity,
-            gain,
-            deviation_gain,
-            deviation_coefficient,
-        } = asked;
+        let Rto { estimator, initial, min, max, granularity, alpha, beta, k } = asked;
         self.fits(
             *estimator == Estimator::Linux,
             "transport.rto.estimator",
@@ -438,9 +429,9 @@ impl Judge {
         }
         self.reported("transport.rto.granularity", granularity, "the tick of the kernel");
         let fixed = [
-            ("transport.rto.gain", *gain, 0.125),
-            ("transport.rto.deviation_gain", *deviation_gain, 0.25),
-            ("transport.rto.deviation_coefficient", *deviation_coefficient, 4.0),
+            ("transport.rto.alpha", *alpha, 0.125),
+            ("transport.rto.beta", *beta, 0.25),
+            ("transport.rto.k", *k, 4.0),
         ];
         for (setting, asked, kernel) in fixed {
             self.fits(asked == kernel, setting, asked, &kernel.to_string());

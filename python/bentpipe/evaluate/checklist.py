@@ -185,7 +185,7 @@ CHECKLIST = (
         title="Active queue management: a queue that marks (ECN)",
         scenario="path",
         measures=(GOODPUT, DELAY, DROPS),
-        sets=("link.1.mark={ packets = 20 }", "flow.0.transport.ecn=true"),
+        sets=("link.1.ecn_marking={ packets = 20 }", "flow.0.transport.ecn=true"),
         note="Marks all packets while 20 wait on average (RFC 3168); FQ-CoDel, PIE and L4S are not"
         " in this simulator.",
     ),

@@ -21,7 +21,8 @@ pub(crate) struct Link {
     pub backward: Option<Direction>,
     /// What becomes different while the run goes on, in the order of time: a handover, a new route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub change: Vec<Change>,
+    #[schemars(extend("x-renamed-from" = "change"))]
+    pub event: Vec<Event>,
 }
 
 /// A change of a link. What stands here becomes so in both directions; `forward` and `backward`
@@ -31,7 +32,7 @@ pub(crate) struct Link {
 /// with the last of them. Routes stay those of the delays at the start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
-pub(crate) struct Change {
+pub(crate) struct Event {
     /// From when on.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub at: Span,
@@ -80,11 +81,13 @@ pub(crate) struct Direction {
     pub queue: Option<Queue>,
     /// Warn of congestion: mark packets of flows with `ecn` (RFC 3168), or with a controller that
     /// needs the marks, while the average queue is long. By default nothing is marked.
-    pub mark: Option<Mark>,
+    #[schemars(extend("x-renamed-from" = "mark"))]
+    pub ecn_marking: Option<Mark>,
     /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default
     /// adds none: rates are then those that IP sees.
     #[schemars(extend("default" = Bytes(0)))]
-    pub framing: Option<Bytes>,
+    #[schemars(extend("x-renamed-from" = "framing"))]
+    pub overhead: Option<Bytes>,
     /// What the channel does to packets; damaged packets are discarded at the far end.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
@@ -106,7 +109,7 @@ pub(crate) enum Queue {
         low_priority: LowPriority,
     },
     Bytes {
-        /// At most so many bytes, framing included.
+        /// At most so many bytes, overhead included.
         #[schemars(extend("x-minimum" = "1B"))]
         bytes: Bytes,
         /// See the queue in packets.
@@ -172,7 +175,8 @@ pub(crate) enum Channel {
         /// The largest proportion of wrong bits in a packet that the receiver corrects.
         #[serde(default)]
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
-        correction_threshold: f64,
+        #[schemars(extend("x-renamed-from" = "correction_threshold"))]
+        ecc_threshold: f64,
     },
     Bursts {
         /// Share of packets that are lost in the long run, in bursts: the chain of Gilbert and

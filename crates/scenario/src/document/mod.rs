@@ -17,7 +17,7 @@ use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
 pub(crate) use link::{
-    Attenuation, Awgn, Change, Changed, Channel, CodeName, Direction, Link, LowPriority, Queue,
+    Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, LowPriority, Queue,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{
@@ -94,7 +94,8 @@ pub(crate) struct Forwarding {
     pub rate: Rate,
     /// Memory for packets that wait, drop-tail. It must hold at least one full packet.
     #[schemars(extend("x-minimum" = "1B"))]
-    pub memory: Bytes,
+    #[schemars(extend("x-renamed-from" = "memory"))]
+    pub buffer: Bytes,
 }
 
 /// A flow: one TCP connection, or one web client with several.

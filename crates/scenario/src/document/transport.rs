@@ -16,7 +16,8 @@ pub(crate) struct Transport {
     /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
     /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do. With
     /// the recovery `"linux"` cwnd stands for the flight size.
-    pub loss_threshold: LossThreshold,
+    #[schemars(extend("x-renamed-from" = "loss_threshold"))]
+    pub ssthresh_basis: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
     #[schemars(range(min = 64, max = 65_495))]
@@ -48,10 +49,12 @@ pub(crate) struct Transport {
     pub initial_ssthresh: SizeLimit,
     /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
     #[schemars(range(min = 1, max = 255))]
-    pub duplicate_threshold: u32,
+    #[schemars(extend("x-renamed-from" = "duplicate_threshold"))]
+    pub dupthresh: u32,
     /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
     #[schemars(range(min = 1, max = 255))]
-    pub byte_counting: u32,
+    #[schemars(extend("x-renamed-from" = "byte_counting"))]
+    pub abc_limit: u32,
     /// Grow cwnd only while it is what limits the sender (RFC 7661).
     pub window_validation: bool,
     /// Retransmission timer (RFC 6298).
@@ -63,7 +66,8 @@ pub(crate) struct Transport {
     /// Retransmissions of one segment after which the connection is aborted (R2 of RFC 9293
     /// section 3.8.3). The default is Linux's tcp_retries2.
     #[schemars(range(min = 1, max = 255))]
-    pub retransmission_threshold: u32,
+    #[schemars(extend("x-renamed-from" = "retransmission_threshold"))]
+    pub max_retries: u32,
     /// Whose segments leave no faster than a rate: `"controller"`, those of controllers that need it,
     /// or `"linux"`, all: that is a Linux host with the `fq` queueing discipline. Without `fq` Linux
     /// paces no others than BBR.
@@ -75,7 +79,7 @@ pub(crate) struct Transport {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// Explicit congestion notification (RFC 3168): data may be marked by queues with `mark` and the
+    /// Explicit congestion notification (RFC 3168): data may be marked by queues with `ecn_marking` and the
     /// sender reduces its window as after a loss. On anyway for controllers that need the marks.
     pub ecn: bool,
     /// Report data that arrived twice in the first SACK block (RFC 2883). On anyway for controllers
@@ -94,7 +98,7 @@ impl Default for Transport {
     fn default() -> Self {
         Self {
             recovery: None,
-            loss_threshold: LossThreshold::FlightSize,
+            ssthresh_basis: LossThreshold::FlightSize,
             mss: 1460,
             receive_buffer: Bytes(4 << 20),
             send_buffer: SizeLimit::Unlimited(Unlimited::Unlimited),
@@ -104,12 +108,12 @@ impl Default for Transport {
             delayed_ack: DelayedAck::Timeout(Span::from_millis(200)),
             initial_window: 10,
             initial_ssthresh: SizeLimit::Unlimited(Unlimited::Unlimited),
-            duplicate_threshold: 3,
-            byte_counting: 1,
+            dupthresh: 3,
+            abc_limit: 1,
             window_validation: true,
             rto: Rto::default(),
             persist_timeout: Span::from_secs(1),
-            retransmission_threshold: 15,
+            max_retries: 15,
             pacing: Pacing::Controller,
             limited_transmit: true,
             nagle: false,
@@ -187,13 +191,16 @@ pub(crate) struct Rto {
     pub granularity: Span,
     /// Gain alpha of the smoothed RTT (rule 2.3).
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub gain: f64,
+    #[schemars(extend("x-renamed-from" = "gain"))]
+    pub alpha: f64,
     /// Gain beta of the RTT variance (rule 2.3).
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-    pub deviation_gain: f64,
+    #[schemars(extend("x-renamed-from" = "deviation_gain"))]
+    pub beta: f64,
     /// Coefficient K of the variance in the RTO (rule 2.2).
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
-    pub deviation_coefficient: f64,
+    #[schemars(extend("x-renamed-from" = "deviation_coefficient"))]
+    pub k: f64,
 }
 
 impl Default for Rto {
@@ -204,9 +211,9 @@ impl Default for Rto {
             min: None,
             max: Span::from_secs(60),
             granularity: Span::from_millis(1),
-            gain: 0.125,
-            deviation_gain: 0.25,
-            deviation_coefficient: 4.0,
+            alpha: 0.125,
+            beta: 0.25,
+            k: 4.0,
         }
     }
 }
@@ -217,7 +224,8 @@ impl Default for Rto {
 pub(crate) struct CarefulResume {
     /// Bytes that were acknowledged in a round-trip time: the `saved_cwnd` of the RFC.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
-    pub saved_window: Bytes,
+    #[schemars(extend("x-renamed-from" = "saved_window"))]
+    pub saved_cwnd: Bytes,
     /// The smallest round-trip time. The path counts as another when its RTT is at most half or
     /// more than ten times as long.
     #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "60s"))]

@@ -237,7 +237,7 @@ impl Way {
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);
-    let framed = packet + direction.framing.get() as f64;
+    let framed = packet + direction.overhead.get() as f64;
     let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
@@ -262,6 +262,6 @@ fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
         time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
         flows: passing.flows,
         offered: passing.offered,
-        queue: Some(limit.memory.get() as f64),
+        queue: Some(limit.buffer.get() as f64),
     })
 }

@@ -54,8 +54,8 @@ pub(super) fn of_direction(
         setting("delay", direction.delay.to_string()),
         setting("jitter", jitter(direction.jitter)),
         setting("queue", queue(direction)),
-        setting("mark", direction.mark.map_or("never".into(), mark)),
-        setting("framing", direction.framing.to_string()),
+        setting("ecn_marking", direction.ecn_marking.map_or("never".into(), mark)),
+        setting("overhead", direction.overhead.to_string()),
         setting("channel", channel(&direction.channel)),
     ]
 }
@@ -99,9 +99,9 @@ fn channel(channel: &Channel) -> String {
     match channel {
         Channel::Perfect => "perfect".into(),
         Channel::PacketErrors { per } => format!("PER {per:?}"),
-        Channel::BitErrors { ber, correction_threshold: 0.0 } => format!("BER {ber:?}"),
-        Channel::BitErrors { ber, correction_threshold } => {
-            format!("BER {ber:?}, corrects {correction_threshold:?}")
+        Channel::BitErrors { ber, ecc_threshold: 0.0 } => format!("BER {ber:?}"),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            format!("BER {ber:?}, corrects {ecc_threshold:?}")
         }
         Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
         Channel::Awgn { awgn, .. } => {

@@ -251,11 +251,11 @@ fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
 }
 
 fn threshold(channel: &Channel) -> Option<String> {
-    let Channel::BitErrors { correction_threshold, .. } = *channel else { return None };
+    let Channel::BitErrors { ecc_threshold, .. } = *channel else { return None };
     let bits = (1500 * 8) as f64;
-    (correction_threshold > 0.0 && correction_threshold * bits < 1.0).then(|| {
+    (ecc_threshold > 0.0 && ecc_threshold * bits < 1.0).then(|| {
         format!(
-            "correction_threshold = {correction_threshold:?} corrects nothing: one wrong bit of \
+            "ecc_threshold = {ecc_threshold:?} corrects nothing: one wrong bit of \
              the 12000 of a 1500-byte packet exceeds it"
         )
     })

@@ -19,8 +19,8 @@ pub(super) fn changes(
 ) -> [Vec<Change>; 2] {
     let mut changes = [Vec::new(), Vec::new()];
     let mut before = Span::ZERO;
-    for (number, entry) in link.change.iter().enumerate() {
-        let path = path.key("change").index(number);
+    for (number, entry) in link.event.iter().enumerate() {
+        let path = path.key("event").index(number);
         problems.extend(unsorted(entry, before, &path));
         problems.extend(without_end(entry, &path));
         before = entry.at;
@@ -35,7 +35,7 @@ pub(super) fn changes(
 }
 
 /// What a change does in one direction, if it does anything there.
-fn change(entry: &document::Change, own: Option<&Changed>) -> Option<Change> {
+fn change(entry: &document::Event, own: Option<&Changed>) -> Option<Change> {
     let both = &entry.both;
     let rate = own.and_then(|own| own.rate).or(both.rate);
     let delay = own.and_then(|own| own.delay).or(both.delay);
@@ -56,15 +56,15 @@ fn empty(path: &Path) -> Problem {
     Problem::new(path.clone(), expected, "nothing that changes")
 }
 
-fn unsorted(entry: &document::Change, before: Span, path: &Path) -> Option<Problem> {
+fn unsorted(entry: &document::Event, before: Span, path: &Path) -> Option<Problem> {
     (entry.at <= before).then(|| {
-        let expected = format!("a time after that of the change before, \"{before}\"");
+        let expected = format!("a time after that of the event before, \"{before}\"");
         Problem::new(path.key("at"), expected, format!("\"{}\"", entry.at))
     })
 }
 
 /// An outage that has not ended when the next begins.
-fn without_end(entry: &document::Change, path: &Path) -> Vec<Problem> {
+fn without_end(entry: &document::Event, path: &Path) -> Vec<Problem> {
     let Some(every) = entry.every else { return Vec::new() };
     let outage = |own: &Option<Changed>| own.as_ref().and_then(|own| own.outage);
     let places = [
@@ -81,14 +81,14 @@ fn without_end(entry: &document::Change, path: &Path) -> Vec<Problem> {
     places.into_iter().filter_map(too_long).collect()
 }
 
-fn too_often(entry: &document::Change, duration: Span, path: &Path) -> Option<Problem> {
+fn too_often(entry: &document::Event, duration: Span, path: &Path) -> Option<Problem> {
     let every = entry.every?;
     let left = duration.saturating_sub(entry.at).as_nanos();
     (left.div_ceil(every.as_nanos()) > MOST).then(|| {
         let least = Span::from_nanos(left.div_ceil(MOST));
         let expected = format!("at least \"{least}\" with this `duration`");
         let problem = Problem::new(path.key("every"), expected, format!("\"{every}\""));
-        problem.because(format!("a change happens at most {MOST} times"))
+        problem.because(format!("an event happens at most {MOST} times"))
     })
 }
 
@@ -96,7 +96,7 @@ fn too_often(entry: &document::Change, duration: Span, path: &Path) -> Option<Pr
 pub(super) fn pushed_out(side: &Direction, path: &Path) -> Option<Problem> {
     let what = match side {
         Direction { low_priority: LowPriority::PushOut, changes, .. } if !changes.is_empty() => {
-            "change"
+            "event"
         }
         Direction { low_priority: LowPriority::PushOut, jitter, .. } if *jitter > Span::ZERO => {
             "jitter"

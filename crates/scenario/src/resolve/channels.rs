@@ -34,8 +34,8 @@ impl Channels<'_> {
         match channel {
             document::Channel::Perfect(_) => Channel::Perfect,
             document::Channel::PacketErrors { per } => Channel::PacketErrors { per: *per },
-            document::Channel::BitErrors { ber, correction_threshold } => {
-                Channel::BitErrors { ber: *ber, correction_threshold: *correction_threshold }
+            document::Channel::BitErrors { ber, ecc_threshold } => {
+                Channel::BitErrors { ber: *ber, ecc_threshold: *ecc_threshold }
             }
             document::Channel::Bursts { mean_loss, mean_burst, loss_in_burst } => {
                 let (mean_loss, mean_burst) = (*mean_loss, *mean_burst);

@@ -107,7 +107,7 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
     let rto = &written.rto;
     Transport {
         recovery: recovery(written, controller),
-        loss_threshold: match written.loss_threshold {
+        ssthresh_basis: match written.ssthresh_basis {
             document::LossThreshold::FlightSize => LossThreshold::FlightSize,
             document::LossThreshold::Pipe => LossThreshold::Pipe,
             document::LossThreshold::Cwnd => LossThreshold::Cwnd,
@@ -121,8 +121,8 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         delayed_ack: delayed_ack(written.delayed_ack),
         initial_window: written.initial_window,
         initial_ssthresh: written.initial_ssthresh.size(),
-        duplicate_threshold: written.duplicate_threshold,
-        byte_counting: written.byte_counting,
+        dupthresh: written.dupthresh,
+        abc_limit: written.abc_limit,
         window_validation: written.window_validation,
         rto: Rto {
             estimator: match rto.estimator {
@@ -133,12 +133,12 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
             min: rto.min.unwrap_or(least_rto(rto.estimator)),
             max: rto.max,
             granularity: rto.granularity,
-            gain: rto.gain,
-            deviation_gain: rto.deviation_gain,
-            deviation_coefficient: rto.deviation_coefficient,
+            alpha: rto.alpha,
+            beta: rto.beta,
+            k: rto.k,
         },
         persist_timeout: written.persist_timeout,
-        retransmission_threshold: written.retransmission_threshold,
+        max_retries: written.max_retries,
         pacing: match written.pacing {
             document::Pacing::Controller => Pacing::Controller,
             document::Pacing::Linux => Pacing::Linux,
@@ -149,7 +149,7 @@ fn transport(written: &document::Transport, controller: &Specification) -> Trans
         ecn: written.ecn,
         dsack: written.dsack,
         careful_resume: written.careful_resume.map(|saved| SavedPath {
-            window: saved.saved_window.get(),
+            window: saved.saved_cwnd.get(),
             rtt: saved.saved_rtt,
             max_jump: saved.max_jump.size().map_or(u64::MAX, Bytes::get),
         }),

@@ -33,7 +33,7 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
             Entry::Vacant(free) => {
                 free.insert(nodes.len());
                 let forwarding = node.forwarding.as_ref();
-                let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, memory: f.memory });
+                let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, buffer: f.buffer });
                 nodes.push(Node { name: name.clone(), forwarding });
             }
         }
@@ -122,11 +122,11 @@ fn directions(
             jitter: own.jitter.or(both.jitter).unwrap_or(Span::ZERO),
             queue: queue(waiting),
             low_priority: low_priority(waiting),
-            mark: own
-                .mark
-                .or(both.mark)
+            ecn_marking: own
+                .ecn_marking
+                .or(both.ecn_marking)
                 .map(|mark| Mark { packets: mark.packets, weight: mark.weight }),
-            framing: own.framing.or(both.framing).unwrap_or(Bytes(0)),
+            overhead: own.overhead.or(both.overhead).unwrap_or(Bytes(0)),
             channel: channels[side]
                 .as_ref()
                 .or(both_channel.as_ref())
@@ -176,12 +176,14 @@ pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut V
     let links = document.link.iter().enumerate();
     let tables = links.flat_map(|(i, link)| {
         let path = Path::entry("link", i);
-        let change = path.key("change");
-        let changes: Vec<_> = (0..link.change.len()).map(|j| change.index(j)).collect();
+        let change = path.key("event");
+        let changes: Vec<_> = (0..link.event.len()).map(|j| change.index(j)).collect();
         std::iter::once(path).chain(changes)
     });
     for path in tables {
-        for key in ["rate", "delay", "jitter", "queue", "mark", "framing", "channel", "outage"] {
+        for key in
+            ["rate", "delay", "jitter", "queue", "ecn_marking", "overhead", "channel", "outage"]
+        {
             let written = |path: &Path| tree.at(path).is_some();
             let own = ["forward", "backward"].map(|side| path.key(side).key(key));
             let set = tree.at(&path.key(key)).map(|value| &value.origin);

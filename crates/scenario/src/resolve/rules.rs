@@ -117,11 +117,11 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
     }
     for (i, (node, packet)) in scenario.nodes.iter().zip(largest).enumerate() {
         if let Some(forwarding) = &node.forwarding
-            && forwarding.memory.get() < packet
+            && forwarding.buffer.get() < packet
         {
-            let path = Path::entry("node", i).key("forwarding").key("memory");
+            let path = Path::entry("node", i).key("forwarding").key("buffer");
             let expected = format!("room for a packet of {packet} bytes");
-            let found = format!("{:?}", forwarding.memory.to_string());
+            let found = format!("{:?}", forwarding.buffer.to_string());
             problems.push(Problem::new(path, expected, found));
         }
     }

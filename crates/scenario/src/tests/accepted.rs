@@ -50,7 +50,7 @@ fn the_scenario_of_the_design_is_what_it_says() {
     assert_eq!(link.forward.queue, QueueLimit::Packets(64));
     assert_eq!(link.backward.rate, Rate::from_bits_per_second(256_000));
     assert_eq!(link.backward.queue, QueueLimit::Packets(100));
-    let errors = Channel::BitErrors { ber: 1e-7, correction_threshold: 0.0 };
+    let errors = Channel::BitErrors { ber: 1e-7, ecc_threshold: 0.0 };
     assert_eq!([&link.forward.channel, &link.backward.channel], [&errors; 2]);
     let flow = &scenario.flows[0];
     assert_eq!(flow.controller.entry().name, "adalr");
@@ -246,7 +246,7 @@ fn the_defaults_of_the_schema_are_those_that_run() {
         "flow": [{ "from": "a", "to": "b", "controller": "adalr", "traffic": { "web": {} } }],
     });
     let bare = Scenario::from_json(&json, &[]).unwrap();
-    for key in ["queue", "framing", "channel"] {
+    for key in ["queue", "overhead", "channel"] {
         json["link"][0][key] = link[key]["default"].clone();
     }
     for key in ["count", "start", "transport"] {

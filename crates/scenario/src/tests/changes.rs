@@ -13,12 +13,12 @@ duration = "100s"
 between = ["a", "b"]
 rate = "10Mbit/s"
 delay = "10ms"
-[[link.change]]
+[[link.event]]
 at = "15s"
 every = "30s"
 outage = "100ms"
 backward = { outage = "200ms" }
-[[link.change]]
+[[link.event]]
 at = "45s"
 delay = "40ms"
 forward = { rate = "2Mbit/s" }
@@ -81,48 +81,48 @@ fn fault<'a>(what: &'a str, new: &'a str, path: &'a str) -> (&'a str, &'a str, &
 #[test]
 fn changes_that_cannot_be() {
     let found = faults(&[
-        fault("no time", "[[link.change]]\ndelay = \"1ms\"\n", "link[1].change[0].at"),
+        fault("no time", "[[link.event]]\ndelay = \"1ms\"\n", "link[1].event[0].at"),
         fault(
             "a change from the start",
-            "[[link.change]]\nat = \"0s\"\ndelay = \"1ms\"\n",
-            "link[1].change[0].at",
+            "[[link.event]]\nat = \"0s\"\ndelay = \"1ms\"\n",
+            "link[1].event[0].at",
         ),
         fault(
             "an earlier change",
-            "change = [{ at = \"2s\", delay = \"1ms\" }, { at = \"2s\", rate = \"1Mbit/s\" }]\n",
-            "link[1].change[1].at",
+            "event = [{ at = \"2s\", delay = \"1ms\" }, { at = \"2s\", rate = \"1Mbit/s\" }]\n",
+            "link[1].event[1].at",
         ),
-        fault("no change", "change = [{ at = \"2s\", forward = {} }]\n", "link[1].change[0]"),
+        fault("no change", "event = [{ at = \"2s\", forward = {} }]\n", "link[1].event[0]"),
         fault(
             "a mistyped key",
-            "[[link.change]]\nat = \"2s\"\nforward = { dellay = \"1ms\" }\n",
-            "link[1].change[0].forward.dellay",
+            "[[link.event]]\nat = \"2s\"\nforward = { dellay = \"1ms\" }\n",
+            "link[1].event[0].forward.dellay",
         ),
         fault(
             "a change of what does not change",
-            "[[link.change]]\nat = \"2s\"\nqueue = { packets = 5 }\n",
-            "link[1].change[0].queue",
+            "[[link.event]]\nat = \"2s\"\nqueue = { packets = 5 }\n",
+            "link[1].event[0].queue",
         ),
         fault(
             "a rate of zero",
-            "[[link.change]]\nat = \"2s\"\nrate = \"0bit/s\"\n",
-            "link[1].change[0].rate",
+            "[[link.event]]\nat = \"2s\"\nrate = \"0bit/s\"\n",
+            "link[1].event[0].rate",
         ),
-        fault("a table", "change = { at = \"2s\", delay = \"1ms\" }\n", "link[1].change"),
+        fault("a table", "event = { at = \"2s\", delay = \"1ms\" }\n", "link[1].event"),
         fault(
             "an outage without end",
-            "change = [{ at = \"2s\", every = \"1s\", backward = { outage = \"1s\" } }]\n",
-            "link[1].change[0].backward.outage",
+            "event = [{ at = \"2s\", every = \"1s\", backward = { outage = \"1s\" } }]\n",
+            "link[1].event[0].backward.outage",
         ),
         fault(
             "a change of each microsecond",
-            "change = [{ at = \"2s\", every = \"1us\", outage = \"1ns\" }]\n",
-            "link[1].change[0].every",
+            "event = [{ at = \"2s\", every = \"1us\", outage = \"1ns\" }]\n",
+            "link[1].event[0].every",
         ),
         fault(
             "a queue that pushes out",
-            "queue = { packets = 9, low_priority = \"push-out\" }\nchange = [{ at = \"2s\", delay = \"1ms\" }]\n",
-            "link[1].change",
+            "queue = { packets = 9, low_priority = \"push-out\" }\nevent = [{ at = \"2s\", delay = \"1ms\" }]\n",
+            "link[1].event",
         ),
         fault(
             "a queue that pushes out and jitter",
@@ -143,9 +143,9 @@ fn a_change_that_changes_nothing_is_told() {
     };
     assert_eq!(usual, [""; 0]);
     let found = [
-        told("link.1.change.1.delay=15ms"),
-        told("link.1.change.1.forward.rate=50Mbit/s"),
-        told("link.1.change.2.at=120s"),
+        told("link.1.event.1.delay=15ms"),
+        told("link.1.event.1.forward.rate=50Mbit/s"),
+        told("link.1.event.2.at=120s"),
     ];
     insta::assert_snapshot!(found.map(|warnings| warnings.join("\n")).join("\n\n"));
 }
@@ -153,6 +153,6 @@ fn a_change_that_changes_nothing_is_told() {
 #[test]
 fn a_periodic_value_that_is_new_at_some_of_its_times_is_no_mistake() {
     // Not at 10 s, but at 50 s, and not again at 90 s.
-    let back = "link.1.change=[{ at = \"10s\", every = \"40s\", delay = \"15ms\" }, { at = \"20s\", delay = \"30ms\" }]";
+    let back = "link.1.event=[{ at = \"10s\", every = \"40s\", delay = \"15ms\" }, { at = \"20s\", delay = \"30ms\" }]";
     assert_eq!(example("handover", &[back]).warnings, [""; 0]);
 }

@@ -55,7 +55,7 @@ fn each_doubt_has_its_warning() {
         ]),
         transport("reader_rate=1Mbit/s"),
         transport("delayed_ack=600ms"),
-        transport("careful_resume={ saved_window = \"20MB\", saved_rtt = \"520ms\" }"),
+        transport("careful_resume={ saved_cwnd = \"20MB\", saved_rtt = \"520ms\" }"),
         transport("rto.min=100ms"),
         transport("rto.initial=300ms"),
         transport("rto={ min = \"200ms\", max = \"400ms\" }"),
@@ -71,7 +71,7 @@ fn each_doubt_has_its_warning() {
         ]),
         warning(&["flow.0.traffic={ constant = { rate = \"4Mbit/s\" } }", "flow.0.count=3"]),
         warning(&["link.1.forward.channel={ per = 0.6 }"]),
-        warning(&["link.0.forward.channel={ ber = 1e-9, correction_threshold = 1.2e-6 }"]),
+        warning(&["link.0.forward.channel={ ber = 1e-9, ecc_threshold = 1.2e-6 }"]),
         warning(&["link.0.forward.queue={ bytes = \"1000B\" }"]),
         warning(&["record.interval=121s"]),
     ];
@@ -128,7 +128,7 @@ fn the_figures_over_ipv6_have_its_longer_header() {
 #[test]
 fn framing_takes_time_and_is_not_damaged() {
     let bare = &example("geo-download", &[]).flows[0].figures;
-    let framed = &example("geo-download", &["link.1.framing=100B"]).flows[0].figures;
+    let framed = &example("geo-download", &["link.1.overhead=100B"]).flows[0].figures;
     assert_eq!(framed.per, bare.per);
     assert!((framed.segment_time_ms - 6.4).abs() < 1e-9, "{}", framed.segment_time_ms);
 }
@@ -139,7 +139,7 @@ fn framing_takes_time_and_is_not_damaged() {
 fn data_and_acks_share_the_budget_of_a_router() {
     let json = |delayed_ack: &str| {
         serde_json::json!({
-            "node": [{ "name": "r", "forwarding": { "rate": "360kbit/s", "memory": "37500B" } }],
+            "node": [{ "name": "r", "forwarding": { "rate": "360kbit/s", "buffer": "37500B" } }],
             "link": [
                 { "between": ["a", "r"], "rate": "10Mbit/s", "delay": "10ms" },
                 { "between": ["r", "b"], "rate": "2Mbit/s", "delay": "250ms" },

@@ -63,9 +63,9 @@ fn a_wrong_change_is_named_as_it_was_made() {
     let right = ["seed=7".parse().unwrap()];
     let changed = base.given.with(&right).unwrap();
     let error = changed.given.with(&[by_program("seed", json!("8"))]).unwrap_err();
-    assert_eq!(error.0[0].set.as_deref(), Some("with seed=\"8\""));
+    assert_eq!(error.0[0].place.set.as_deref(), Some("with seed=\"8\""));
     let error = changed.given.with(&["seed=x".parse().unwrap()]).unwrap_err();
-    assert_eq!(error.0[0].set.as_deref(), Some("--set seed=x"));
+    assert_eq!(error.0[0].place.set.as_deref(), Some("--set seed=x"));
 }
 
 #[test]

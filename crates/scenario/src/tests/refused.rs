@@ -9,7 +9,7 @@ const SOUND: &str = r#"duration = "100s"
 
 [[node]]
 name = "gateway"
-forwarding = { rate = "1Mbit/s", memory = "3000B" }
+forwarding = { rate = "1Mbit/s", buffer = "3000B" }
 
 [[link]]
 between = ["server", "gateway"]
@@ -73,8 +73,8 @@ fn names_that_nobody_knows() {
         (
             "key of the wrong channel",
             "ber = 1e-7",
-            "per = 0.1, correction_threshold = 0.1",
-            "link[1].channel.correction_threshold",
+            "per = 0.1, ecc_threshold = 0.1",
+            "link[1].channel.ecc_threshold",
         ),
         ("key of another table", "from =", "mss = 1400\nfrom =", "flow[0].mss"),
         ("key that is nowhere", "from =", "colour = 1\nfrom =", "flow[0].colour"),
@@ -123,13 +123,13 @@ fn values_that_cannot_be() {
         (
             "saved window of zero",
             "delayed_ack",
-            "careful_resume = { saved_window = \"0B\", saved_rtt = \"600ms\" }, delayed_ack",
-            "flow[0].transport.careful_resume.saved_window",
+            "careful_resume = { saved_cwnd = \"0B\", saved_rtt = \"600ms\" }, delayed_ack",
+            "flow[0].transport.careful_resume.saved_cwnd",
         ),
         (
             "saved window without its RTT",
             "delayed_ack",
-            "careful_resume = { saved_window = \"1MB\" }, delayed_ack",
+            "careful_resume = { saved_cwnd = \"1MB\" }, delayed_ack",
             "flow[0].transport.careful_resume.saved_rtt",
         ),
         ("queue of zero packets", "packets = 64", "packets = 0", "link[1].forward.queue.packets"),
@@ -154,8 +154,8 @@ fn values_that_cannot_be() {
         (
             "correction of every bit",
             "1e-7",
-            "1e-7, correction_threshold = 1.0",
-            "link[1].channel.correction_threshold",
+            "1e-7, ecc_threshold = 1.0",
+            "link[1].channel.ecc_threshold",
         ),
         ("negative seed", "duration =", "seed = -1\nduration =", "seed"),
         ("duration of zero", "100s", "0s", "duration"),
@@ -230,8 +230,8 @@ fn values_that_cannot_be() {
             "on_off = { rate = \"1Mbit/s\", on = \"1s\", of = \"1s\", off = \"1s\" }",
             "flow[0].traffic.on_off.of",
         ),
-        ("memory of zero", "3000B", "0B", "node[0].forwarding.memory"),
-        ("router without memory", ", memory = \"3000B\"", "", "node[0].forwarding.memory"),
+        ("memory of zero", "3000B", "0B", "node[0].forwarding.buffer"),
+        ("router without buffer", ", buffer = \"3000B\"", "", "node[0].forwarding.buffer"),
         ("date", "\"100s\"", "2026-01-01", "duration"),
         ("version of IP", "duration =", "ip = \"ipv5\"\nduration =", "ip"),
         ("number for IP", "duration =", "ip = 6\nduration =", "ip"),
@@ -276,7 +276,7 @@ fn graphs_that_cannot_carry_the_flows() {
              [[flow]]\nfrom = \"server\"\nto = \"b\"",
             "flow[0].to",
         ),
-        ("memory below a packet", "3000B", "1499B", "node[0].forwarding.memory"),
+        ("memory below a packet", "3000B", "1499B", "node[0].forwarding.buffer"),
         ("single brackets", "[[flow]]", "[flow]", "flow"),
     ]);
     insta::assert_snapshot!(found);
@@ -292,11 +292,11 @@ fn transports_that_cannot_work() {
         ("unknown estimator", setting("rto.estimator = \"linus\""), "rto.estimator"),
         ("unknown pacing", setting("pacing = \"linus\""), "pacing"),
         ("RTO bounds", setting("rto = { min = \"2s\", max = \"1s\" }"), "rto.min"),
-        ("gain above one", setting("rto.gain = 1.5"), "rto.gain"),
-        ("gain of zero", setting("rto.deviation_gain = 0"), "rto.deviation_gain"),
+        ("gain above one", setting("rto.alpha = 1.5"), "rto.alpha"),
+        ("gain of zero", setting("rto.beta = 0"), "rto.beta"),
         ("MSS too small", setting("mss = 63"), "mss"),
         ("MSS too large", setting("mss = 65496"), "mss"),
-        ("never retransmit", setting("retransmission_threshold = 0"), "retransmission_threshold"),
+        ("never retransmit", setting("max_retries = 0"), "max_retries"),
         ("ACK of zero segments", setting("delayed_ack.segments = 0"), "delayed_ack.segments"),
         ("send buffer below a segment", setting("send_buffer = \"1000B\""), "send_buffer"),
         ("word for a switch", setting("nagle = \"on\""), "nagle"),
@@ -367,7 +367,7 @@ fn two_flows_of_one_name_are_refused() {
 #[test]
 fn all_errors_are_told_at_once_in_the_order_of_the_file() {
     let found = errors(&[("10Mbit/s", "fast"), ("64 }", "0 }"), ("adalr", "adlar")]);
-    let lines: Vec<_> = found.0.iter().map(|error| error.line).collect();
+    let lines: Vec<_> = found.0.iter().map(|error| error.place.line).collect();
     assert_eq!(lines, [Some(9), Some(15), Some(22)]);
     insta::assert_snapshot!(found);
 }
@@ -380,7 +380,7 @@ fn a_program_gets_the_same_errors_without_lines() {
     });
     let errors = Scenario::from_json(&json, &[]).unwrap_err();
     assert!(errors.to_string().starts_with("link[0].rate: expected a data rate"), "{errors}");
-    assert_eq!((errors.0[0].line, &errors.0[0].file), (None, &None));
+    assert_eq!((errors.0[0].place.line, &errors.0[0].place.file), (None, &None));
 }
 
 /// The error of the sound scenario with this override.

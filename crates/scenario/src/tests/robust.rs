@@ -75,7 +75,7 @@ fn read(text: &str, sets: &[Override]) {
         Err(errors) => {
             assert!(!errors.0.is_empty());
             let lines = text.lines().count().max(1);
-            assert!(errors.0.iter().all(|e| e.line.is_none_or(|line| line <= lines + 1)));
+            assert!(errors.0.iter().all(|e| e.place.line.is_none_or(|line| line <= lines + 1)));
             let told = errors.to_string();
             assert!(!told.contains("a value that the language admits"), "{told}");
         }

@@ -16,7 +16,7 @@ between = ["server", "client"]
 rate = "8Mbit/s"
 delay = "50ms"
 queue = "unlimited"
-change = [{changes}]
+event = [{changes}]
 [[flow]]
 from = "server"
 to = "client"
@@ -89,7 +89,7 @@ duration = "30s"
 between = ["a", "b"]
 rate = "1Mbit/s"
 delay = "10ms"
-[[link.change]]
+[[link.event]]
 at = "10s"
 delay = "400ms"
 [[link]]

@@ -12,7 +12,7 @@ const FADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fade.csv
 fn recordings_do_not_change_unnoticed() {
     let plain = "rate = \"2Mbit/s\"";
     let lossy = "rate = \"2Mbit/s\"\nchannel = { per = 0.01 }";
-    let narrow = "rate = \"512kbit/s\"\nqueue = { bytes = \"20kB\" }\nframing = \"18B\"";
+    let narrow = "rate = \"512kbit/s\"\nqueue = { bytes = \"20kB\" }\noverhead = \"18B\"";
     let window = r#"receive_buffer = "65535B""#;
     let scenarios = [
         ("download", geo(plain, window, r#"download = "5MB""#)),

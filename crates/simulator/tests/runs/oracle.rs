@@ -58,7 +58,7 @@ fn channel() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just("\"perfect\"".to_owned()),
         1 => prop::sample::select(vec!["{ per = 0.01 }", "{ per = 0.1 }"]).prop_map(str::to_owned),
-        1 => prop::sample::select(vec!["{ ber = 1e-6 }", "{ ber = 1e-5, correction_threshold = 1e-4 }"])
+        1 => prop::sample::select(vec!["{ ber = 1e-6 }", "{ ber = 1e-5, ecc_threshold = 1e-4 }"])
             .prop_map(str::to_owned),
         1 => (0.0..0.3f64, 1.0..20.0f64).prop_map(|(loss, burst)| format!(
             "{{ mean_loss = {loss}, mean_burst = {burst}, loss_in_burst = 0.8 }}"
@@ -78,7 +78,7 @@ fn mark() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just(String::new()),
         1 => (0u32..20, prop::sample::select(vec![1.0, 0.1, 0.002])).prop_map(|(packets, weight)| {
-            format!("mark = {{ packets = {packets}, weight = {weight} }}\n")
+            format!("ecn_marking = {{ packets = {packets}, weight = {weight} }}\n")
         }),
     ]
 }
@@ -217,14 +217,14 @@ fn scenario(hops: &[Hop], flows: &[Flow], forwarding: bool, interval: Option<u32
         write!(text, "[record]\ninterval = \"{interval}ms\"\n").unwrap();
     }
     if forwarding {
-        text += "[[node]]\nname = \"n0\"\nforwarding = { rate = \"4Mbit/s\", memory = \"20kB\" }\n";
+        text += "[[node]]\nname = \"n0\"\nforwarding = { rate = \"4Mbit/s\", buffer = \"20kB\" }\n";
     }
     for (number, hop) in hops.iter().enumerate() {
         let Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing } = hop;
         let to = number + 1;
         write!(
             text,
-            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\nframing = \"{framing}B\"\nchange = [{changes}]\n{more}forward = {{ channel = {channel} }}\n"
+            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\noverhead = \"{framing}B\"\nevent = [{changes}]\n{more}forward = {{ channel = {channel} }}\n"
         )
         .unwrap();
     }

@@ -143,8 +143,7 @@ fn a_run_ends_with_its_last_transfer() {
 #[test]
 fn a_queue_that_marks_keeps_the_link_busy_and_loses_nothing() {
     // 250 packets are in flight at 6 Mbit/s; ssthresh lets slow start end before the queue is full.
-    let link =
-        "rate = \"6Mbit/s\"\nqueue = { packets = 300 }\nmark = { packets = 150, weight = 1 }";
+    let link = "rate = \"6Mbit/s\"\nqueue = { packets = 300 }\necn_marking = { packets = 150, weight = 1 }";
     let with = |ecn: bool| {
         let transport = format!("ecn = {ecn}, initial_ssthresh = \"300kB\"");
         run(&geo(link, &transport, "bulk = \"400MB\""))

@@ -15,8 +15,8 @@ fn download(controller: &str, rate: u64, transport: &str) -> FlowRecord {
     run(&text).flows.remove(0)
 }
 
-fn resumed(saved_window: &str) -> String {
-    format!(r#", careful_resume = {{ saved_window = "{saved_window}", saved_rtt = "600ms" }}"#)
+fn resumed(saved_cwnd: &str) -> String {
+    format!(r#", careful_resume = {{ saved_cwnd = "{saved_cwnd}", saved_rtt = "600ms" }}"#)
 }
 
 fn seconds(flow: &FlowRecord) -> f64 {
@@ -62,7 +62,7 @@ fn a_saved_window_of_another_path_is_left_without_a_timeout() {
 
 #[test]
 fn the_saved_state_of_a_path_with_another_rtt_changes_nothing() {
-    let other = r#", careful_resume = { saved_window = "1500kB", saved_rtt = "1300ms" }"#;
+    let other = r#", careful_resume = { saved_cwnd = "1500kB", saved_rtt = "1300ms" }"#;
     let (plain, resumed) = (download("newreno", 20, ""), download("newreno", 20, other));
     assert_eq!(plain.completion_s, resumed.completion_s);
     assert_eq!(plain.segments_sent, resumed.segments_sent);

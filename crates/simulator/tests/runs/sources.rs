@@ -120,7 +120,7 @@ fn a_burst_after_a_silence_starts_with_a_small_window_only_where_tcp_restarts() 
 fn a_source_whose_connection_was_given_up_offers_nothing_more() {
     let broken = "rate = \"1Mbit/s\"\nchannel = { per = 1 }";
     let source = "constant = { rate = \"8kbit/s\" }";
-    let text = geo(broken, "retransmission_threshold = 2", source).replace("3000s", "1000s");
+    let text = geo(broken, "max_retries = 2", source).replace("3000s", "1000s");
     let other = format!(
         "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
          [[flow]]\nfrom = \"a\"\nto = \"b\"\ncontroller = \"reno\"\ntraffic = {{ {source} }}\n"

@@ -71,7 +71,7 @@ fn the_least_retransmission_timeout_holds_on_a_link_whose_delay_falls() {
     let rto_min_ms = |changes: Value| {
         let scenario = crate::tests::scenario(json!({
             "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "200ms",
-                       "change": changes }],
+                       "event": changes }],
             "flow": [flow("a", "b", json!({ "rto": { "min": "1s" } }))],
         }));
         let plan = plan(&scenario, &kernel_of(&["cubic"])).unwrap();

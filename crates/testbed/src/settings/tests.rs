@@ -62,7 +62,7 @@ fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
         (json!({ "delayed_ack": { "segments": 4 } }), "transport.delayed_ack.segments", "1 or 2"),
         (json!({ "rto": { "max": "200s" } }), "transport.rto.max", "1s to 120s"),
         (
-            json!({ "careful_resume": { "saved_window": "64KiB", "saved_rtt": "500ms" } }),
+            json!({ "careful_resume": { "saved_cwnd": "64KiB", "saved_rtt": "500ms" } }),
             "transport.careful_resume",
             "none: ",
         ),
@@ -98,14 +98,14 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         (json!({}), "transport.receive_buffer"),
         (json!({ "send_buffer": "64KiB" }), "transport.send_buffer"),
         (json!({}), "transport.delayed_ack"),
-        (json!({}), "transport.duplicate_threshold"),
-        (json!({}), "transport.byte_counting"),
+        (json!({}), "transport.dupthresh"),
+        (json!({}), "transport.abc_limit"),
         (json!({ "window_validation": false }), "transport.window_validation"),
         (json!({ "limited_transmit": false }), "transport.limited_transmit"),
-        (json!({}), "transport.loss_threshold"),
-        (json!({ "loss_threshold": "pipe" }), "transport.loss_threshold"),
+        (json!({}), "transport.ssthresh_basis"),
+        (json!({ "ssthresh_basis": "pipe" }), "transport.ssthresh_basis"),
         (json!({ "rto": { "initial": "3s" } }), "transport.rto.initial"),
-        (json!({ "rto": { "gain": 0.25 } }), "transport.rto.gain"),
+        (json!({ "rto": { "alpha": 0.25 } }), "transport.rto.alpha"),
         (json!({}), "transport.rto.estimator"),
         (json!({}), "transport.rto.min"),
         (json!({ "rto": { "estimator": "linux", "min": "3ms" } }), "transport.rto.min"),
@@ -126,7 +126,7 @@ fn a_reader_may_be_slow() {
 
 #[test]
 fn losses_halve_the_window_as_in_the_kernel() {
-    let entry = entry(json!({ "loss_threshold": "cwnd" }), "transport.loss_threshold");
+    let entry = entry(json!({ "ssthresh_basis": "cwnd" }), "transport.ssthresh_basis");
     assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
 }
 

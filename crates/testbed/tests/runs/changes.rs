@@ -15,7 +15,7 @@ fn the_round_trip_of_packets_follows_a_link_that_changes() {
                          { "at": "3s", "forward": { "delay": "5ms" } }]);
     let traffic = json!({ "constant": { "rate": "1Mbit/s", "message": "1000B" } });
     let flow = json!({ "stop": "5s", "traffic": traffic });
-    let mut scenario = scenario(json!({ "change": changes }), flow);
+    let mut scenario = scenario(json!({ "event": changes }), flow);
     scenario.record.interval = Some(Span::from_millis(50));
     let recording = recorded(&scenario);
     let series = &recording.flow_series;
@@ -35,7 +35,7 @@ fn a_link_is_as_fast_as_it_is_at_the_time_and_silent_in_an_outage() {
         return;
     }
     let changes = json!([{ "at": "2s", "rate": "2Mbit/s" }, { "at": "3s", "outage": "1s" }]);
-    let link = json!({ "change": changes, "queue": { "packets": 1000 } });
+    let link = json!({ "event": changes, "queue": { "packets": 1000 } });
     let flow = json!({ "traffic": { "bulk": "unlimited" } });
     let mut scenario = Scenario { duration: Span::from_secs(4), ..scenario(link, flow) };
     scenario.record.interval = Some(Span::from_millis(50));

@@ -210,7 +210,7 @@ fn a_queue_marks_the_packets_of_those_who_heed_it() {
     if is_skipped() {
         return;
     }
-    let link = json!({ "queue": { "packets": 60 }, "mark": { "packets": 10, "weight": 1 } });
+    let link = json!({ "queue": { "packets": 60 }, "ecn_marking": { "packets": 10, "weight": 1 } });
     let losses = |ecn: bool| {
         let flow = json!({ "transport": { "ecn": ecn }, "traffic": { "download": "2MB" } });
         over_both(scenario(link.clone(), flow)).map(|scenario| {

@@ -105,7 +105,7 @@ def _with_errors() -> Iterator[tuple[str, Job]]:
         for application in ("ftp", "http"):
             for variant in VARIANTS:
                 for ber in BERS:
-                    channel = f"link.1.channel={{ber={ber}, correction_threshold=1.2e-6}}"
+                    channel = f"link.1.channel={{ber={ber}, ecc_threshold=1.2e-6}}"
                     job = Job(
                         f"{application}{suffix}.toml",
                         (*_sets(variant, "delayed"), channel),

@@ -43,7 +43,7 @@ VARIANTS = {
         "flow.0.controller={ name = 'ck-stp', rate = 2.048, rtt = 500 }",
         "flow.0.transport.recovery=sack",
         # Its timeouts do not back off; with fewer it gives up while the signal is lost.
-        "flow.0.transport.retransmission_threshold=255",
+        "flow.0.transport.max_retries=255",
         *LARGE_BUFFERS,
     ),
 }

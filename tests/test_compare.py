@@ -99,7 +99,7 @@ def test_a_comparison_ranks_and_judges(bentpipe: Bentpipe, tmp_path: Path) -> No
     # Vegas gives way to NewReno, by far.
     safest = next(row for row in found["verdicts"] if row["workload"] == "beside-newreno")
     assert safest["controller"] == "vegas"
-    assert safest["sentence"].startswith("Safest beside NewReno: vegas, which leaves NewReno ")
+    assert safest["sentence"].startswith("Least harm to NewReno: vegas, which leaves NewReno ")
     questions = [row["question"] for row in found["verdicts"]]
     assert len(questions) == len(set(questions)) == 5
     assert "## Web pages" in (tmp_path / "out/compare.md").read_text()
@@ -117,7 +117,7 @@ def test_a_scenario_gives_its_links_and_ends(bentpipe: Bentpipe, tmp_path: Path)
     options = ("--controllers", "cubic", "--replications", "2", "--out", "out")
     done = bentpipe("compare", "--scenario", EXAMPLES / "fade.toml", *options)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "2.048 Mbit/s, 510 ms round trip" in done.stdout
+    assert "2.048 Mbit/s, RTT 510 ms" in done.stdout
     # The event of the user's scenario is kept beside its studies.
     kept = bp.Scenario.load(tmp_path / "out/bulk/scenario.toml")
     assert str(tmp_path) in kept.to_toml()
@@ -183,7 +183,7 @@ def test_a_folder_of_something_else_is_left_alone(bentpipe: Bentpipe, tmp_path: 
     assert (again.returncode, again.stderr) == (0, "")
     other = bentpipe("compare", *SMALL, "--controllers", "hybla", "--out", "out")
     assert other.returncode == 2
-    assert "holds another one: controllers is" in other.stderr
+    assert "has results of another command: expected controllers = " in other.stderr
     faster = bentpipe("compare", *two[:3], "2Mbit/s", *two[4:])
     assert faster.returncode == 2
     assert "holds another study" in faster.stderr
@@ -192,7 +192,7 @@ def test_a_folder_of_something_else_is_left_alone(bentpipe: Bentpipe, tmp_path: 
     (tmp_path / "mine/notes.txt").write_text("mine")
     foreign = bentpipe("compare", *SMALL, "--out", "mine")
     assert foreign.returncode == 2
-    assert "mine holds notes.txt" in foreign.stderr
+    assert "mine has another file, notes.txt" in foreign.stderr
     assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
@@ -222,7 +222,7 @@ def test_a_verdict_names_the_best_and_who_is_as_good() -> None:
     # A half width of 12.7062 * 1 around 6.
     assert said.sentence == (
         "Best for one bulk flow: cubic, 6 (-6.706 to 18.71) Mbit/s."
-        " Not distinguishable from it: newreno."
+        " Not significantly different: newreno."
     )
 
 
@@ -234,9 +234,9 @@ def test_harm_is_what_newreno_has_less_than_beside_newreno() -> None:
     }
     (said,) = verdicts([outcome("beside-newreno", found)])
     assert said.sentence == (
-        "Safest beside NewReno: vegas, which leaves NewReno 3 (2.752 to 3.248) Mbit/s, 150 %"
-        " (138 to 162 %) of what it has beside another NewReno. All others are distinguishable"
-        " from it. Distinguishably less than another NewReno leaves it: cubic."
+        "Least harm to NewReno: vegas, which leaves NewReno 3 (2.752 to 3.248) Mbit/s, 150 %"
+        " (138 to 162 %) of its goodput when competing with another NewReno. All others are"
+        " significantly different. Significantly less than with another NewReno: cubic."
     )
 
 

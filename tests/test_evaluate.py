@@ -48,16 +48,16 @@ def test_a_difference_without_pairs_is_undefined() -> None:
     runs: dict[str, Runs] = {"new": {0: None}, "old": {0: 1.0}}
     one = finding("load", GOODPUT, "bit/s", "new", runs)
     assert (one.mean, one.undefined, one.against[0].finding) == (None, 1, "undefined")
-    assert sentence("old", [one]) == "against old: undefined: goodput in no pair of runs"
+    assert sentence("old", [one]) == ("Compared with old: undefined: goodput (no pair of runs)")
 
 
 def test_a_sentence_tells_the_cases_only_where_there_are_several() -> None:
     one = finding("short", GOODPUT, "bit/s", "new", RUNS)
     other = finding("long", GOODPUT, "bit/s", "new", RUNS)
-    assert sentence("low", [one]) == "against low: better: goodput +5.63 %"
+    assert sentence("low", [one]) == "Compared with low: better: goodput +5.63 %"
     both = sentence("low", [one, other])
-    assert both == "against low: better: goodput +5.63 % (short), +5.63 % (long)"
-    assert sentence("like", [one]) == "against like: not distinguishable"
+    assert both == "Compared with low: better: goodput +5.63 % (short), +5.63 % (long)"
+    assert sentence("like", [one]) == "Compared with like: no significant difference"
 
 
 def test_the_list_has_what_the_issue_asks_for() -> None:
@@ -110,8 +110,8 @@ def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -
         for against in row["against"]
     }
     assert verdicts["wireless", "PER 1e-2", "goodput", "newreno"] == "better"
-    other = "goodput of the other"
-    assert verdicts["beside-standard", "beside newreno", other, "newreno"] == "worse"
+    other = "goodput of standard"
+    assert verdicts["beside-standard", "with newreno", other, "newreno"] == "worse"
     summary = json.loads((tmp_path / "out/wireless/summary.json").read_text())
     assert summary["runs"] == 3 * 5 * 3
     means = {
@@ -131,8 +131,8 @@ def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -
 def test_a_controller_is_not_its_own_baseline(bentpipe: Bentpipe) -> None:
     done = bentpipe("evaluate", "cubic", "--quick", "--items", "rtt-fairness")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "cubic beside newreno" in done.stdout
-    assert "against cubic" not in done.stdout
+    assert "cubic compared with newreno" in done.stdout
+    assert "Compared with cubic" not in done.stdout
     assert "no thresholds" in done.stdout
 
 

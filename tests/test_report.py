@@ -199,20 +199,20 @@ def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
 
 def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     run = (folders / "run/report.html").read_text()
-    assert "3 flows with newreno brought" in run
+    assert "3 flows with newreno delivered" in run
     assert "bentpipe run scenario.toml" in run
     study = (folders / "study/report.html").read_text()
     assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
-    assert "differences between variants are distinct" in study
+    assert "differences between variants are significant" in study
     papers = (folders / "papers/report.html").read_text()
     assert "Of 41 comparisons with published values 41 can be judged" in papers
     compare = (folders / "compare/report.html").read_text()
-    assert "The link: 1 Mbit/s, 100 ms round trip" in compare
-    assert "Safest beside NewReno: " in compare
+    assert "The link: 1 Mbit/s, RTT 100 ms" in compare
+    assert "Least harm to NewReno: " in compare
     command = "bentpipe compare --link geo-ka --rate 1Mbit/s --rtt 100ms --controllers hybla,jersey"
     assert f"{command} --replications 3</pre>" in compare
     evaluate = (folders / "evaluate/report.html").read_text()
-    assert "Against newreno, hybla is better in" in evaluate
+    assert "Compared with newreno, hybla is better in" in evaluate
     assert "bentpipe evaluate hybla --items wireless,varying-delay --quick</pre>" in evaluate
 
 
@@ -268,7 +268,7 @@ def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_
     own.write_text("mine")
     done = bentpipe("report", folders / "run", "--out", own)
     assert (done.returncode, own.read_text()) == (2, "mine")
-    assert "is no report of Bentpipe and is left as it is" in done.stderr
+    assert "is not a report of Bentpipe; it was not changed" in done.stderr
     own.write_text(f"<!doctype html>{GENERATOR}")
     assert bentpipe("report", folders / "run", "--out", own).returncode == 0
 

@@ -280,9 +280,9 @@ def test_variants_that_end_before_they_are_narrow_are_told(bentpipe: Bentpipe, f
     file.write_text(STUDY.replace("count = 20", stop))
     assert Study.load(file).run().summary["stopping"]["wide"] == [0, 1, 2, 3]
     done = bentpipe("study", file)
-    assert "4 of 4 variants ended, by maximum or budget" in done.stdout
+    assert "4 of 4 variants reached the maximum or the budget" in done.stdout
     file.write_text(STUDY.replace("count = 20", stop.replace("0.001", "0.9")))
-    assert "ended, by maximum" not in bentpipe("study", file).stdout
+    assert "reached the maximum" not in bentpipe("study", file).stdout
 
 
 def test_rows_that_are_no_numbers_are_refused(file: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def number(value: float | None, digits: int = 2) -> str:
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
     flows = table(
-        "flow", "<controller", "data MB", "FCT s", "goodput kbit/s", "segments sent",
+        "flow", "<controller", "data MB", "FCT s", "goodput Mbit/s", "segments sent",
         "retransmitted", "timeouts", "srtt ms",
     )  # fmt: skip
     for flow in recording.flows:
@@ -81,7 +81,7 @@ def print_recording(recording: Recording) -> None:
             flow["controller"],
             number(flow["bytes"] / 1e6),
             number(flow["completion_s"]),
-            number(flow["goodput_bps"] / 1e3, 1),
+            number(flow["goodput_bps"] / 1e6, 4),
             number(flow["segments_sent"], 0),
             number(flow["segments_retransmitted"], 0),
             number(flow["timeouts"], 0),

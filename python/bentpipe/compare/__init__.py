@@ -1,6 +1,6 @@
-"""The controllers on a user's link: which one for what, and how surely.
+"""Comparison of the congestion controllers on a link of the user.
 
-`links` reads the link, a preset in `links/` or a scenario of the user. `workloads` makes one study
-of it for each question, `candidates` says who takes part. `outcome` and `ranking` are the
-statistics, `verdict` the sentences, `tables` and `command` what people see.
+`links` reads the link: a preset in `links/` or a scenario file. `workloads` creates one study for
+each workload, and `candidates` selects the controllers. `outcome` and `ranking` compute the
+statistics, `verdict` the sentences. `tables` and `command` print the result.
 """

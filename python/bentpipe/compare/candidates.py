@@ -1,4 +1,4 @@
-"""Which controllers take part, and how a scenario names them."""
+"""Selection of the controllers to compare, and their settings in a scenario."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from bentpipe.compare.links import Link
 
 ASKS = {
-    "peach": "routers that let low priority give way",
-    "peach-plus": "routers that let low priority give way",
-    "cherry": "routers that let low priority give way",
-    "jersey": "routers that mark packets",
-    "new-jersey": "routers that mark packets",
+    "peach": "routers that drop low priority first",
+    "peach-plus": "routers that drop low priority first",
+    "cherry": "routers that drop low priority first",
+    "jersey": "routers with ECN marking",
+    "new-jersey": "routers with ECN marking",
 }
-"""What a controller needs of routers to be itself: docs/controllers.md, not in the registry."""
-TOLD = {"ck-stp": "to be told rate and round trip of the link, and was"}
+"""Router features that a controller depends on (docs/controllers.md). Not in the registry."""
+TOLD = {"ck-stp": "the rate and the RTT of the link as settings, and got them"}
 REFERENCES = ("newreno", "cubic")
-"""Those that all others are compared with, and so always take part."""
+"""Baselines of all comparisons, which are always included."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A controller with its status, and what stands for it in a scenario."""
+    """A controller with its status and its setting in a scenario."""
 
     name: str
     status: str
@@ -38,14 +38,14 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """Its name, marked where it needs what others do not."""
+        """The name, with an asterisk if the controller has special needs."""
         return f"{self.name}*" if self.asks else self.name
 
 
 def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
-    """The controllers `names` with the references; by default all that need no other routers.
+    """The controllers `names` and the references; by default all that need no special routers.
 
-    `InputError` for one that does not exist.
+    `InputError` for a controller that does not exist.
     """
     known = {entry["name"]: entry for entry in bentpipe.controllers()}
     for name in names or ():
@@ -60,12 +60,12 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
 
 
 def left_out(names: Sequence[str] | None) -> dict[str, str]:
-    """Those that do not take part unless they are asked for, with the reason."""
+    """The controllers that are left out unless named, each with the reason."""
     return {} if names else dict(ASKS)
 
 
 def setting(name: str, link: Link) -> str:
-    """As it is written in a scenario; CK-STP is told the link, which it cannot find out."""
+    """The setting in a scenario. CK-STP gets rate and RTT, because it cannot measure them."""
     if name != "ck-stp":
         return name
     rate, rtt = link.rate_bps / 1e6, link.rtt_s * 1e3

@@ -35,9 +35,9 @@ def run_and_print(
     as_one_object: bool,
     command: Sequence[str],
 ) -> bool:
-    """Run the studies of all workloads and say what came out; whether all runs are there.
+    """Run the studies of all workloads and print the result; true if all runs are complete.
 
-    `command` gives the same again.
+    `command` is the command line that repeats it.
     """
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
@@ -45,7 +45,7 @@ def run_and_print(
     plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
     folder = taken(out, "compare", studies, plan) if out else None
     results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
-    # A workload that was cut short is kept for the next time, and not judged.
+    # An interrupted workload is kept for the next time, and not judged.
     whole = [Outcome(w, taking_part, r) for w, r in zip(WORKLOADS, results, strict=False)]
     found = verdicts(whole)
     complete = len(whole) == len(WORKLOADS)
@@ -64,24 +64,24 @@ def run_and_print(
             show(verdict.sentence)
         print_notes(left_out, taking_part)
         if not complete:
-            show("interrupted: the questions that are not there were cut short; the same command"
-                 " with --out goes on")  # fmt: skip
+            show("Interrupted: workloads that are missing here are incomplete. Run the same"
+                 " command with --out to continue.")  # fmt: skip
         if folder:
-            show(f"the studies, compare.json and compare.md are in {folder};"
-                 f" `bentpipe report {folder}` makes a page of them")  # fmt: skip
+            show(f"The studies, compare.json and compare.md are in {folder}."
+                 f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
     return complete
 
 
 def print_notes(left_out: Mapping[str, str], taking_part: Sequence[Candidate]) -> None:
-    """What is to be known about who took part."""
-    show("= is a tie with the best: the 95 % interval of the paired difference holds zero. Of"
-         " twenty comparisons one is distinct by chance.")  # fmt: skip
+    """Print notes on the controllers that were compared or left out."""
+    show("= not significantly different from the best: the 95 % interval of the paired difference"
+         " includes zero. Expect 1 of 20 comparisons to be significant by chance.")  # fmt: skip
     for candidate in taking_part:
         if candidate.asks:
             show(f"* {candidate.name} needs {candidate.asks}")
     for reason in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, other in left_out.items() if other == reason)
-        show(f"left out unless --controllers names them: {names}; they need {reason}")
+        show(f"Left out unless --controllers names them: {names}. They need {reason}.")
 
 
 def the_link(
@@ -93,7 +93,7 @@ def the_link(
     queue: str | None,
     sets: tuple[str, ...],
 ) -> Link:
-    """The link that the options ask for."""
+    """The link that the options describe."""
     if (name is None) == (scenario is None):
         known = ", ".join(links.presets())
         raise InputError(f"expected --link NAME or --scenario FILE; links are {known}")

@@ -1,4 +1,4 @@
-"""Several studies with one summary: their folder, and how they run one after the other."""
+"""Several studies with one summary: their folder, and running them in turn."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
     from bentpipe.study import Results, Study
 
 PAGE = "report.html"
-"""What `bentpipe report` writes there."""
+"""The file that `bentpipe report` writes into the folder."""
 
 
 def taken(folder: Path, name: str, studies: Collection[str], plan: Mapping[str, Any]) -> Path:
-    """Make the folder for `studies`, the files `name`.json and `name`.md, and a report of them.
+    """Create the folder for `studies`, the files `name`.json and `name`.md, and their report.
 
-    `OutputError` when it holds anything else, or a summary in which a value of `plan` is another:
-    nothing of another comparison is overwritten. Each study sees to its own folder.
+    `OutputError` if the folder has other files, or a summary with other values of `plan`. Results
+    of another comparison are never overwritten. Each study checks its own folder.
     """
     own = {f"{name}.json", f"{name}.md", PAGE, *studies}
     if folder.is_dir():
         foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in own)
         if foreign:
             raise OutputError(
-                f"{folder} holds {foreign[0]}, which is not of this {name}; nothing was written"
+                f"{folder} has another file, {foreign[0]}; expected a folder of"
+                f" `bentpipe {name}`, or an empty or new one"
             )
         if (folder / f"{name}.json").exists():
             check(folder / f"{name}.json", plan)
@@ -38,7 +39,7 @@ def taken(folder: Path, name: str, studies: Collection[str], plan: Mapping[str, 
 
 
 def check(summary: Path, plan: Mapping[str, Any]) -> None:
-    """Refuse a summary of another plan."""
+    """Reject a summary of another plan."""
     try:
         found = json.loads(summary.read_text(encoding="utf-8"))
         differing = [key for key, value in plan.items() if found[key] != value]
@@ -47,8 +48,8 @@ def check(summary: Path, plan: Mapping[str, Any]) -> None:
     if differing:
         key = differing[0]
         raise OutputError(
-            f"{summary.parent} holds another one: {key} is {json.dumps(found[key])} there,"
-            f" {json.dumps(plan[key])} here; choose another folder"
+            f"{summary.parent} has results of another command: expected {key} ="
+            f" {json.dumps(plan[key])}, found {json.dumps(found[key])}; choose another folder"
         )
 
 
@@ -57,7 +58,7 @@ def run_in_turn(
 ) -> list[Results]:
     """Run studies under one progress bar, each in its own folder below `folder`.
 
-    After Ctrl-C the results are those of the studies that were complete by then.
+    After Ctrl-C, return the results of the studies that are complete.
     """
     found: list[Results] = []
     before = 0
@@ -74,5 +75,5 @@ def run_in_turn(
 
 
 def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:
-    """Progress of one study after the runs of others."""
+    """A progress callback for one study that adds the runs `before` it."""
     return None if progress is None else lambda done: progress(before + done)

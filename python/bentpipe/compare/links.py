@@ -1,7 +1,7 @@
-"""The link to compare on: a preset with changes, or a scenario of the user.
+"""The link of a comparison: a preset with changes, or a scenario of the user.
 
-Of a scenario the links, the ends of its first flow and that flow's `transport` are taken; its flows
-give way to those of the workloads.
+A scenario provides the links, and the ends and the `transport` of its first flow. The flows of the
+workloads replace its flows.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 @dataclass(frozen=True)
 class Link:
-    """Links and ends that all workloads share."""
+    """Links and endpoints that all workloads share."""
 
     name: str
     scenario: _native.Scenario
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The scenario as a document; defaults may be left out."""
+        """The scenario as a document. Defaults may be missing."""
         return tomllib.loads(self.scenario.to_toml())
 
     @property
     def ends(self) -> dict[str, str]:
-        """Where the data of the first flow comes from and goes to."""
+        """Source and destination of the first flow."""
         flow = self.document["flow"][0]
         return {"from": flow["from"], "to": flow["to"]}
 
@@ -50,43 +50,43 @@ class Link:
 
     @cached_property
     def hops(self) -> list[_native.Hop]:
-        """The way of the data."""
+        """The route of the data."""
         return self.scenario.route()
 
     @cached_property
     def back(self) -> list[_native.Hop]:
-        """The way of the acknowledgements."""
+        """The route of the acknowledgements."""
         return self.scenario.route(back=True)
 
     @property
     def bottleneck(self) -> _native.Hop:
-        """The slowest link on the way of the data."""
+        """The slowest link on the route of the data."""
         return min(self.hops, key=lambda hop: hop["rate_bps"])
 
     @property
     def rate_bps(self) -> int:
-        """The rate of the bottleneck."""
+        """The rate of the bottleneck in bit/s."""
         return self.bottleneck["rate_bps"]
 
     @property
     def rtt_s(self) -> float:
-        """The propagation delay of the round trip."""
+        """The round-trip propagation delay in seconds."""
         return sum(hop["delay_s"] for hop in (*self.hops, *self.back))
 
     @property
     def bdp_bytes(self) -> float:
-        """What the path holds without queues."""
+        """The bandwidth-delay product in bytes."""
         return self.rate_bps * self.rtt_s / 8
 
 
 def presets() -> list[str]:
-    """The names of the links that come with Bentpipe."""
+    """The names of the built-in links."""
     folder = resources.files("bentpipe.compare") / "links"
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name[-5:] == ".toml")
 
 
 def shipped(name: str) -> Path:
-    """A file that comes with the presets."""
+    """A file of the presets."""
     return Path(str(resources.files("bentpipe.compare") / "links" / name))
 
 
@@ -105,9 +105,9 @@ def of_preset(
     queue: str | None = None,
     sets: tuple[str, ...] = (),
 ) -> Link:
-    """A preset whose satellite link is changed as asked; `InputError` tells what cannot be.
+    """A preset with changes to its satellite link; `InputError` for invalid values.
 
-    The queue keeps its length in bandwidth-delay products unless `queue` says another: a number of
+    The queue keeps its length in bandwidth-delay products unless `queue` is set: a number of
     packets, a size, or "0.5bdp".
     """
     known = presets()
@@ -130,7 +130,7 @@ def of_preset(
 
 
 def check_rate(name: str, text: str, changes: list[str]) -> None:
-    """Refuse what is no rate in the words of the option."""
+    """Reject an invalid rate, naming the option."""
     try:
         _native.Scenario.load(shipped(f"{name}.toml"), changes)
     except ScenarioError:
@@ -140,20 +140,20 @@ def check_rate(name: str, text: str, changes: list[str]) -> None:
 
 
 def satellite_delay(plain: Link, rtt: str) -> str:
-    """The one-way delay of the satellite link that makes the round trip as long as asked."""
+    """The one-way delay of the satellite link that gives the round-trip time `rtt`."""
     try:
         asked = seconds(rtt)
     except ValueError as error:
         raise InputError(f"--rtt: {error}") from None
     ground = plain.rtt_s - 2 * plain.hops[SATELLITE]["delay_s"]
     if asked <= ground:
-        raise InputError(f"--rtt: expected more than {ground * 1e3:g}ms, which the way to the"
-                         f" gateway takes, found {rtt!r}")  # fmt: skip
+        raise InputError(f"--rtt: expected more than {ground * 1e3:g}ms, the RTT of the other"
+                         f" links, found {rtt!r}")  # fmt: skip
     return f"{round((asked - ground) / 2 * 1e9)}ns"
 
 
 def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
-    """The queue of the satellite link as it is written in a scenario."""
+    """The queue of the satellite link, in the notation of scenarios."""
     if queue is None:
         size = bytes_of(plain.document["link"][SATELLITE]["queue"]["bytes"])
         return f"{{ bytes = '{round(size * changed.bdp_bytes / plain.bdp_bytes)}B' }}"

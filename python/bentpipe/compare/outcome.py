@@ -1,4 +1,4 @@
-"""What came out of one workload: the runs of every controller and their ranking."""
+"""Results of one workload: the runs of every controller and their ranking."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Outcome:
     results: Results
 
     def of(self, quantity: str) -> dict[str, Runs]:
-        """The values of a quantity; variants stand in the order of the candidates."""
+        """The values of a quantity. Variants are in the order of the candidates."""
         found = values_of(self.results.rows, quantity)
         return {candidate.name: found[n] for n, candidate in enumerate(self.candidates)}
 
     @cached_property
     def runs(self) -> dict[str, Runs]:
-        """The values of the quantity that answers the question."""
+        """The values of the quantity that the workload is ranked by."""
         return self.of(self.workload.quantity)
 
     @cached_property
@@ -57,7 +57,7 @@ class Outcome:
 
     @property
     def unit(self) -> str:
-        """The unit of the quantity that answers the question."""
+        """The unit of the quantity that the workload is ranked by."""
         return self.unit_of(self.workload.quantity)
 
     def unit_of(self, name: str) -> str:

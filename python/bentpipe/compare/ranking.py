@@ -1,4 +1,4 @@
-"""Who is best, and who cannot be told apart from it, by runs that met the same losses."""
+"""Ranking by paired runs: the best, and those not significantly different from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Place:
     """One controller in a ranking.
 
     `against_best` and `against_baseline` are mean differences with their paired 95 % intervals, as
-    the comparisons of a study; None for the best and the baseline themselves.
+    in the comparisons of a study. They are None for the best and for the baseline.
     """
 
     rank: int
@@ -34,16 +34,16 @@ class Place:
 
     @property
     def tied(self) -> bool:
-        """Whether the interval of its difference from the best holds zero."""
+        """True if the controller is not significantly different from the best."""
         return self.against_best is not None and not self.against_best["distinct"]
 
 
 def ranked(
     found: Mapping[str, Runs], *, higher_is_better: bool, baseline: str | None
 ) -> list[Place]:
-    """Best mean first; equal means have one rank. More undefined values come after fewer.
+    """Sort by mean, best first. Equal means have the same rank. Fewer undefined values rank first.
 
-    A page that never came has no response time: a mean over those that came would flatter.
+    A page that never completed has no load time. The mean over the other pages would be too good.
     """
 
     def key(name: str) -> tuple[int, float]:
@@ -80,5 +80,5 @@ def place(
 
 
 def defined(runs: Runs) -> list[float]:
-    """The values that are there."""
+    """The values that are defined."""
     return [value for value in runs.values() if value is not None]

@@ -1,4 +1,4 @@
-"""The comparison as tables for people, as Markdown and as JSON."""
+"""The comparison as text tables, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
 LABELS = {
     "flow.bulk.goodput_bps": "goodput",
-    "flow.bulk.srtt_ms": "RTT at the end",
+    "flow.bulk.srtt_ms": "srtt at end",
     "flow.bulk.timeouts": "timeouts",
-    "page.web.response_s": "time of a page",
-    "p95(page.web.response_s)": "95 % of pages within",
-    "flow.beside-newreno.goodput_bps": "NewReno's goodput",
-    "flow.beside-candidate.goodput_bps": "its own",
+    "page.web.response_s": "page load time",
+    "p95(page.web.response_s)": "p95 page load time",
+    "flow.beside-newreno.goodput_bps": "NewReno goodput",
+    "flow.beside-candidate.goodput_bps": "own goodput",
     "jain(flow.beside-*.goodput_bps)": "Jain index",
 }
+
+
+NOT_SIGNIFICANT = "(n.s.)"
+"""Follows differences that are not significant (95 %)."""
 
 
 def headings(outcome: Outcome) -> list[str]:
@@ -41,7 +45,7 @@ def headings(outcome: Outcome) -> list[str]:
         unit = UNITS.get(outcome.unit_of(name), (1, outcome.unit_of(name)))[1]
         others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
     return ["rank", "<controller", "<status", f"{LABELS[quantity]} {shown}", "95 % interval",
-            "from the best", f"<from {outcome.workload.baseline}", *others]  # fmt: skip
+            "minus best", f"<minus {outcome.workload.baseline}", *others]  # fmt: skip
 
 
 def rows(outcome: Outcome) -> list[list[str]]:
@@ -76,24 +80,24 @@ def others(outcome: Outcome, place: Place) -> list[str]:
 
 
 def from_best(place: Place, factor: float) -> str:
-    """How far from the best, or that it is the best or cannot be told apart."""
+    """The difference from the best, and whether it is significant."""
     if place.against_best is None:
         return "best"
     told = interval(place.against_best["ci95"], factor, sign="+")
-    return f"{told}, a tie" if place.tied else told
+    return f"{told} {NOT_SIGNIFICANT}" if place.tied else told
 
 
 def from_baseline(place: Place, factor: float) -> str:
-    """How far from the baseline."""
+    """The difference from the baseline, and whether it is significant."""
     row = place.against_baseline
     if row is None:
         return "-"
     told = interval(row["ci95"], factor, sign="+")
-    return told if row["distinct"] else f"{told}, a tie"
+    return told if row["distinct"] else f"{told} {NOT_SIGNIFICANT}"
 
 
 def short(value: float | None, factor: float = 1.0, sign: str = "") -> str:
-    """A number with the digits that matter."""
+    """A number with four significant digits."""
     return "-" if value is None else f"{value * factor:{sign}.4g}"
 
 
@@ -105,7 +109,7 @@ def interval(ends: Any, factor: float, sign: str = "") -> str:
 
 
 def text_table(outcome: Outcome) -> Table:
-    """For the terminal."""
+    """The ranking as a table for the terminal."""
     listed = table(*headings(outcome))
     for row in rows(outcome):
         listed.add_row(*row)
@@ -118,7 +122,7 @@ def markdown(
     found: Sequence[Verdict],
     left_out: Mapping[str, str],
 ) -> str:
-    """For documents."""
+    """The comparison as Markdown."""
     lines = [f"# Controllers on {link.name}", "", described(link), ""]
     lines += [f"- {verdict.sentence}" for verdict in found]
     lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
@@ -134,8 +138,8 @@ def described(link: Link) -> str:
     """The link in one line."""
     transport = link.transport.get("recovery", "of each controller")
     return (
-        f"{link.bottleneck['rate_bps'] / 1e6:g} Mbit/s, {link.rtt_s * 1e3:g} ms round trip, "
-        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, recovery {transport}"
+        f"{link.bottleneck['rate_bps'] / 1e6:g} Mbit/s, RTT {link.rtt_s * 1e3:g} ms, "
+        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery {transport}"
     )
 
 
@@ -146,7 +150,7 @@ def to_dict(
     found: Sequence[Verdict],
     left_out: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The object that `--json` prints and `compare.json` holds."""
+    """The object that `--json` prints, also in `compare.json`."""
     return {
         "compare": link.name,
         "bentpipe": _native.version(),

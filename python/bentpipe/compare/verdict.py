@@ -1,4 +1,4 @@
-"""What a comparison says in plain words, each with its number, its interval and who is as good."""
+"""Verdicts of a comparison in sentences, with number, interval and significance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = {"bit/s": (1e-6, "Mbit/s"), "s": (1.0, "s")}
 
 @dataclass(frozen=True)
 class Verdict:
-    """One sentence and what it is made of. The field names are the JSON names."""
+    """One sentence and its data. The field names are the JSON names."""
 
     workload: str
     question: str
@@ -30,13 +30,13 @@ class Verdict:
 
 
 def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
-    """Best for one bulk flow and for pages, safest beside NewReno, best and worst under fade."""
+    """Best for one bulk flow and web pages, least harm to NewReno, best and worst under fade."""
     by_name = {outcome.workload.name: outcome for outcome in outcomes}
     found = []
     for name, question, worst in (
         ("bulk", "Best for one bulk flow", False),
         ("web", "Best for web pages", False),
-        ("beside-newreno", "Safest beside NewReno", False),
+        ("beside-newreno", "Least harm to NewReno", False),
         ("fade", "Best under fade", False),
         ("fade", "Worst under fade", True),
     ):
@@ -46,11 +46,11 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
 
 def verdict(outcome: Outcome, question: str, *, worst: bool) -> Verdict:
-    """The first of the ranking, or of the ranking from its other end."""
+    """The verdict on the first of the ranking, or on the last if `worst`."""
     places = outcome.places
     if worst:
         higher = outcome.workload.higher_is_better
-        # From the other end, but those with undefined values still come first.
+        # In reverse order. More undefined values still count as worse.
         places = from_worst(outcome, higher)
     first, *others = places
     tied = [place.name for place in others if place.tied]
@@ -70,25 +70,25 @@ def verdict(outcome: Outcome, question: str, *, worst: bool) -> Verdict:
 
 
 def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:
-    """The ranking with its last first, each against that one."""
+    """The ranking in reverse, with differences from the worst."""
     found = {place.name: outcome.runs[place.name] for place in outcome.places}
     return ranked(found, higher_is_better=not higher_is_better, baseline=None)
 
 
 def told(outcome: Outcome, place: Place) -> str:
-    """The number and its interval; beside NewReno, what is left to it."""
+    """The number with its interval; in competition with NewReno, the goodput of NewReno."""
     number = amount(place.mean, place.ci95, outcome.unit)
     if outcome.workload.name == "web":
-        return f"{number} for a page"
+        return f"{number} page load time"
     if outcome.workload.name == "beside-newreno":
         share = kept(outcome, place)
-        of = f", {share} of what it has beside another NewReno" if share else ""
+        of = f", {share} of its goodput when competing with another NewReno" if share else ""
         return f"which leaves NewReno {number}{of}"
     return number
 
 
 def kept(outcome: Outcome, place: Place) -> str:
-    """What NewReno keeps, in percent of what it has beside another."""
+    """The goodput of NewReno in percent of its goodput when competing with another NewReno."""
     row = place.against_baseline
     base = next((p.mean for p in outcome.places if p.name == outcome.workload.baseline), None)
     if row is None or not base or row["difference"] is None:
@@ -101,29 +101,29 @@ def kept(outcome: Outcome, place: Place) -> str:
 
 
 def harmful(outcome: Outcome) -> str:
-    """Who takes from NewReno more than another NewReno does."""
+    """The controllers that harm NewReno significantly more than another NewReno does."""
     rows = [(place.name, place.against_baseline) for place in outcome.places]
     names = [
         name for name, row in rows if row is not None and row["distinct"] and row["difference"] < 0
     ]
     if not names:
-        return " None leaves it distinguishably less than another NewReno does."
-    return f" Distinguishably less than another NewReno leaves it: {', '.join(names)}."
+        return " No controller leaves it significantly less than another NewReno does."
+    return f" Significantly less than with another NewReno: {', '.join(names)}."
 
 
 def alike(first: Place, tied: list[str], others: Sequence[Place]) -> str:
-    """Who cannot be told apart from the first."""
+    """A sentence on the controllers that are not significantly different from the first."""
     if not others:
-        return "Nothing else took part."
+        return "There are no other controllers."
     if first.n < 2:
-        return "One run tells no difference: ask for more replications."
+        return "One run shows no significance; use more replications."
     if not tied:
-        return "All others are distinguishable from it."
-    return f"Not distinguishable from it: {', '.join(tied)}."
+        return "All others are significantly different."
+    return f"Not significantly different: {', '.join(tied)}."
 
 
 def amount(mean: float | None, ci95: Any, unit: str) -> str:
-    """A value with its interval in the unit that people use."""
+    """A value with its interval in a common unit."""
     if mean is None:
         return "undefined in every run"
     factor, name = UNITS.get(unit, (1.0, unit))

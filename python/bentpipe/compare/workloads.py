@@ -1,7 +1,7 @@
-"""The four questions that are asked of a link, each a study over the controllers.
+"""The four workloads of a comparison, each a study over the controllers.
 
-Every workload has a background of short bursts, a fortieth of the rate: it differs from seed to
-seed and is the same for every controller, so that seeds differ where the channel loses no packet.
+Every workload has background traffic of short bursts with a mean of 1/40 of the rate. It depends on
+the seed and is the same for every controller. So seeds differ even if the channel loses no packet.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 CONTROLLER = "flow.0.controller"
 BURSTS = 0.1
-"""Rate of the background's bursts as a share of the bottleneck; they last 1 s in 4 s on average."""
+"""Rate of the background bursts as a share of the bottleneck; on average they last 1 s in 4 s."""
 ROUND_TRIPS = 100
 SHORTEST_S = 20.0
 PAGES = 4
 PAGE_EVERY_S = 30
 PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB", "connections": 6}
-"""About 2 MB in 71 objects over the six connections of a browser: our choice of today's page."""
+"""A page of about 2 MB in 71 objects over six connections: our choice of a present-day page."""
 LONGEST_WEB_S = 600.0
 FADE_S = 120.0
 FADE = {
@@ -35,12 +35,12 @@ FADE = {
     "system_temperature": 150,
     "lock": {"threshold": 4.5, "hysteresis": 1.0, "reacquisition": "5s"},
 }
-"""The modem of examples/fade.toml; the event takes the signal away for about twenty seconds."""
+"""The modem of examples/fade.toml. The rain event interrupts the signal for about 20 s."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A question, the quantity that answers it, and the scenario in which it is measured."""
+    """A workload: its flows, and the quantity that ranks the controllers."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Workload:
     def study(
         self, link: Link, candidates: Sequence[Candidate], replications: int, seed: int
     ) -> Study:
-        """All candidates on the link under the same seeds."""
+        """The study of all candidates on the link with the same seeds."""
         names = (self.quantity, *self.also)
         return Study.make(
             name=f"{link.name}-{self.name}",
@@ -98,7 +98,7 @@ def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dic
 
 
 def background(link: Link, ends_with_pages: bool) -> dict[str, Any]:
-    """Short bursts that the seed decides. A run goes on until they stop."""
+    """Short bursts that depend on the seed. They stop when all pages have been requested."""
     rate = f"{round(link.bottleneck['rate_bps'] * BURSTS)}bit/s"
     made = flow(link, "background", "newreno", {"on_off": {"rate": rate, "on": "1s", "off": "3s"}})
     return made | {"stop": f"{PAGES * PAGE_EVERY_S}s"} if ends_with_pages else made
@@ -116,7 +116,7 @@ def web(link: Link) -> list[dict[str, Any]]:
 
 
 def beside(link: Link) -> list[dict[str, Any]]:
-    """One long transfer beside one of NewReno; they begin together."""
+    """One long transfer that competes with one of NewReno. Both start at the same time."""
     return [
         flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"}),
         flow(link, "beside-newreno", "newreno", {"bulk": "unlimited"}),
@@ -124,7 +124,7 @@ def beside(link: Link) -> list[dict[str, Any]]:
 
 
 def some_round_trips(link: Link) -> float:
-    """As many as let a controller show what it does, and not too short on a short path."""
+    """A duration of 100 round trips, but at least 20 s."""
     return max(SHORTEST_S, ROUND_TRIPS * link.rtt_s)
 
 
@@ -152,7 +152,7 @@ WORKLOADS = (
     ),
     Workload(
         name="beside-newreno",
-        title="Beside NewReno",
+        title="Competing with NewReno",
         quantity="flow.beside-newreno.goodput_bps",
         higher_is_better=True,
         baseline="newreno",

@@ -1,5 +1,5 @@
-"""The check-list of RFC 9743 (BCP 133) for a congestion controller, as a report that runs.
+"""Evaluation of a congestion controller by the checklist of RFC 9743 (BCP 133).
 
-`checklist` is the items as data, with scenarios in `scenarios/`; `items` runs one, `findings` puts
-what it measured beside the baselines, `tables` and `command` are what people see.
+`checklist` lists the items, with scenarios in `scenarios/`. `items` runs one item. `findings`
+compares the measurements with the baselines. `tables` and `command` print the result.
 """

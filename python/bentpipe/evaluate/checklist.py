@@ -1,8 +1,8 @@
-"""What RFC 9743 asks to be evaluated: sections, scenarios, and what is measured in them.
+"""The checklist of RFC 9743: sections, scenarios, and the quantities measured in them.
 
 The sections are those of RFC 9743, "Specifying New Congestion Control Algorithms" (BCP 133, 2025).
-It sets no thresholds (section 5), and so neither does this list: every value stands beside those
-of the baselines. All figures of paths are our choice unless the scenario names a source.
+The RFC sets no thresholds (section 5), and neither does this list. Every value is compared with
+those of the baselines. The paths are our choice unless the scenario names a source.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALL = ("flow.*.controller",)
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity, what it is called, and which way is better."""
+    """A quantity with its label, and whether higher values are better."""
 
     quantity: str
     label: str
@@ -26,10 +26,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of the check-list. `values` are cases: for each of them the value of every path.
+    """One item of the checklist. `cases` lists the value of every path for each case.
 
-    `beside` are the algorithms that are compared with whatever the baselines are: harm to a
-    standard flow is measured against that flow beside one of its own kind.
+    `beside` lists algorithms that are always compared with, in addition to the baselines. Harm to
+    a standard flow is measured against that flow when it competes with one of its own kind.
     """
 
     name: str
@@ -46,13 +46,13 @@ class Item:
 
 
 GOODPUT = Measure("flow.candidate.goodput_bps", "goodput", higher_is_better=True)
-DELAY = Measure("flow.probe.burst_completion_s", "message of others", higher_is_better=False)
+DELAY = Measure("flow.probe.burst_completion_s", "latency under load", higher_is_better=False)
 DROPS = Measure(
-    "link.gateway-client.forward.dropped_packets", "dropped at the queue", higher_is_better=False
+    "link.gateway-client.forward.dropped_packets", "queue drops", higher_is_better=False
 )
-USE = Measure("link.gateway-client.forward.utilisation", "use of the link", higher_is_better=True)
+USE = Measure("link.gateway-client.forward.utilisation", "utilisation", higher_is_better=True)
 JAIN = Measure("jain(flow.candidate*.goodput_bps)", "Jain index", higher_is_better=True)
-PAGES = Measure("page.short.response_s", "time of a page", higher_is_better=False)
+PAGES = Measure("page.short.response_s", "page load time", higher_is_better=False)
 QUEUE = ("link.1.queue",)
 LOSS = ("link.1.forward.channel",)
 
@@ -72,9 +72,9 @@ CHECKLIST = (
             Measure("flow.candidate.segments_sent", "segments sent", higher_is_better=False),
         ),
         paths=LOSS,
-        cases=(("30 % lost", ("{ per = 0.3 }",)), ("60 % lost", ("{ per = 0.6 }",))),
-        note="Full backoff means at some point one segment in each round trip, and then less: 600"
-        " segments in the 60 s of the run are one in each 100 ms.",
+        cases=(("30 % loss", ("{ per = 0.3 }",)), ("60 % loss", ("{ per = 0.6 }",))),
+        note="A controller that backs off fully sends one segment per round trip at some point, and"
+        " then less. In the 60 s of the run, one segment per 100 ms is 600 segments.",
     ),
     Item(
         name="bufferbloat",
@@ -84,8 +84,8 @@ CHECKLIST = (
         measures=(DELAY, GOODPUT),
         paths=QUEUE,
         cases=buffers(1, 4, 10),
-        note="A message of 1000 bytes takes about 51 ms on the empty path; what it takes longer it"
-        " waits in the queue, or for its repetition.",
+        note="A message of 1000 bytes takes about 51 ms on the idle path. The rest of its time is"
+        " queueing delay or retransmission.",
     ),
     Item(
         name="packet-loss",
@@ -111,12 +111,12 @@ CHECKLIST = (
     Item(
         name="rtt-fairness",
         section="5.1.4",
-        title="Fairness to itself over round trips of 60 and 300 ms",
+        title="Fairness to itself with RTTs of 60 and 300 ms",
         scenario="rtts",
         controllers=ALL,
         measures=(
             Measure("jain(flow.rtt-*.goodput_bps)", "Jain index", higher_is_better=True),
-            Measure("flow.rtt-far.goodput_bps", "goodput over 300 ms", higher_is_better=True),
+            Measure("flow.rtt-far.goodput_bps", "goodput at 300 ms", higher_is_better=True),
         ),
     ),
     Item(
@@ -125,28 +125,32 @@ CHECKLIST = (
         title="Short flows and a long one of the same algorithm",
         scenario="short-flows",
         controllers=ALL,
-        measures=(PAGES, Measure("flow.long.goodput_bps", "long flow", higher_is_better=True)),
+        measures=(
+            PAGES,
+            Measure("flow.long.goodput_bps", "goodput of the long flow", higher_is_better=True),
+        ),
     ),
     Item(
         name="beside-standard",
         section="5.2.1",
-        title="Beside NewReno and CUBIC: harm",
+        title="Harm to NewReno and CUBIC",
         scenario="beside",
         measures=(
-            Measure("flow.standard.goodput_bps", "goodput of the other", higher_is_better=True),
+            Measure("flow.standard.goodput_bps", "goodput of standard", higher_is_better=True),
             DELAY,
             DROPS,
             GOODPUT,
         ),
         paths=("flow.1.controller",),
-        cases=(("beside newreno", ("newreno",)), ("beside cubic", ("cubic",))),
+        cases=(("with newreno", ("newreno",)), ("with cubic", ("cubic",))),
         beside=("newreno", "cubic"),
-        note="Harm is what the other has less than beside one of its own kind.",
+        note="Harm is the loss of the standard flow, compared with the case in which it competes"
+        " with one of its own kind.",
     ),
     Item(
         name="mixed-flows",
         section="5.2.3",
-        title="A long flow beside short ones of CUBIC",
+        title="A long flow competing with short flows of CUBIC",
         scenario="mixed-flows",
         measures=(PAGES, GOODPUT),
     ),
@@ -162,12 +166,12 @@ CHECKLIST = (
             ("20 Mbit/s, 100 ms", ("40ms", "20Mbit/s")),
             ("50 Mbit/s, 30 ms", ("5ms", "50Mbit/s")),
         ),
-        note="The queue is 250 kB throughout: from 33 products down to 1.",
+        note="The queue is 250 kB in all cases, which is 33 to 1 bandwidth-delay products.",
     ),
     Item(
         name="wireless",
         section="6.4",
-        title="Wireless paths: losses alone and in bursts",
+        title="Wireless paths: single losses and loss bursts",
         scenario="path",
         measures=(GOODPUT, DELAY),
         paths=LOSS,
@@ -182,12 +186,12 @@ CHECKLIST = (
     Item(
         name="marks",
         section="7.1",
-        title="Active queue management: a queue that marks (ECN)",
+        title="Active queue management: ECN marking",
         scenario="path",
         measures=(GOODPUT, DELAY, DROPS),
         sets=("link.1.ecn_marking={ packets = 20 }", "flow.0.transport.ecn=true"),
-        note="Marks all packets while 20 wait on average (RFC 3168); FQ-CoDel, PIE and L4S are not"
-        " in this simulator.",
+        note="The queue marks all packets while its average length is at least 20 packets (RFC"
+        " 3168). The simulator has no FQ-CoDel, PIE or L4S.",
     ),
     Item(
         name="varying-delay",
@@ -208,7 +212,7 @@ CHECKLIST = (
             ("600 ms", ("290ms", "{ bytes = '1500kB' }")),
             ("600 ms, 0.1 BDP", ("290ms", "{ bytes = '150kB' }")),
         ),
-        note="A medium and a geostationary orbit, with a queue of one product and a shallow one.",
+        note="A medium and a geostationary orbit, with a queue of 1 BDP and with a shallow one.",
     ),
     Item(
         name="onset",
@@ -217,7 +221,7 @@ CHECKLIST = (
         scenario="onset",
         measures=(
             GOODPUT,
-            Measure("flow.crowd.goodput_bps", "goodput of those who came", higher_is_better=True),
+            Measure("flow.crowd.goodput_bps", "goodput of new flows", higher_is_better=True),
             DELAY,
         ),
     ),
@@ -235,33 +239,34 @@ CHECKLIST = (
         scenario="geo-suite",
         controllers=ALL,
         measures=(
-            Measure("page.response_s", "time of a page", higher_is_better=False),
-            Measure("p95(page.response_s)", "95 % of pages within", higher_is_better=False),
+            Measure("page.response_s", "page load time", higher_is_better=False),
+            Measure("p95(page.response_s)", "p95 page load time", higher_is_better=False),
             Measure(
-                "link.gateway-terminal.forward.utilisation",
-                "use of the link",
-                higher_is_better=True,
+                "link.gateway-terminal.forward.utilisation", "utilisation", higher_is_better=True
             ),
             Measure(
-                "link.gateway-terminal.forward.dropped_packets", "dropped", higher_is_better=False
+                "link.gateway-terminal.forward.dropped_packets",
+                "queue drops",
+                higher_is_better=False,
             ),
         ),
         paths=tuple(f"flow.{n}.count" for n in range(9)),
         cases=tuple((f"load {load} %", (n,) * 9) for load, n in ((60, 24), (85, 35), (110, 46))),
-        note="REPLACEMENT TRAFFIC: the suite's Tmix traces are not to be had; bursts and web pages"
-        " make the three loads instead, and no data goes up. Loads are 59.85, 84.60 and 109.35 %.",
+        note="REPLACEMENT TRAFFIC: the Tmix traces of the suite are not available. Bursts and web"
+        " pages replace them, in the forward direction only. The loads are 59.85, 84.60 and"
+        " 109.35 %.",
     ),
 )
 
 NOT_COVERED = {
-    "5.2.2": "real-time congestion control: none is here; what messages wait is measured",
-    "5.3": "principles and deployment: to be argued, not run",
-    "6.2": "tunnels: packets here are not encapsulated",
+    "5.2.2": "real-time congestion control: no such flows; latency under load is measured",
+    "5.3": "principles and deployment: cannot be measured",
+    "6.2": "tunnels: no encapsulation in the simulator",
     "7.2": "circuit breakers: not modelled",
     "7.4": "constrained nodes: not modelled",
-    "7.6": "misbehaving nodes: every receiver here complies",
-    "7.7": "extreme reordering: links here keep the order",
-    "7.10": "multipath: one path for each connection",
-    "7.11": "data centres: another laboratory",
+    "7.6": "misbehaving nodes: all receivers comply",
+    "7.7": "extreme reordering: links keep the order of packets",
+    "7.10": "multipath: one path per connection",
+    "7.11": "data centres: outside the scope of Bentpipe",
 }
-"""Sections that ask for what this list does not measure, with the reason."""
+"""Sections that no item covers, with the reason."""

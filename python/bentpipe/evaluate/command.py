@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """An item with what it found."""
+    """An item with its findings."""
 
     item: Item
     found: list[Finding]
@@ -41,9 +41,9 @@ def run_and_print(
     as_one_object: bool,
     command: Sequence[str],
 ) -> bool:
-    """Run the check-list and say what was found; whether all of it was run.
+    """Run the checklist and print the findings; true if all items are complete.
 
-    `command` gives the same again.
+    `command` is the command line that repeats it.
     """
     against = baselines_of(candidate, baselines)
     chosen = items(only)
@@ -66,16 +66,16 @@ def run_and_print(
     else:
         print_reports(reports, candidate, against)
         if not complete:
-            show("interrupted: the items that are not there were cut short; the same command with"
-                 " --out goes on")  # fmt: skip
+            show("Interrupted: items that are missing here are incomplete. Run the same command"
+                 " with --out to continue.")  # fmt: skip
         if folder:
-            show(f"the studies, evaluate.json and evaluate.md are in {folder};"
-                 f" `bentpipe report {folder}` makes a page of them")  # fmt: skip
+            show(f"The studies, evaluate.json and evaluate.md are in {folder}."
+                 f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
     return complete
 
 
 def baselines_of(candidate: str, baselines: str) -> list[str]:
-    """What the candidate is put beside; `InputError` for a controller that does not exist."""
+    """The baselines of the candidate; `InputError` for a controller that does not exist."""
     against = [name for name in listed(baselines) if name != candidate]
     known = [entry["name"] for entry in bentpipe.controllers()]
     for name in (candidate, *against):
@@ -87,12 +87,12 @@ def baselines_of(candidate: str, baselines: str) -> list[str]:
 
 
 def listed(names: str) -> list[str]:
-    """Names between commas."""
+    """The names in a comma-separated list, each once."""
     return list(dict.fromkeys(name.strip() for name in names.split(",")))
 
 
 def items(only: str | None) -> list[Item]:
-    """The whole check-list, or some of it; `InputError` for an item that is not in it."""
+    """All items or those named; `InputError` for an item that does not exist."""
     if only is None:
         return list(CHECKLIST)
     known = {item.name: item for item in CHECKLIST}
@@ -103,8 +103,8 @@ def items(only: str | None) -> list[Item]:
 
 
 def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> None:
-    """Item by item, then what all of it says."""
-    show(f"{candidate} beside {', '.join(against)}, by the check-list of RFC 9743 (BCP 133)")
+    """Print the findings item by item, then the notes."""
+    show(f"{candidate} compared with {', '.join(against)}, by the checklist of RFC 9743 (BCP 133)")
     for report in reports:
         show(f"\n{report.item.section} {report.item.title}")
         if report.item.note:
@@ -112,7 +112,7 @@ def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[s
         show(tables.text_table(report.found))
         for sentence in sentences(report.found):
             show(sentence)
-    show("\nThe RFC sets no thresholds: findings compare with the baselines by paired 95 %"
-         " intervals. Of twenty one is distinct by chance.")  # fmt: skip
+    show("\nThe RFC sets no thresholds. Findings are paired 95 % intervals of the difference from"
+         " the baseline. Expect 1 of 20 to be significant by chance.")  # fmt: skip
     for section, why in NOT_COVERED.items():
-        show(f"not covered: {section} {why}")
+        show(f"Not covered: {section} {why}")

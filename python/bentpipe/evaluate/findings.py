@@ -1,6 +1,6 @@
-"""What an item found: the candidate beside each baseline, in numbers and in words.
+"""Findings of an item: the candidate compared with each baseline, in numbers and in words.
 
-RFC 9743 sets no thresholds, and no pass marks are invented: a finding is `better`, `worse` or `not
+RFC 9743 sets no thresholds, and this module adds none. A finding is `better`, `worse` or `not
 distinguishable`, by the paired 95 % interval of the difference.
 """
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bentpipe.study import Results
 
 Word = Literal["better", "worse", "not distinguishable", "undefined"]
+SHOWN = {"not distinguishable": "not significant"}
+"""Findings whose words for readers differ from those of the JSON."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Finding:
 
 
 def word(row: Mapping[str, Any], *, higher_is_better: bool) -> Word:
-    """What a paired difference, candidate less baseline, says."""
+    """The finding of a paired difference, candidate minus baseline."""
     if row["difference"] is None:
         return "undefined"
     if not row["distinct"]:
@@ -65,7 +67,7 @@ def findings(item: Item, candidate: str, against: Sequence[str], results: Result
     """All quantities in all cases, case by case."""
     names, labels = names_of(item, candidate, against), labels_of(item)
     found = []
-    # Variants stand controller by controller, and within one case by case.
+    # Variants are sorted by controller, and then by case.
     for case, label in enumerate(labels):
         for measure in item.measures:
             values = values_of(results.rows, measure.quantity)
@@ -108,7 +110,7 @@ def compared(
     others: dict[int, float | None],
     measure: Measure,
 ) -> Against:
-    """The candidate's runs against those of a baseline under the same seeds."""
+    """The candidate compared with a baseline, by pairs of runs with the same seed."""
     row = difference(paired(own, others))
     there = [value for value in others.values() if value is not None]
     return Against(
@@ -124,13 +126,13 @@ def compared(
 
 
 def sentences(found: Sequence[Finding]) -> list[str]:
-    """For each baseline one sentence: which quantities are better or worse, and in which cases."""
+    """One sentence for each baseline: the quantities that are better or worse, with the cases."""
     baselines = list(dict.fromkeys(row.baseline for one in found for row in one.against))
     return [sentence(baseline, found) for baseline in baselines]
 
 
 def sentence(baseline: str, found: Sequence[Finding]) -> str:
-    """Against one baseline."""
+    """The sentence for one baseline."""
     told: dict[Word, list[str]] = {"better": [], "worse": [], "undefined": []}
     cases = len({one.case for one in found})
     for label in dict.fromkeys(one.label for one in found):
@@ -147,12 +149,12 @@ def sentence(baseline: str, found: Sequence[Finding]) -> str:
                 listed.append(f"{label} {changes(of_kind, cases)}")
     parts = [f"{kind}: {'; '.join(listed)}" for kind, listed in told.items() if listed]
     if not parts:
-        return f"against {baseline}: not distinguishable"
-    return f"against {baseline}: {'. '.join(parts)}"
+        return f"Compared with {baseline}: no significant difference"
+    return f"Compared with {baseline}: {'. '.join(parts)}"
 
 
 def changes(rows: Sequence[tuple[str, Against]], cases: int) -> str:
-    """The relative differences, with the cases where there are several."""
+    """The relative differences, with the case if there are several."""
     told = []
     for case, row in rows:
         where = f" ({case})" if cases > 1 else ""
@@ -161,13 +163,13 @@ def changes(rows: Sequence[tuple[str, Against]], cases: int) -> str:
 
 
 MANY_TIMES = 2.0
-"""From this relative difference on a multiple is read more easily than percent."""
+"""Relative differences from this size on are shown as multiples instead of percent."""
 
 
 def size(row: Against) -> str:
-    """The difference in percent of the baseline or as its multiple; as it is where that is zero."""
+    """The difference in percent or as a multiple of the baseline; absolute if that is zero."""
     if row.difference is None:
-        return "in no pair of runs"
+        return "(no pair of runs)"
     if row.relative is None:
         return f"{row.difference:+.3g}"
     if row.relative >= MANY_TIMES:

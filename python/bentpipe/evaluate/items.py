@@ -1,4 +1,4 @@
-"""Runs one item of the check-list: the candidate and the baselines in every case, same seeds."""
+"""The study of one item: the candidate and the baselines in every case, with the same seeds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ QUICK_REPLICATIONS = 3
 
 
 def names_of(item: Item, candidate: str, against: Sequence[str]) -> list[str]:
-    """The candidate and all that it is compared with, each once."""
+    """The candidate and the algorithms that it is compared with, each once."""
     return list(dict.fromkeys((candidate, *against, *item.beside)))
 
 
 def labels_of(item: Item) -> list[str]:
-    """The names of the cases; an item without any is one case."""
+    """The names of the cases. An item without cases is one case."""
     return [label for label, _ in item.cases] or [""]
 
 

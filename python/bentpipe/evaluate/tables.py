@@ -1,4 +1,4 @@
-"""The report as tables for people, as Markdown and as JSON."""
+"""The evaluation as text tables, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bentpipe.compare.tables import interval, short
 from bentpipe.compare.verdict import UNITS
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
-from bentpipe.evaluate.findings import sentences
+from bentpipe.evaluate.findings import SHOWN, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.evaluate.command import Report
     from bentpipe.evaluate.findings import Finding
 
-HEADINGS = ("case", "<quantity", "<unit", "value", "95 % interval", "<beside", "its value",
+HEADINGS = ("case", "<quantity", "<unit", "value", "95 % interval", "<baseline", "its value",
             "difference", "<finding")  # fmt: skip
 
 
@@ -36,14 +36,15 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         case = one.case
         for row in one.against:
             finding = row.finding
-            told = [row.baseline, short(row.mean, factor), interval(row.ci95, factor, "+"), finding]
+            told = [row.baseline, short(row.mean, factor), interval(row.ci95, factor, "+"),
+                    SHOWN.get(finding, finding)]  # fmt: skip
             listed.append([*head, *told])
             head = [""] * len(head)
     return listed
 
 
 def text_table(found: Sequence[Finding]) -> Table:
-    """For the terminal."""
+    """The findings as a table for the terminal."""
     listed = table(*HEADINGS)
     for row in rows(found):
         listed.add_row(*row)
@@ -51,10 +52,10 @@ def text_table(found: Sequence[Finding]) -> Table:
 
 
 def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> str:
-    """For documents."""
-    lines = [f"# {candidate} by the check-list of RFC 9743 (BCP 133)", ""]
-    lines += [f"Beside {' and '.join(against)}. The RFC sets no thresholds; findings are those of"
-              " paired 95 % intervals."]  # fmt: skip
+    """The evaluation as Markdown."""
+    lines = [f"# {candidate} by the checklist of RFC 9743 (BCP 133)", ""]
+    lines += [f"Compared with {' and '.join(against)}. The RFC sets no thresholds. Findings are"
+              " paired 95 % intervals of the difference."]  # fmt: skip
     for report in reports:
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]
@@ -69,7 +70,7 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
 
 
 def to_dict(reports: Sequence[Report], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The object that `--json` prints and `evaluate.json` holds."""
+    """The object that `--json` prints, also in `evaluate.json`."""
     return {
         **plan,
         "bentpipe": _native.version(),
@@ -79,7 +80,7 @@ def to_dict(reports: Sequence[Report], plan: Mapping[str, Any]) -> dict[str, Any
 
 
 def item(report: Report) -> dict[str, Any]:
-    """One entry of the check-list."""
+    """One item of the checklist."""
     listed = report.item
     return {
         "item": listed.name,

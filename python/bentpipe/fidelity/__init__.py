@@ -1,4 +1,4 @@
-"""How far the simulator is from the kernel: the same scenario on both beds, over several seeds."""
+"""Comparison of simulator and kernel: the same scenario on both backends, over several seeds."""
 
 from bentpipe.fidelity.experiment import Cell, Comparison, Experiment, compare
 

@@ -32,7 +32,7 @@ def run_and_print(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare the beds and print, and with `out` save, what was found."""
+    """Compare the backends, print the result, and save it in `out` if that is set."""
     models = {AS_WRITTEN: ()} | ({_name(also): also} if also else {})
     first = bentpipe.Scenario.load(file, sets).seed
     experiment = Experiment(
@@ -60,10 +60,10 @@ def run_and_print(
     for sentence in summary(cells):
         show(sentence)
     if folder:
-        show(f"the table, its numbers and the curves of cwnd are in {folder}")
+        show(f"The table, its numbers and the curves of cwnd are in {folder}.")
 
 
 def _name(also: tuple[str, ...]) -> str:
-    """What a model is called that has these settings."""
+    """The name of a model with these settings."""
     pairs = (setting.partition("=") for setting in also)
     return ", ".join(f"{path.rsplit('.', 1)[-1]} {value}" for path, _, value in pairs)

@@ -1,4 +1,4 @@
-"""Curves of cwnd, and how far two of them are apart."""
+"""Curves of cwnd, and the distance between two of them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     import bentpipe
 
 POINTS = 600
-"""Instants at which curves are compared."""
+"""Number of times at which curves are compared."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """cwnd in bytes at instants in seconds, a mean over runs; both have shape `(n,)`."""
+    """cwnd in bytes over time in seconds, a mean over runs. Both have the shape `(n,)`."""
 
     time_s: np.ndarray
     cwnd_bytes: np.ndarray
 
 
 def mean_cwnd(recordings: Iterable[bentpipe.Recording]) -> Curve:
-    """The mean over all flows and runs, as long as all of them run.
+    """The mean over all flows and runs, while all of them run.
 
-    A flow keeps its cwnd from one sample to the next. Single runs lose packets at different times
-    and cannot be compared at an instant; their mean can.
+    A flow keeps its cwnd from one sample to the next. Single runs lose packets at different times,
+    so only their means can be compared at a given time.
     """
     curves = []
     for recording in recordings:

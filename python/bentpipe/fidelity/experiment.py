@@ -1,7 +1,7 @@
-"""Runs of one scenario on both beds, and how far they are apart.
+"""Runs of one scenario on both backends, and their differences.
 
-The kernel is the measure: differences are those of the simulator from it, in percent of it. Runs
-of one seed are partners, their links draw the same losses, though not for the same packets.
+The kernel is the reference. Differences are simulator minus kernel, in percent of the kernel. Runs
+of the same seed are pairs: their links draw the same losses, but not for the same packets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Parameters = dict[str, str]
-"""Path in the scenario -> the value as it is written there."""
+"""Path in the scenario -> the value in the notation of scenarios."""
 
 SAMPLES = 600
 """Samples of cwnd in a run, unless the user sets `record.interval`."""
@@ -28,10 +28,10 @@ SAMPLES = 600
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be compared.
+    """The plan of a comparison.
 
-    `variants` are the scenarios, each as overrides of the file; `models` the simulators, each as
-    further overrides that only the simulator is given.
+    `variants` are the scenarios, each as overrides of the file. `models` are the simulators, each
+    as further overrides that apply to the simulator only.
     """
 
     file: Path
@@ -44,7 +44,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Runs:
-    """What the valid runs of one variant on one bed have in common with those of another."""
+    """Results of the valid runs of one variant on one backend."""
 
     goodput_bps: Mapping[int, float]
     completion_s: Mapping[int, float]
@@ -52,14 +52,14 @@ class Runs:
     cwnd: Curve
 
     def mean_of(self, name: str) -> Mean | None:
-        """Mean of a quantity over the seeds that have it."""
+        """Mean of a quantity over the seeds for which it is defined."""
         values = list(getattr(self, name).values())
         return mean(values) if values else None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model beside the kernel. Differences and distance are in percent of the kernel."""
+    """A model compared with the kernel. Differences and distance are in percent of the kernel."""
 
     model: str
     runs: Runs
@@ -70,7 +70,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Cell:
-    """One variant of the scenario; `invalid` counts kernel runs that were left out."""
+    """One variant of the scenario. `invalid` is the number of kernel runs left out."""
 
     parameters: Parameters
     kernel: Runs
@@ -80,7 +80,7 @@ class Cell:
 
 @dataclass
 class _Collected:
-    """Recordings by variant, bed or model, and seed."""
+    """Recordings by variant, backend or model, and seed."""
 
     kernel: dict[int, dict[int, bentpipe.Recording]] = field(default_factory=dict)
     models: dict[tuple[int, str], dict[int, bentpipe.Recording]] = field(default_factory=dict)
@@ -89,9 +89,9 @@ class _Collected:
 def compare(
     experiment: Experiment, progress: Callable[[float], object] | None = None
 ) -> list[Cell]:
-    """Run everything and compare; `progress` is called with the number of finished runs.
+    """Run everything and compare. `progress` is called with the number of finished runs.
 
-    Raises `ScenarioError` and `KernelError` before anything runs if a variant cannot.
+    Raises `ScenarioError` or `KernelError` early if a variant cannot run.
     """
     kernel, models = _scenarios(experiment)
     collected = _Collected()
@@ -114,14 +114,14 @@ def compare(
 
 
 def total_runs(experiment: Experiment) -> int:
-    """How many runs `compare` does."""
+    """The number of runs of `compare`."""
     return len(experiment.variants) * len(experiment.seeds) * (1 + len(experiment.models))
 
 
 def _scenarios(
     experiment: Experiment,
 ) -> tuple[list[_native.Scenario], dict[tuple[int, str], _native.Scenario]]:
-    """The scenarios of the kernel and of each model, all read before any runs."""
+    """The scenarios of the kernel and of each model, all read before the first run."""
     kernel, models = [], {}
     for number, parameters in enumerate(experiment.variants):
         written = [f"{path}={value}" for path, value in parameters.items()]
@@ -133,15 +133,15 @@ def _scenarios(
 
 
 def _sampling(experiment: Experiment) -> list[str]:
-    """An override that lets cwnd be sampled; the user's own come after it."""
+    """An override that samples cwnd. Overrides of the user come after it."""
     plain = _native.Scenario.load(experiment.file, experiment.sets)
     return [f"record.interval={plain.duration_s / SAMPLES}s"]
 
 
 def _on_kernel(scenarios: Sequence[_native.Scenario], experiment: Experiment) -> Any:
-    """Variant, seed and recording of each kernel run, as they end.
+    """Variant, seed and recording of each kernel run, in the order of their ends.
 
-    The first run of each variant comes first, so that what the kernel refuses is told early.
+    The first run of each variant comes first, so that errors of the kernel are found early.
     """
     jobs = [(number, seed) for seed in experiment.seeds for number in range(len(scenarios))]
     with ThreadPoolExecutor(experiment.parallel) as pool:
@@ -159,7 +159,7 @@ def _on_kernel(scenarios: Sequence[_native.Scenario], experiment: Experiment) ->
 
 
 def _heard(future: Any, parameters: Parameters) -> bentpipe.Recording:
-    """The recording, or the error with the variant that it belongs to."""
+    """The recording, or the error with the name of its variant."""
     try:
         recording: bentpipe.Recording = future.result()
     except bentpipe.KernelError as error:
@@ -198,7 +198,7 @@ def _cell(
 
 
 def _difference(model: Mapping[int, float], kernel: Mapping[int, float]) -> Mean | None:
-    """By how many percent the model is above the kernel, over the seeds that both have."""
+    """The difference of the model from the kernel in percent, over the seeds of both."""
     seeds = sorted(model.keys() & kernel.keys())
     if not seeds or any(kernel[seed] == 0 for seed in seeds):
         return None

@@ -1,4 +1,4 @@
-"""Curves of cwnd on both beds, one panel for each variant."""
+"""Curves of cwnd on both backends, one panel for each variant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNEL = "kernel"
 
 
 def chart(cells: Sequence[Cell], title: str) -> Any:
-    """The mean cwnd of each variant over time, in segments of a thousand bytes."""
+    """The mean cwnd of each variant over time, in kB."""
     import altair as alt
     import polars as pl
 
@@ -34,8 +34,8 @@ def chart(cells: Sequence[Cell], title: str) -> Any:
         alt.Chart(pl.DataFrame(points))
         .mark_line(strokeWidth=1.2)
         .encode(
-            x=alt.X("time:Q", title="time, s"),
-            y=alt.Y("cwnd:Q", title="cwnd, kB"),
+            x=alt.X("time:Q", title="time (s)"),
+            y=alt.Y("cwnd:Q", title="cwnd (kB)"),
             color=alt.Color(
                 "bed:N",
                 title=None,

@@ -1,4 +1,4 @@
-"""The comparison as tables, for people, as Markdown and as JSON."""
+"""The comparison as text tables, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bentpipe.study.statistics import Mean
 
 HEADINGS = (
-    "variant", "simulator", "goodput kbit/s", "of the kernel", "difference %", "time s",
-    "of the kernel", "resent %", "of the kernel", "cwnd distance %",
+    "variant", "simulator", "goodput kbit/s", "kernel kbit/s", "difference %", "FCT s", "kernel s",
+    "retransmitted %", "kernel %", "cwnd distance %",
 )  # fmt: skip
 
 QUANTITIES = {"goodput_bps": 1e-3, "completion_s": 1.0, "resent": 100.0}
 
 
 def text_table(cells: Sequence[Cell]) -> Table:
-    """For the terminal."""
+    """The comparison as a table for the terminal."""
     listed = table(HEADINGS[0], f"<{HEADINGS[1]}", *HEADINGS[2:])
     for row in rows(cells):
         listed.add_row(*row)
@@ -34,7 +34,7 @@ def text_table(cells: Sequence[Cell]) -> Table:
 
 
 def markdown(cells: Sequence[Cell]) -> str:
-    """For documents."""
+    """The comparison as a Markdown table."""
     lines = [HEADINGS, ("---", "---", *["---:"] * (len(HEADINGS) - 2)), *rows(cells)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -67,7 +67,7 @@ def _row(cell: Cell, comparison: Comparison, *, first: bool) -> tuple[str, ...]:
 
 
 def short(parameters: Parameters) -> str:
-    """The values alone, with the last part of the path of those that are numbers."""
+    """The values, with the last part of the path for numbers."""
     return ", ".join(_short(path, value) for path, value in parameters.items()) or "as written"
 
 
@@ -89,11 +89,11 @@ def _mean(found: Mean | None, scale: float = 1.0, sign: str = "") -> str:
 
 
 def summary(cells: Sequence[Cell]) -> list[str]:
-    """One sentence for each model on how far its goodput is from the kernel's."""
+    """One sentence for each model on the difference of its goodput from the kernel's."""
     return [
         f"{row['model']}: goodput differs by {row['median']:.1f} % in the median and by "
-        f"{row['largest']:.1f} % at most ({row['where']}); {row['within']} of {row['cells']} "
-        "variants within 10 %"
+        f"{row['largest']:.1f} % at most ({row['where']}). {row['within']} of {row['cells']} "
+        "variants differ by at most 10 %."
         for row in totals(cells)
     ]
 

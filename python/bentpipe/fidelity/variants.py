@@ -1,4 +1,4 @@
-"""What `--vary PATH=VALUES` says, and all combinations of it."""
+"""Parsing of `--vary PATH=VALUES`, and all combinations of the values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def combinations(varied: Sequence[str]) -> list[Parameters]:
-    """One set of overrides for each combination, the values of the last path varying fastest."""
+    """One set of overrides for each combination. The values of the last path vary fastest."""
     axes = [_axis(text) for text in varied]
     paths = [path for path, _ in axes]
     return [
@@ -25,7 +25,7 @@ def combinations(varied: Sequence[str]) -> list[Parameters]:
 
 
 def _axis(text: str) -> tuple[str, list[str]]:
-    """The path and its values: `a,b`, or for what has commas in it the TOML array `["a", "b"]`."""
+    """The path and its values: `a,b`, or the TOML array `["a", "b"]` for values with commas."""
     path, equals, listed = text.partition("=")
     if not (equals and path.strip() and listed.strip()):
         raise BentpipeError(f"--vary: expected PATH=VALUE,VALUE..., found {text!r}")
@@ -37,12 +37,12 @@ def _axis(text: str) -> tuple[str, list[str]]:
     else:
         values = [value.strip() for value in listed.split(",")]
     if not all(values) or len(set(values)) < max(len(values), 1):
-        raise BentpipeError(f"--vary {path}: expected values that differ, found {listed}")
+        raise BentpipeError(f"--vary {path}: expected different values, found {listed}")
     return path.strip(), values
 
 
 def _written(value: Any) -> str:
-    """A value as it stands in TOML."""
+    """A value in the notation of TOML."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_written(v)}" for key, v in value.items()) + " }"
     return json.dumps(value)

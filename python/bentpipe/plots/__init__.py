@@ -1,4 +1,4 @@
-"""Figures in one theme: charts of runs for Python (`Plots`), and those of pages (`vega`)."""
+"""Figures in one theme: charts of runs for Python (`Plots`), and figures of pages (`vega`)."""
 
 from bentpipe.plots.figure import Figure
 from bentpipe.plots.runs import Plots

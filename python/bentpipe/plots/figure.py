@@ -1,4 +1,4 @@
-"""Lines over time, in the theme, from one data frame."""
+"""Line figures over time, in the theme, from one data frame."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Figure(alt.Chart):
-    """A chart of Altair that stands alone when saved: nothing is fetched, now or when opened."""
+    """An Altair chart that is self-contained when saved. It needs no network, now or later."""
 
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
-        """Write `fp`, named `.svg`, `.png`, `.pdf`, `.html` or `.json`; options as in Altair."""
+        """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair."""
         if "html" in (*arguments, options.get("format"), str(fp).rpartition(".")[2]):
             options = {"inline": True, **options}
         super().save(fp, *arguments, **options)
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
-        """A picture for notebooks: Altair's own renderer would fetch its scripts.
+        """A picture for notebooks, because Altair's own renderer would download scripts.
 
-        Any other that was chosen (`altair.renderers.enable`) is used.
+        A renderer chosen with `altair.renderers.enable` has priority.
         """
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*arguments, **options)
@@ -38,7 +38,7 @@ class Figure(alt.Chart):
 def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bool) -> Figure:
     """Lines of `frame`, which has `line` (an index into `names`), `t_s` and `y`.
 
-    With `step` a value holds until the next; otherwise values are joined.
+    With `step`, a value is constant until the next one. Otherwise values are joined by lines.
     """
     shown = [name for number, name in enumerate(names) if number in set(frame["line"])]
     looks = [theme.colour_and_dash(number) for number in range(len(shown))]
@@ -72,7 +72,7 @@ def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bo
 
 
 def thinned(frame: pl.DataFrame) -> pl.DataFrame:
-    """The points of each line that a figure shows, in the order of time."""
+    """The points of each line to show, in the order of time."""
     lines = frame.select("line", "t_s", "y").drop_nulls().sort("line", "t_s", maintain_order=True)
     kept = [
         line[thin(line["t_s"].to_list(), line["y"].to_list())]

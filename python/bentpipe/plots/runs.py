@@ -1,4 +1,4 @@
-"""The figures of one run."""
+"""Figures of one run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from bentpipe.runs import Run
 
 MOST_WINDOWS = 200
-"""Goodput is shown over at most so many windows, unless the caller chooses one."""
+"""Maximum number of windows of a goodput figure, unless the caller chooses a window."""
 
 
 class Plots:
-    """Figures of a run's series; each method returns a chart of Altair.
+    """Figures of a run's series. Each method returns an Altair chart.
 
-    `chart.save("name.svg")` takes the endings svg, png, pdf, html and json, without a network.
-    A run without series raises `SeriesError`, which says what to ask for.
+    `chart.save("name.svg")` accepts the suffixes svg, png, pdf, html and json. It needs no network.
+    A run without series raises `SeriesError`, which names the missing setting.
     """
 
     def __init__(self, run: Run) -> None:
@@ -36,7 +36,7 @@ class Plots:
         return self._flows("smoothed RTT (ms)", pl.col("srtt_ms"), step=True)
 
     def goodput(self, *, window_s: float | None = None) -> Figure:
-        """Goodput of each flow in Mbit/s over time in s: bytes handed to the application.
+        """Goodput of each flow in Mbit/s over time in s: bytes delivered to the application.
 
         Each point is the mean of the `window_s` seconds before it. By default that is the sampling
         interval, or a 200th of the time shown if this is longer.
@@ -54,9 +54,9 @@ class Plots:
         )
 
     def queue(self) -> Figure:
-        """Bytes that wait in each direction of a link, in kB over time in s.
+        """Queue of each direction of a link, in kB over time in s.
 
-        Directions in which nothing ever waited are left out, unless that is all of them.
+        Directions whose queue is always empty are left out, unless all are empty.
         """
         series = self._recorded(self._run.link_series)
         used = series.filter(pl.col("queue_bytes").max().over("link") > 0)
@@ -80,7 +80,7 @@ class Plots:
     def _recorded(self, series: pl.DataFrame) -> pl.DataFrame:
         if series.is_empty():
             ask = 'scenario.with_({"record.interval": "100ms"})'
-            raise SeriesError(f"{self._run!r} has no such series; ask for one with {ask}")
+            raise SeriesError(f"{self._run!r} has no such series; record one with {ask}")
         return series
 
     def _title(self) -> str:
@@ -92,7 +92,7 @@ def _points(series: pl.DataFrame, line: str, value: pl.Expr) -> pl.DataFrame:
 
 
 def _window(series: pl.DataFrame) -> float:
-    """Seconds: a whole number of sampling intervals, so that windows end with samples."""
+    """The window in seconds: a whole number of sampling intervals, so that it ends at a sample."""
     steps = series.select(pl.col("t_s").diff().over("flow")).to_series().drop_nulls()
     steps = steps.filter(steps > 0)
     if steps.is_empty():
@@ -103,7 +103,7 @@ def _window(series: pl.DataFrame) -> float:
 
 
 def _goodput(series: pl.DataFrame, window: float) -> pl.DataFrame:
-    """Delivered bytes at the end of each window against those at the end of the one before."""
+    """Goodput of each window, from the bytes delivered at its end and at the previous end."""
     last = series.group_by("flow").agg(pl.col("t_s").first().alias("start"), pl.col("t_s").last())
     edges = last.select(
         "flow",

@@ -1,4 +1,4 @@
-"""Colours and looks of every figure. Imports nothing, so that a page without Altair may use it."""
+"""Colours and style of all figures. It imports nothing, so that pages without Altair can use it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PALETTE = (
     "#000000",  # black
     "#F0E442",  # yellow, last: it is faint on white
 )
-"""Colours that the colour-blind tell apart.
+"""Colours that colour-blind readers can distinguish.
 
 Source: M. Okabe, K. Ito, "Color Universal Design" (2008); the order is ours."""
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-"""With more lines than colours, the colours come again with another dash."""
+"""With more lines than colours, the colours repeat with another dash."""
 
 WIDTH, HEIGHT = 640, 320
 """Pixels of the area between the axes."""
 
 
 def colour_and_dash(number: int) -> tuple[str, list[int]]:
-    """What the line of this number, from 0, looks like."""
+    """Colour and dash of a line, by its number from 0."""
     repeats, colour = divmod(number, len(PALETTE))
     return PALETTE[colour], DASHES[repeats % len(DASHES)]
 

@@ -1,4 +1,4 @@
-"""Fewer points for the same picture."""
+"""Reduction of the points of a line without a visible change."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POINTS = 1600
-"""Four for each two pixels across."""
+"""Number of points: four for each two pixels of width."""
 
 
 def thin(xs: Sequence[float], ys: Sequence[float], points: int = POINTS) -> NDArray[np.intp]:
-    """Indices of the points to draw: the first, last, lowest and highest of each stretch of x.
+    """Indices of the points to draw: the first, last, lowest and highest of each interval of x.
 
-    A line through them covers the same pixels; one through every n-th point loses the peaks. `xs`
-    must rise. All indices are given when there are no more than `points`.
+    A line through them covers the same pixels. A line through every n-th point would lose peaks.
+    `xs` must increase. All indices are returned if there are at most `points`.
 
     Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation", VLDB
     2014.

@@ -1,7 +1,7 @@
-"""Figures of pages and reproductions as Vega-Lite specifications without their data.
+"""Figures of pages and reproductions as Vega-Lite specifications without data.
 
-The same specification is drawn by the page, which fills the data in and chooses series by the
-parameter `shown`, and by vl-convert for files.
+The same specification is used by pages and by vl-convert for files. Pages insert the data and
+select series with the parameter `shown`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_SERIES = len(PALETTE) * len(DASHES)
-"""More cannot be told apart."""
+"""Maximum number of series that readers can distinguish."""
 
 GROUPED_POINTS = 12_000
-"""Points of a figure; many lines get fewer each."""
+"""Maximum number of points in a figure, shared by its lines."""
 
 PIXELS_PER_LETTER = 6.5
 PIXELS_PER_ROW = 20
@@ -32,7 +32,7 @@ XKind = Literal["linear", "log", "nominal"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure. `data` is its table by columns; its column `series` counts into `series`."""
+    """A figure. `data` is its table by columns. The column `series` is an index into `series`."""
 
     name: str
     title: str
@@ -46,14 +46,14 @@ class Figure:
     kind = "figure"
 
     def rows(self) -> list[dict[str, Any]]:
-        """The data as Vega reads it."""
+        """The data in the format of Vega."""
         columns = dict(self.data) | {"series": [self.series[n] for n in self.data["series"]]}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True)
 class Point:
-    """A mean with its interval at a place on the x axis, of a series."""
+    """A mean of a series with its interval, at a position on the x axis."""
 
     series: str
     x: float | str
@@ -72,7 +72,7 @@ def line_figure(
     y_range: Sequence[float] | None = None,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Lines over a common axis, thinned out; `x` and `y` are titles with units."""
+    """Lines over a common axis, with reduced points. `x` and `y` are titles with units."""
     import altair as alt
 
     series, cut = chosen(list(lines))
@@ -101,7 +101,7 @@ def line_figure(
     if thinned:
         cut = [
             *cut,
-            "Thinned out: each short stretch shows its first, last, lowest and highest point.",
+            "Reduced: each short interval shows its first, last, lowest and highest point.",
         ]
     return Figure(
         name, title, said, finished(chart, zoom=True), columns, series, True, (*notes, *cut)
@@ -118,7 +118,7 @@ def interval_figure(
     zero: bool = False,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Means as points with error bars; `zero` adds the line at which there is no difference."""
+    """Means as points with error bars. `zero` adds the zero line for differences."""
     import altair as alt
 
     series, cut = chosen(list(dict.fromkeys(point.series for point in points)))
@@ -219,19 +219,19 @@ def ranking_figure(
 
 
 def chosen(series: list[str]) -> tuple[list[str], list[str]]:
-    """The series that can be told apart, and a note if there are more."""
+    """The series that readers can distinguish, and a note if there are more."""
     if len(series) <= MOST_SERIES:
         return series, []
     return series[:MOST_SERIES], [f"The first {MOST_SERIES} of {len(series)} series are drawn."]
 
 
 def rounded(value: float) -> float:
-    """Six digits: more than a screen shows."""
+    """The value with six digits, which is more than a screen shows."""
     return float(f"{value:.6g}")
 
 
 def colour(series: Sequence[str]) -> dict[str, Any]:
-    """The colour of a series stays its own when others are hidden."""
+    """The colours of the series. They do not change when other series are hidden."""
     import altair as alt
 
     scale = alt.Scale(domain=list(series))
@@ -239,12 +239,12 @@ def colour(series: Sequence[str]) -> dict[str, Any]:
 
 
 def legend(series: Sequence[str]) -> dict[str, Any]:
-    """None for one series; else the theme decides, as the page has legends of its own."""
+    """No legend for one series; otherwise the theme decides, because pages have own legends."""
     return {"legend": None} if len(series) == 1 else {}
 
 
 def channels(series: Sequence[str], second: Literal["strokeDash", "shape"]) -> dict[str, Any]:
-    """Colours, and dashes or shapes for readers who cannot tell colours, or where these repeat."""
+    """Colours, with shapes or dashes for colour-blind readers and for repeated colours."""
     import altair as alt
 
     encoded = colour(series)
@@ -259,7 +259,7 @@ def channels(series: Sequence[str], second: Literal["strokeDash", "shape"]) -> d
 
 
 def point_columns(points: Sequence[Point], series: Sequence[str]) -> dict[str, list[Any]]:
-    """The table of the points whose series are drawn."""
+    """The table of the points of the drawn series."""
     drawn = [point for point in points if point.series in series]
     return {
         "x": [point.x for point in drawn],
@@ -272,7 +272,7 @@ def point_columns(points: Sequence[Point], series: Sequence[str]) -> dict[str, l
 
 
 def x_channel(title: str, kind: XKind, values: Sequence[Any], series: int) -> dict[str, Any]:
-    """The x axis; names stand side by side, and aslant where there is no room."""
+    """The x axis. Names are horizontal, and rotated if there is not enough space."""
     import altair as alt
 
     if kind != "nominal":
@@ -280,7 +280,7 @@ def x_channel(title: str, kind: XKind, values: Sequence[Any], series: int) -> di
         axis = alt.Axis(tickCount=8) if kind == "linear" else alt.Axis(format="~g", tickCount=6)
         return {"x": alt.X("x:Q", title=title, scale=scale, axis=axis)}
     names = list(dict.fromkeys(values))
-    # What the widest name needs, for each of them.
+    # The width of the widest name, for each of them.
     needed = math.ceil((max(map(len, names), default=0) + 2) * PIXELS_PER_LETTER * len(names))
     aslant = f"width < {needed}"
     axis = alt.Axis(
@@ -298,7 +298,7 @@ def x_channel(title: str, kind: XKind, values: Sequence[Any], series: int) -> di
 def tooltips(
     x: str, y: str, columns: Mapping[str, Sequence[Any]], nominal: bool = True
 ) -> list[Any]:
-    """What a point says when it is pointed at."""
+    """The tooltip of a point."""
     import altair as alt
 
     runs = [alt.Tooltip("n:Q", title="runs")] if any(columns["n"]) else []
@@ -319,7 +319,7 @@ def series_said(series: Sequence[str]) -> str:
 
 
 def range_said(y: str, values: Sequence[float]) -> str:
-    """The ends of what is drawn."""
+    """The range of the drawn values in a sentence."""
     from bentpipe.numbers import significant
 
     if not values:
@@ -334,7 +334,7 @@ def finished(chart: Any, zoom: bool, height: int = HEIGHT) -> dict[str, Any]:
     shown = alt.param(name="shown", value=None)
     chart = chart.transform_filter("shown === null || indexof(shown, datum.series) >= 0")
     if zoom:
-        # With Ctrl, so that the page can still be scrolled over a figure.
+        # With Ctrl, so that the wheel still scrolls the page over a figure.
         wheel = "wheel![event.ctrlKey || event.metaKey]"
         drag = alt.selection_interval(name="zoom", bind="scales", encodings=["x"], zoom=wheel)
         chart = chart.add_params(drag)

@@ -6,7 +6,7 @@
     fade = event(DiracLognormal.fit(SPINO_DADDA), 12.0, 1200.0, seed=1)
     fade.save("fade.csv")
 
-docs/rain.md says what each method gives. Importing this loads NumPy and SciPy.
+docs/rain.md describes the methods. Importing this module loads NumPy and SciPy.
 """
 
 from bentpipe.rain.event import event

@@ -1,13 +1,13 @@
-"""The Gaussian process X led from one level to another, and kept between two.
+"""Bridges of the Gaussian process X: from one level to another, between two limits.
 
-Each value is drawn, in order, given the value before and the end ahead: from the normal
-distribution of an AR(1) bridge, cut off at both limits and weighted with the probability that the
-rest of the way stays between them too (Doob's transform). The normal distribution is exact. The
-weight is that of Brownian motion and of each limit alone, 1 - exp(-2 d e / v) for distances d and e
-of the value and the end from the limit and the variance v of the way that is left. It is near that
-of X on ways that are short against the correlation time. Limits are moved outwards by 0.5826
-standard deviations of a step, because only samples are asked to heed them (Siegmund's correction of
-a discrete walk).
+Values are drawn in order, given the previous value and the end. They follow the normal distribution
+of an AR(1) bridge, truncated at both limits and weighted with the probability that the rest of the
+path stays between the limits (Doob's transform). The normal distribution is exact. The weight is
+that of Brownian motion and of each limit alone: 1 - exp(-2 d e / v), with the distances d and e of
+the value and of the end from the limit, and the variance v of the remaining path. It approximates
+that of X for paths that are short compared with the correlation time. Limits are moved outwards by
+0.5826 standard deviations of a step, because only samples must respect them (Siegmund's correction
+of a discrete walk).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIEGMUND = 0.5826
 """-zeta(1/2) / sqrt(2 pi)."""
 
 FAR = 6.0
-"""Standard deviations beyond which no value is looked for when weights are compared."""
+"""Number of standard deviations within which values are searched when weights are compared."""
 
 
 def bridge(

@@ -33,11 +33,11 @@ OPTIONS = {
     "peak_at_s": "--peak-at",
     "path": "--out",
 }
-"""Options that are not called as the argument or field."""
+"""Options whose names differ from those of the argument or field."""
 
 
 def print_statistics(options: Options, as_json: bool) -> None:
-    """Print the site and what is exceeded there, by P.618 and by the series of both methods."""
+    """Print the site and its exceeded attenuation, by P.618 and by the series of both methods."""
     with named_as_options():
         site = site_from(options)
         methods = {name: method.fit(site) for name, method in METHODS.items()}
@@ -61,7 +61,7 @@ def print_statistics(options: Options, as_json: bool) -> None:
 def write_series(
     options: Options, method: str, duration: float, step: float, seed: int, out: Path, as_json: bool
 ) -> None:
-    """Write a stationary series and print what is in it."""
+    """Write a stationary series and print a summary."""
     with named_as_options():
         check_suffix(out)
         fit = METHODS[method].fit(site_from(options))
@@ -80,7 +80,7 @@ def write_event(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write an event and print what is in it."""
+    """Write an event and print a summary."""
     with named_as_options():
         check_suffix(out)
         fit = METHODS[method].fit(site_from(options))
@@ -89,7 +89,7 @@ def write_event(
 
 
 def save(series: Series, out: Path, as_json: bool) -> None:
-    """Write the file, then print its name and what it holds."""
+    """Write the file, and print its name and a summary."""
     series.save(out)
     attenuation = series.attenuation_db
     samples, peak = len(attenuation), float(attenuation.max())
@@ -104,7 +104,7 @@ def save(series: Series, out: Path, as_json: bool) -> None:
 def site_from(options: Options) -> Site:
     """The site that the options describe.
 
-    The rain of one place is never mixed with the latitude of another: a place is told whole.
+    The rain of one place is never combined with the latitude of another, so both must be given.
     """
     given = {name: value for name, value in options.items() if value is not None}
     maps, longitude = given.pop("maps"), given.pop("longitude_deg", None)
@@ -132,7 +132,7 @@ def site_from(options: Options) -> Site:
 
 @contextmanager
 def named_as_options() -> Iterator[None]:
-    """Errors of the models, with the option in the place of the argument."""
+    """Turn errors of the models into errors that name the option instead of the argument."""
     try:
         yield
     except RainError as error:

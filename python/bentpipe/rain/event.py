@@ -1,10 +1,10 @@
-"""A rain event on demand, with a given peak and duration. This method is ours.
+"""A rain event on demand, with a given peak and duration. This method is our own.
 
-A stationary series of 15 minutes is mostly dry, and the event that an experiment needs may be years
-away. So X of a fitted method is led from the threshold of rain to the level of the peak and back,
-a bridge for each side (see `bentpipe.rain.bridge`); the fall is a rise read backwards, as X has the
-same law in both directions. No Recommendation was found that says how, and no measured event was
-compared.
+A stationary series of 15 minutes is mostly dry, and an experiment could wait for years for the
+event that it needs. So X of a fitted method goes from the threshold of rain to the level of the
+peak and back, with a bridge for each side (see `bentpipe.rain.bridge`). The fall is a reversed
+rise, because X has the same law in both directions. We found no Recommendation for such events, and
+compared with no measured event.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from bentpipe.rain.synthesis import Synthesis
 
 MOST_STEPS = 200_000
-"""Each step is drawn on its own; so many take some seconds."""
+"""Maximum number of steps. Each step is drawn on its own, which takes some seconds in total."""
 
 NARROWEST = 1e-6
-"""Closer to the threshold in X, the level of a peak would drown in rounding."""
+"""Minimum distance of a peak from the threshold in X. A closer level would be lost in rounding."""
 
 
 def event(
@@ -40,11 +40,11 @@ def event(
     peak_at_s: float | None = None,
     seed: int,
 ) -> Series:
-    """An event that starts and ends at 0 dB and rains between, with its only maximum `peak_db`.
+    """An event that starts and ends at 0 dB, with rain in between and the only maximum `peak_db`.
 
-    `peak_db` is from 0.01 to 200 dB; `peak_at_s` is rounded to a sample, by default the middle one.
-    `RainError` unless the duration is a whole number of steps, at least 2, or when the peak lies
-    outside of it or of what the method gives.
+    `peak_db` is from 0.01 to 200 dB. `peak_at_s` is rounded to a sample, by default the middle one.
+    `RainError` if the duration is not a whole number of at least 2 steps, or if the peak is outside
+    the event or the range of the method.
     """
     within("peak_db", peak_db, 0.01, 200.0)
     steps = steps_in(duration_s, step_s, fewest=2)
@@ -65,7 +65,7 @@ def event(
     there = bridge(random, BETA * step_s, rise, ends=levels, limits=levels)
     back = bridge(random, BETA * step_s, steps - rise, ends=levels, limits=levels)[::-1]
     attenuation = method.attenuation(np.concatenate((there, back[1:])))
-    # What is asked for is exact; the levels are so but for rounding.
+    # The requested peak is exact; the levels have rounding errors.
     attenuation = np.minimum(attenuation, peak_db)
     attenuation[[0, rise, steps]] = 0.0, peak_db, 0.0
     return Series(times(steps, step_s), attenuation)

@@ -1,8 +1,8 @@
 """The Gaussian process X under every rain series.
 
-X has mean 0, variance 1 and the autocorrelation exp(-beta t). All that is drawn comes from NumPy's
-PCG64 with the seed given. NumPy keeps a generator's numbers over its releases but may change how
-they become normal ones: a series is the same for the same seed, NumPy and SciPy.
+X has mean 0, variance 1 and the autocorrelation exp(-beta t). All random numbers come from NumPy's
+PCG64 with the given seed. NumPy keeps the numbers of a generator over its releases, but may change
+their conversion to normal numbers. A series is the same for the same seed, NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """PCG64 with this seed."""
+    """The generator PCG64 with this seed."""
     return np.random.Generator(np.random.PCG64(seed))
 
 
@@ -27,9 +27,9 @@ def stationary(random: np.random.Generator, decay: float, samples: int, count: i
     """`count` independent series of `samples` values, as an array (count, samples).
 
     `decay` is beta times the step. The first value is drawn from the stationary distribution, so
-    there is nothing to warm up: X_0 ~ N(0, 1), X_k = rho X_(k-1) + sqrt(1 - rho^2) n_k.
+    there is no transient: X_0 ~ N(0, 1), X_k = rho X_(k-1) + sqrt(1 - rho^2) n_k.
     """
-    # scipy.signal takes most of a second to import, and only this needs it.
+    # scipy.signal takes most of a second to import, and only this function needs it.
     from scipy.signal import lfilter
 
     rho = exp(-decay)

@@ -1,7 +1,7 @@
-"""The ITU-R's climate maps, through the package `itur` (ITU-Rpy), an extra.
+"""Climate maps of the ITU-R, from the optional package `itur` (ITU-Rpy).
 
-Three numbers are read from it and nothing else: its series have defects (docs/rain.md lists them),
-and its formulas for the statistics are those of `bentpipe.rain.statistics`.
+Only three numbers are read from it. Its time series have defects (see docs/rain.md), and
+`bentpipe.rain.statistics` has the formulas of the statistics.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Climate:
 
 
 def climate(latitude_deg: float, longitude_deg: float) -> Climate:
-    """Read the maps at a place. The first call loads them, which takes seconds."""
+    """Read the maps at a place. The first call loads them, which takes some seconds."""
     try:
         from itur.models import itu837, itu839
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""A series of attenuation against time, and the file that a scenario's channel reads."""
+"""A time series of attenuation, and the file that the channel of a scenario reads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet")
 MOST_SAMPLES = 40_000_000
-"""A year and a quarter at 1 s: more would not fit the memory of a small machine."""
+"""Maximum number of samples, 15 months at 1 s. More would not fit the memory of small machines."""
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Attenuation against time, both arrays of shape (samples,).
+    """Attenuation over time, both arrays of shape (samples,).
 
     - `time_s`: seconds from 0, in equal steps
     - `attenuation_db`: rain attenuation in dB, not negative
@@ -35,8 +35,8 @@ class Series:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `time_s,attenuation_db` as CSV or Parquet, by the suffix of `path`.
 
-        The file is there whole or not at all; one of that name is replaced. `RainError` for another
-        suffix, `OutputError` when it cannot be written.
+        The file is written completely or not at all. An existing file is replaced. `RainError` for
+        another suffix, `OutputError` if the file cannot be written.
         """
         import polars as pl
 
@@ -53,7 +53,7 @@ class Series:
                     frame.write_csv(file)
                 else:
                     frame.write_parquet(file)
-            # A temporary file is the owner's alone; this one is as readable as any other.
+            # A temporary file is private to its owner; this one gets the usual permissions.
             temporary.chmod(0o666 & ~current_umask())
             temporary.replace(target)
         except OSError as error:
@@ -65,20 +65,20 @@ class Series:
 
 
 def current_umask() -> int:
-    """The umask, which can only be read by setting it."""
+    """The umask. It can only be read by setting it."""
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
 
 
 def check_suffix(path: Path) -> None:
-    """`RainError` unless the name says CSV or Parquet."""
+    """Check that the suffix is that of CSV or Parquet; `RainError` otherwise."""
     if path.suffix not in SUFFIXES:
         raise RainError("path", f"a file that ends in {' or '.join(SUFFIXES)}", str(path))
 
 
 def steps_in(duration_s: float, step_s: float, fewest: int = 1) -> int:
-    """How many steps make up the duration; `RainError` unless it is a whole number of them."""
+    """The number of steps in the duration; `RainError` if it is not a whole number."""
     step_ns = nanoseconds("step_s", step_s)
     steps, rest = divmod(nanoseconds("duration_s", duration_s), step_ns)
     if rest or not fewest <= steps < MOST_SAMPLES:

@@ -10,7 +10,7 @@ from bentpipe.rain import maps
 RANGES = {
     "latitude_deg": (-90.0, 90.0),
     "altitude_km": (-0.5, 9.0),
-    # P.1853-1 is given for these elevations and frequencies.
+    # P.1853-1 is valid for these elevations and frequencies.
     "elevation_deg": (5.0, 90.0),
     "frequency_ghz": (4.0, 55.0),
     "tilt_deg": (0.0, 90.0),
@@ -18,13 +18,13 @@ RANGES = {
     "rain_height_km": (0.1, 10.0),
     "rain_percent": (0.05, 50.0),
 }
-"""What each field may be. Rain that lasts less than 0.05 % of the time leaves too few points to fit
-a series to."""
+"""Range of each field. With rain in less than 0.05 % of the time there are too few points to fit a
+series to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What the rain models ask of a site; `RainError` for a value outside of `RANGES`.
+    """Parameters of a site for the rain models; `RainError` for a value outside of `RANGES`.
 
     - `latitude_deg`: of the station, north positive
     - `altitude_km`: of the station above the sea
@@ -63,9 +63,9 @@ class Site:
         frequency_ghz: float,
         tilt_deg: float = 45.0,
     ) -> Site:
-        """A site whose rain comes from the ITU-R's maps; see `bentpipe.rain.maps`.
+        """A site with rain statistics from the maps of the ITU-R; see `bentpipe.rain.maps`.
 
-        `BentpipeError` when the package that holds them is not installed.
+        `BentpipeError` if the package with the maps is not installed.
         """
         within("latitude_deg", latitude_deg, *RANGES["latitude_deg"])
         within("longitude_deg", longitude_deg, -180.0, 360.0)
@@ -83,7 +83,7 @@ class Site:
 
 
 def within(parameter: str, value: float, low: float, high: float) -> None:
-    """`RainError` unless the value lies between `low` and `high`; NaN never does."""
+    """Check that the value is between `low` and `high`, and not NaN; `RainError` otherwise."""
     if not low <= value <= high:
         raise RainError(parameter, f"a number from {low:g} to {high:g}", value)
 

@@ -2,7 +2,7 @@
 
 k and alpha are sums of Gaussian curves over the logarithm of the frequency, one pair for horizontal
 and one for vertical polarisation. The coefficients were read in the source of ITU-Rpy
-(`itur/models/itu838.py`); the Recommendation itself was not at hand.
+(`itur/models/itu838.py`); the Recommendation itself was not available.
 """
 
 from __future__ import annotations

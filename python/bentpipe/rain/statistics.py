@@ -1,8 +1,8 @@
 """Rain attenuation that a slant path exceeds for a share of an average year (ITU-R P.618).
 
-Editions 13 and 14, section 2.2.1.1; they differ in ranges and in the caps of gases and clouds, not
-in what stands here. The equations were read in the source of ITU-Rpy (`itur/models/itu618.py`); the
-Recommendation itself was not at hand.
+Source: editions 13 and 14, section 2.2.1.1. They differ in ranges and in the limits for gases and
+clouds, which are not used here. The equations were read in the source of ITU-Rpy
+(`itur/models/itu618.py`); the Recommendation itself was not available.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.rain.site import Site
 
 TABLE_PERCENT = (0.001, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0)
-"""The percentages of a table: the ends of the method's range and what is usual between them."""
+"""The percentages of a table: the ends of the method's range and common values in between."""
 
 
 def attenuation_exceeded(site: Site, percent: float) -> float:
@@ -50,7 +50,7 @@ def attenuation_at_001(site: Site) -> float:
 
 
 def scaled(site: Site, at_001: float, percent: float) -> float:
-    """A_p from A0.01; `percent` is not checked, since P.1853-1 asks for 10 % too."""
+    """A_p from A0.01. `percent` is not checked, because P.1853-1 also needs 10 %."""
     sine = sin(radians(site.elevation_deg))
     latitude = abs(site.latitude_deg)
     beta = 0.0

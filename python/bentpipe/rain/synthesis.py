@@ -1,17 +1,18 @@
 """Series of rain attenuation: P.1853-1 (Maseng and Bakken) and Dirac and lognormal.
 
 Both fit a lognormal distribution to P.618's A_p and drive it with a Gaussian process X of
-correlation time 1 / beta = 5000 s. They differ in how dry time is made:
+correlation time 1 / beta = 5000 s. They differ in the treatment of dry time:
 
-- P.1853-1 fits ln A_p over Qinv(p) and subtracts what is exceeded for P0, the share of rainy time:
-  A = max(exp(m + sigma X) - A_off, 0). The subtraction moves the distribution away from the fit.
+- P.1853-1 fits ln A_p over Qinv(p) and subtracts the attenuation exceeded for P0, the share of
+  rainy time: A = max(exp(m + sigma X) - A_off, 0). The subtraction moves the distribution away from
+  the fit.
 - Dirac and lognormal (Boulanger et al.; taken into P.1853-2, as far as we know) fits over
   Qinv(p / P0), the distribution while it rains, and gives X above Qinv(P0) that distribution:
   A = exp(m + sigma Qinv(Q(X) / P0)), else 0.
 
 Q is the upper tail of the Gaussian distribution, Qinv its inverse. P.1853-1 was read in the source
-of ITU-Rpy (`itur/models/itu1853.py`), the other method in an abstract; the Recommendations were not
-at hand.
+of ITU-Rpy (`itur/models/itu1853.py`), the other method in an abstract. The Recommendations were not
+available.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ BETA = 2e-4
 """Decay of the autocorrelation of X in 1/s (P.1853-1)."""
 
 FIT_PERCENT = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-"""Where A_p is fitted, as far as these are rarer than rain (P.1853-1)."""
+"""Percentages at which A_p is fitted, if they are rarer than rain (P.1853-1)."""
 
 
 @dataclass(frozen=True)
 class Synthesis(ABC):
     """A method fitted to a site. `exceeded` is the exact distribution of its series.
 
-    `m` and `sigma` are those of ln A, `rain` is P0 as a share of 1.
+    `m` and `sigma` are the parameters of ln A. `rain` is P0 as a share of 1.
     """
 
     m: float
@@ -58,7 +59,7 @@ class Synthesis(ABC):
 
     name: ClassVar[str]
     given_rain: ClassVar[bool]
-    """Whether the fit is to the distribution while it rains, or to that of all time."""
+    """True if the fit is to the distribution while it rains, instead of that of all time."""
 
     @classmethod
     def fit(cls, site: Site) -> Self:
@@ -73,11 +74,11 @@ class Synthesis(ABC):
 
     @abstractmethod
     def attenuation(self, x: ArrayLike) -> Array:
-        """Attenuation in dB for values of X, of any shape. It grows with X."""
+        """Attenuation in dB for values of X, an array of any shape. It increases with X."""
 
     @abstractmethod
     def level(self, attenuation_db: float) -> float:
-        """The X of an attenuation above 0 dB, the inverse of `attenuation`."""
+        """The X of an attenuation above 0 dB: the inverse of `attenuation`."""
 
     @property
     def threshold(self) -> float:
@@ -85,19 +86,19 @@ class Synthesis(ABC):
         return -float(ndtri(self.rain))
 
     def exceeded(self, attenuation_db: float) -> float:
-        """The probability that the attenuation is above this one (0 dB: that it rains)."""
+        """The probability that the attenuation exceeds this value (0 dB: that it rains)."""
         return float(ndtr(-self.level(attenuation_db))) if attenuation_db > 0 else self.rain
 
     def attenuation_exceeded(self, percent: float) -> float:
-        """What the series exceed for `percent` of the time, in dB: compare P.618's A_p."""
+        """The attenuation in dB that the series exceed for `percent` of the time, like A_p."""
         within("percent", percent, 1e-6, 100.0)
         return float(self.attenuation(-ndtri(percent / 100)))
 
     def series(self, duration_s: float, step_s: float = 1.0, *, seed: int) -> Series:
-        """A stationary series at 0, step, ..., duration: most of them are dry throughout.
+        """A stationary series at 0, step, ..., duration. Most short series are dry throughout.
 
-        `RainError` unless the duration is a whole number of steps. The step may be any: the process
-        is sampled exactly. A year at 1 s needs about 1.3 GB.
+        `RainError` if the duration is not a whole number of steps. Any step is possible, because
+        the process is sampled exactly. A year at 1 s needs about 1.3 GB.
         """
         steps = steps_in(duration_s, step_s)
         (x,) = stationary(generator(seed), BETA * step_s, steps + 1)
@@ -134,7 +135,7 @@ class DiracLognormal(Synthesis):
     given_rain = True
 
     def attenuation(self, x: ArrayLike) -> Array:
-        """The attenuation that is as rare among rainy time as X is among the rainy X."""
+        """The attenuation with the same quantile in rainy time as X has among the rainy X."""
         x = np.asarray(x, dtype=float)
         attenuation = np.zeros(x.shape)
         wet = x > self.threshold
@@ -142,7 +143,7 @@ class DiracLognormal(Synthesis):
         return attenuation
 
     def level(self, attenuation_db: float) -> float:
-        """The X that is as rare as this attenuation."""
+        """The X with the same quantile as this attenuation."""
         share = ndtr(-(log(attenuation_db) - self.m) / self.sigma)
         return -float(ndtri(self.rain * share))
 
@@ -150,4 +151,4 @@ class DiracLognormal(Synthesis):
 METHODS: Mapping[str, type[Synthesis]] = {
     method.name: method for method in (DiracLognormal, MasengBakken)
 }
-"""The methods by the names that the command line has for them."""
+"""The methods by their names on the command line."""

@@ -1,5 +1,5 @@
 """One self-contained HTML page from a folder of results.
 
-A folder is recognised and read (`source`), becomes a page of sections (`run`, `study`,
-`reproductions`, `compare`, `evaluate`), and is written with its figures (`render`). Nothing runs.
+`source` recognises and reads a folder. `run`, `study`, `reproductions`, `compare` and `evaluate`
+turn it into a page of sections. `render` writes the page with its figures. Nothing is run.
 """

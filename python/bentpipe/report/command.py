@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from bentpipe.report.source import Source
 
 MANIFEST = "figures.json"
-"""Names the files that an earlier report wrote into a folder of figures, and so may replace."""
+"""Lists the files that an earlier report wrote into a folder of figures, and so may replace."""
 
 HEAD_BYTES = 400
 
 
 def write_report(folder: Path, out: Path | None, figures: Path | None) -> None:
-    """Write the page of a folder and print its name; figures as files only when asked for.
+    """Write the page of a folder and print its name; also write the figures if `figures` is set.
 
-    Raises `BentpipeError` for a folder that is none of ours, `OutputError` when a foreign file is
-    in the way. Both are found before anything is written.
+    Raises `BentpipeError` for a folder of another kind, and `OutputError` if a file of another
+    program would be replaced. Both are checked before anything is written.
     """
     source = recognise(folder)
     out = out or folder / "report.html"
@@ -53,7 +53,7 @@ def write_report(folder: Path, out: Path | None, figures: Path | None) -> None:
 
 
 def page_of(source: Source) -> Page:
-    """The page of what was recognised."""
+    """The page for a recognised folder."""
     try:
         if source.kind == "run":
             from bentpipe.report.run import run_page
@@ -80,10 +80,12 @@ def page_of(source: Source) -> Page:
 
 
 def check_page(path: Path) -> None:
-    """Refuse to write over what is not a page of ours."""
+    """Refuse to replace a file that is not a report of Bentpipe."""
     if path.is_dir() or path.suffix.lower() not in (".html", ".htm"):
         what = "is a folder" if path.is_dir() else "is no name of a page"
-        raise OutputError(f"{path} {what}; --out takes FILE.html, --figures the folder of figures")
+        raise OutputError(
+            f"{path} {what}; expected FILE.html for --out, and a folder for --figures"
+        )
     if not path.parent.is_dir():
         raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
     if not path.exists():
@@ -94,11 +96,11 @@ def check_page(path: Path) -> None:
     except OSError as error:
         raise OutputError(f"cannot read {path}: {error.strerror}") from error
     if GENERATOR.encode() not in head:
-        raise OutputError(f"{path} is no report of Bentpipe and is left as it is; choose another")
+        raise OutputError(f"{path} is not a report of Bentpipe; it was not changed")
 
 
 def check_figures(folder: Path, names: list[str]) -> None:
-    """Refuse to write over files that no report wrote."""
+    """Refuse to replace files that no report wrote."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is not a folder")
     try:
@@ -107,11 +109,11 @@ def check_figures(folder: Path, names: list[str]) -> None:
         own = set()
     foreign = [name for name in names if name not in own and (folder / name).exists()]
     if foreign:
-        raise OutputError(f"{folder / foreign[0]} is of no report and is left as it is")
+        raise OutputError(f"{folder / foreign[0]} was not written by a report; it was not changed")
 
 
 def replace(path: Path, text: str) -> None:
-    """Write the file beside its place and put it there when it is whole."""
+    """Write a temporary file in the same folder, and rename it when it is complete."""
     beside = path.with_name(f".bentpipe-{path.name}")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page of a comparison: the verdicts, who stands where, and each ranking with its figure."""
+"""The page of a comparison: verdicts, an overview, and each ranking with its figure."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 KEYS = ("bentpipe", "compare", "link", "complete", "command", "controllers", "left_out",
         "workloads", "verdicts")  # fmt: skip
-INTERRUPTED = "Interrupted: questions that were cut short are not here."
+INTERRUPTED = "Interrupted: incomplete workloads are not shown."
 
 HOW_TO_READ = (
-    "All controllers met the same losses and the same traffic of others. Distinct means that the "
-    "95 % interval of the paired difference leaves zero out; of twenty comparisons one does so by "
-    "chance alone."
+    "All controllers met the same losses and the same competing traffic. A difference is "
+    "significant if its paired 95 % interval does not include zero. Expect 1 of 20 comparisons to "
+    "be significant by chance."
 )
 STANDS = {
     "best": "best",
-    "tie": "not distinguishable from the best",
-    "behind": "distinguishably behind",
+    "not significant": "not significantly different from the best",
+    "worse": "significantly worse than the best",
 }
-"""How a controller may stand to the best, in a table and in full."""
+"""A controller compared with the best: in a table and in full."""
 
 
 def compare_page(folder: Path) -> Page:
@@ -58,7 +58,7 @@ def compare_page(folder: Path) -> Page:
 
 
 class Ranking:
-    """One question and the controllers in the order in which they answer it."""
+    """One workload with the ranking of the controllers."""
 
     def __init__(self, row: dict[str, Any], verdicts: list[dict[str, Any]]) -> None:
         self.name: str = row["workload"]
@@ -104,18 +104,18 @@ class Ranking:
         return ranking_figure(f"{self.name}-ranking", title, self.quantity.title, points, notes)
 
     def table(self) -> Table:
-        """All places with what they differ from the best and from the baseline by."""
+        """All controllers with their differences from the best and from the baseline."""
         unit = self.quantity.column_unit
         columns = [
             Column("controller", numeric=False),
             Column("rank"),
             Column(self.quantity.label, unit),
             Column("95 % interval", unit),
-            Column("from the best, 95 %", unit),
-            Column(f"from {self.baseline}, 95 %", unit),
+            Column("minus best, 95 % interval", unit),
+            Column(f"minus {self.baseline}, 95 % interval", unit),
             *(Column(other.label, other.column_unit) for other in self.also),
             *([Column("undefined")] if self.has_undefined else []),
-            Column("beside the best", numeric=False, choices=True),
+            Column("compared with best", numeric=False, choices=True),
         ]
         rows = [
             [
@@ -134,35 +134,35 @@ class Ranking:
             ]
             for place in self.places
         ]
-        caption = f"{self.title}: means, and intervals of differences of pairs of runs of one seed"
+        caption = f"{self.title}: means, and intervals of paired differences (same seed)"
         return Table(f"{self.name}-table", caption, columns, rows)
 
     @property
     def has_undefined(self) -> bool:
-        """Whether a run left the quantity undefined."""
+        """True if the quantity is undefined in a run."""
         return any(place["undefined"] for place in self.places)
 
     def difference_cell(self, row: dict[str, Any] | None) -> Cell:
-        """The interval of a paired difference; nothing for the one that it would be against."""
+        """The interval of a paired difference; a dash for the reference itself."""
         if row is None:
             return Cell(NONE)
         return self.quantity.mean_cells(row["difference"], row["ci95"])[1]
 
 
 def stand(place: dict[str, Any]) -> str:
-    """How a controller stands to the best."""
+    """The controller compared with the best: a key of `STANDS`."""
     if place["against_best"] is None:
         return "best"
-    return "tie" if place["tied_with_best"] else "behind"
+    return "not significant" if place["tied_with_best"] else "worse"
 
 
 def rank(place: dict[str, Any]) -> str:
-    """A place with the sign of a tie."""
+    """The rank, with = if it is not significantly different from the best."""
     return f"{place['rank']}{'=' if place['tied_with_best'] else ''}"
 
 
 def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
-    """The place of every controller in every question; no sum of them, which would weigh them."""
+    """The rank of every controller in every workload, without a sum, which would need weights."""
     columns = [
         Column("controller", numeric=False),
         Column("status", numeric=False, choices=True),
@@ -182,7 +182,7 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
     reasons: dict[str, list[str]] = {}
     for row in found["left_out"]:
         reasons.setdefault(row["needs"], []).append(row["controller"])
-    left = [f"Left out for want of {why}: {', '.join(who)}." for why, who in reasons.items()]
-    told = "Places in each question; = cannot be distinguished from the best."
+    left = [f"Left out because they need {why}: {', '.join(who)}." for why, who in reasons.items()]
+    told = "Rank in each workload; = not significantly different from the best"
     table = Table("places", told, columns, rows, notes)
     return Section("places", "At a glance", [table, *([Text(left)] if left else [])])

@@ -1,9 +1,10 @@
-"""The page of an evaluation: what was found against each baseline, item by item."""
+"""The page of an evaluation: the findings for each baseline, item by item."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.evaluate.findings import SHOWN
 from bentpipe.numbers import NONE, count, percent
 from bentpipe.plots.vega import Point, interval_figure, ranking_figure
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text, words
@@ -23,12 +24,12 @@ FINDINGS = {
     "not distinguishable": "none",
     "undefined": "none",
 }
-"""What a finding may say, and how it is coloured."""
-INTERRUPTED = "Interrupted: items that were cut short are not here."
+"""All findings with their colours."""
+INTERRUPTED = "Interrupted: incomplete items are not shown."
 
 HOW_TO_READ = (
-    "The RFC sets no thresholds, and there are no pass marks here: a finding is what the 95 % "
-    "interval of the paired difference says. Of twenty one is distinct by chance alone."
+    "The RFC sets no thresholds. A finding is better or worse if the 95 % interval of the paired "
+    "difference does not include zero. Expect 1 of 20 to be significant by chance."
 )
 
 
@@ -40,8 +41,8 @@ def evaluate_page(folder: Path) -> Page:
     runs = sum(item.runs for item in items)
     names = [item.name for item in items]
     return Page(
-        title=f"{candidate} by the check-list of RFC 9743",
-        subtitle=f"{count(len(items))} items, {count(runs)} runs, beside "
+        title=f"{candidate} by the checklist of RFC 9743",
+        subtitle=f"{count(len(items))} items, {count(runs)} runs, compared with "
         f"{' and '.join(found['against'])}",
         version=found["bentpipe"],
         summary=[
@@ -59,7 +60,7 @@ def evaluate_page(folder: Path) -> Page:
 
 
 class Item:
-    """An entry of the check-list with its findings."""
+    """An item of the checklist with its findings."""
 
     def __init__(self, row: dict[str, Any], candidate: str) -> None:
         self.candidate = candidate
@@ -83,20 +84,20 @@ class Item:
         return Shown(first["quantity"], first["label"], first["unit"], means)
 
     def counts(self, baseline: str) -> dict[str, int]:
-        """How many findings say what, against one baseline."""
+        """The number of each finding for one baseline."""
         told = [row["finding"] for one in self.findings for row in one["against"]
                 if row["baseline"] == baseline]  # fmt: skip
         return {finding: told.count(finding) for finding in FINDINGS}
 
     @property
     def baselines(self) -> list[str]:
-        """All that the candidate stands beside in this item."""
+        """The baselines of this item."""
         return list(
             dict.fromkeys(row["baseline"] for one in self.findings for row in one["against"])
         )
 
     def section(self) -> Section:
-        """The item: what it says, a figure for each quantity, and all its numbers."""
+        """The item: its sentences, a figure for each quantity, and a table."""
         said = [Text([self.note])] if self.note else []
         return Section(
             self.name,
@@ -106,7 +107,7 @@ class Item:
         )
 
     def figure(self, quantity: Shown) -> Figure:
-        """A quantity of all controllers over the cases, or one below the other if there is one."""
+        """A quantity of all controllers over the cases; a ranking if there is only one case."""
         found = [one for one in self.findings if one["quantity"] == quantity.name]
         points = []
         for one in found:
@@ -132,9 +133,9 @@ class Item:
             Column(self.candidate),
             Column("95 % interval"),
             *([Column("undefined")] if self.has_undefined else []),
-            Column("beside", numeric=False, choices=True),
+            Column("baseline", numeric=False, choices=True),
             Column("its value"),
-            Column("difference, 95 %"),
+            Column("difference, 95 % interval"),
             Column("relative", "%"),
             Column("finding", numeric=False, choices=True),
         ]
@@ -145,17 +146,17 @@ class Item:
             for one in self.findings
             for row in one["against"]
         ]  # fmt: skip
-        caption = f"{self.title}: means, and intervals of differences of pairs of runs of one seed"
+        caption = f"{self.title}: means, and intervals of paired differences (same seed)"
         return Table(f"{self.name}-table", caption, columns, rows)
 
     @property
     def has_cases(self) -> bool:
-        """Whether there is more than one."""
+        """True if there is more than one case."""
         return any(one["case"] for one in self.findings)
 
     @property
     def has_undefined(self) -> bool:
-        """Whether a run left a quantity undefined."""
+        """True if a quantity is undefined in a run."""
         return any(one["undefined"] for one in self.findings)
 
     def finding_cells(
@@ -171,7 +172,10 @@ class Item:
             quantity.number_cell(row["mean"]),
             quantity.mean_cells(row["difference"], row["ci95"])[1],
             Cell(percent(row["relative"]), row["relative"]),
-            Cell(row["finding"], verdict=FINDINGS[row["finding"]]),
+            Cell(
+                SHOWN.get(row["finding"], row["finding"]),
+                verdict=FINDINGS[row["finding"]],
+            ),
         ]
 
 
@@ -181,19 +185,19 @@ def all_means(one: dict[str, Any]) -> list[float | None]:
 
 
 def overall(candidate: str, baseline: str, items: list[Item]) -> str:
-    """How many findings say what, against one baseline."""
+    """The number of each finding for one baseline, in a sentence."""
     told = [item.counts(baseline) for item in items]
     better, worse, same, undefined = (sum(counts[key] for counts in told) for key in FINDINGS)
     rest = f" {count(undefined)} are undefined." if undefined else ""
     return (
-        f"Against {baseline}, {candidate} is better in {count(better)} of "
-        f"{count(better + worse + same + undefined)} findings and worse in {count(worse)}; "
-        f"{count(same)} are not distinguishable.{rest}"
+        f"Compared with {baseline}, {candidate} is better in {count(better)} of "
+        f"{count(better + worse + same + undefined)} findings and worse in {count(worse)}. "
+        f"{count(same)} are not significant.{rest}"
     )
 
 
 def at_a_glance(items: list[Item]) -> Section:
-    """For each item how often it is better and worse than each baseline."""
+    """The number of findings better and worse than each baseline, for each item."""
     baselines = list(dict.fromkeys(name for item in items for name in item.baselines))
     columns = [
         Column("item", numeric=False),
@@ -201,7 +205,7 @@ def at_a_glance(items: list[Item]) -> Section:
         *(
             Column(f"{word} {name}")
             for name in baselines
-            for word in ("better than", "worse than", "like")
+            for word in ("better than", "worse than", "not significant,")
         ),
     ]
     rows = []
@@ -214,16 +218,16 @@ def at_a_glance(items: list[Item]) -> Section:
                 for key in ("better", "worse", "not distinguishable")
             ]
         rows.append(cells)
-    caption = "Findings of each item; like: not distinguishable"
+    caption = "Number of findings in each item"
     return Section("glance", "At a glance", [Table("glance-table", caption, columns, rows)])
 
 
 def not_covered(entries: list[dict[str, Any]]) -> Section:
-    """What the RFC asks for and no item measures."""
+    """The sections of the RFC that no item covers."""
     columns = [Column("section", numeric=False), Column("reason", numeric=False)]
     rows = [words(entry["section"], entry["reason"]) for entry in entries]
     return Section(
         "not-covered",
-        "Not measured",
+        "Not covered",
         [Table("not-covered-table", "Sections of the RFC that no item covers", columns, rows)],
     )

@@ -1,4 +1,4 @@
-"""What the page of a run on a real kernel says of the emulation and of the settings."""
+"""The part of a run's page on the kernel's emulation and settings."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from bentpipe.numbers import count, decimals, significant
 from bentpipe.report.page import Cell, Column, Section, Table, Text, words
 
 MARKS = {"honoured": "good", "reported": "bad"}
+VERDICTS = {"honoured": "applied", "reported": "approximated"}
+"""Words for readers of the verdicts in the JSON."""
 
 
 def kernel_summary(kernel: dict[str, Any]) -> str:
-    """Whether the network was emulated well enough."""
+    """A sentence on the validity of the run."""
     found = (
-        "The run is valid: the network was emulated within its tolerance."
+        "The run is valid: the emulation was within its tolerance."
         if kernel["valid"]
-        else "The run is NOT valid: the network was emulated worse than it may be."
+        else "The run is NOT valid: the emulation exceeded its tolerance."
     )
     return (
-        f"It ran in real time on Linux {kernel['release']}. {found} 99 of 100 packets were at most "
-        f"{decimals(kernel['delay_error_p99_ms'], 3)} ms late "
-        f"({significant(kernel['tolerance_ms'])} ms are allowed), and "
+        f"It ran in real time on Linux {kernel['release']}. {found} The delay error is at most "
+        f"{decimals(kernel['delay_error_p99_ms'], 3)} ms for 99 % of the packets "
+        f"({significant(kernel['tolerance_ms'])} ms allowed). "
         f"{count(kernel['lost_packets'])} packets were lost outside the links."
     )
 
 
 def kernel_section(kernel: dict[str, Any]) -> Section:
-    """How well the network was emulated, and what the kernel made of each setting."""
+    """The accuracy of the emulation, and each setting as applied by the kernel."""
     blocks: list[Any] = [quality_table(kernel)]
     if kernel["rates"]:
         blocks.append(rates_table(kernel["rates"]))
     blocks.append(settings_table(kernel["settings"]))
     told = (
-        "Reported means that the kernel does something else than the scenario asks for; compare "
-        "such runs with the simulator with care."
+        "Approximated means that the kernel applies another value than the scenario sets. Be "
+        "careful when you compare such runs with the simulator."
     )
     return Section("kernel", "Emulation and kernel settings", [*blocks, Text([told])])
 
 
 def quality_table(kernel: dict[str, Any]) -> Table:
-    """Lateness and losses."""
+    """Delay errors and losses."""
     columns = [Column("quantity", numeric=False), Column("value"), Column("unit", numeric=False)]
     late = [
         [
-            Cell(f"lateness of packets, {name}"),
+            Cell(f"delay error, {name}"),
             Cell(decimals(kernel[key], 3), kernel[key]),
             Cell("ms"),
         ]
@@ -58,14 +60,14 @@ def quality_table(kernel: dict[str, Any]) -> Table:
         for name, key in (
             ("timed", "timed_packets"),
             ("lost outside the links", "lost_packets"),
-            ("for no host of the scenario", "stray_packets"),
+            ("not addressed to a host of the scenario", "stray_packets"),
         )
     ]
-    return Table("quality", "Quality of the emulation", columns, [*late, *counts])
+    return Table("quality", "Accuracy of the emulation", columns, [*late, *counts])
 
 
 def rates_table(rates: list[dict[str, Any]]) -> Table:
-    """Rates of links while they were never idle."""
+    """Rates of links while they were busy."""
     columns = [
         Column("link", numeric=False),
         Column("direction", numeric=False),
@@ -86,20 +88,23 @@ def rates_table(rates: list[dict[str, Any]]) -> Table:
 
 
 def settings_table(settings: list[dict[str, Any]]) -> Table:
-    """What became of each setting."""
+    """Each setting of the scenario and the value that the kernel applies."""
     columns = [
         Column("flow", numeric=False),
         Column("setting", numeric=False),
         Column("verdict", numeric=False, choices=True),
-        Column("asked", numeric=False),
-        Column("what the kernel does", numeric=False),
+        Column("scenario", numeric=False),
+        Column("applied by the kernel", numeric=False),
     ]
     rows = [
         [
             *words(row["flow"], row["setting"]),
-            Cell(row["verdict"], verdict=MARKS.get(row["verdict"], "none")),
+            Cell(
+                VERDICTS.get(row["verdict"], row["verdict"]),
+                verdict=MARKS.get(row["verdict"], "none"),
+            ),
             *words(row["asked"], row["kernel"]),
         ]
         for row in settings
     ]
-    return Table("settings", "What the kernel made of the settings", columns, rows)
+    return Table("settings", "Settings as applied by the kernel", columns, rows)

@@ -1,4 +1,4 @@
-"""What a page is made of, before it is HTML."""
+"""Parts of a page, before it becomes HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bentpipe.plots.vega import Figure
 
 MOST_ROWS = 2000
-"""A table that is longer is cut off, and says so."""
+"""Longer tables are cut off with a note."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading with its unit; numbers are aligned right, `choices` are offered as a filter."""
+    """A heading with its unit. Numbers are right-aligned. `choices` adds a filter."""
 
     label: str
     unit: str = ""
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows, by what it is sorted, and the note that it points to."""
+    """The text of a cell, its value for sorting, and the number of its note."""
 
     text: str
     value: float | None = None
@@ -58,7 +58,7 @@ class Table:
 
     @property
     def shown(self) -> Sequence[Sequence[Cell]]:
-        """The rows that the page holds."""
+        """The rows that the page includes."""
         return self.rows[:MOST_ROWS]
 
     def values_of(self, column: int) -> list[str]:
@@ -68,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Details:
-    """A text that is shown on demand; a `copy` one has a button that copies it."""
+    """A text that is shown on demand, with a button to copy it if `copy` is set."""
 
     title: str
     text: str
@@ -80,7 +80,7 @@ class Details:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it; `name` is its anchor, `short` its title in the menu."""
+    """A heading and its content. `name` is its anchor, `short` its title in the menu."""
 
     name: str
     title: str
@@ -90,13 +90,13 @@ class Section:
 
     @property
     def in_menu(self) -> str:
-        """What stands for it above the page."""
+        """The title in the menu of the page."""
         return self.short or self.title
 
 
 @dataclass(frozen=True)
 class Page:
-    """All of a page. `version` is that of Bentpipe which made the data."""
+    """A whole page. `version` is the version of Bentpipe that made the data."""
 
     title: str
     subtitle: str

@@ -1,4 +1,4 @@
-"""A page as HTML that needs nothing but a browser."""
+"""A page as self-contained HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bentpipe.report.page import Page
 
 GENERATOR = '<meta name="generator" content="bentpipe report">'
-"""Stands at the head of every page of ours, so that it is known for one."""
+"""Element in the head of every report, by which a report is recognised."""
 
 
 EVERYTHING: Any = None
@@ -21,7 +21,7 @@ EVERYTHING: Any = None
 
 
 def html(page: Page) -> str:
-    """The whole page. Equal pages give equal text: it holds no date."""
+    """The HTML of the page. Equal pages give equal text, because it has no date."""
     import jinja2
     import vl_convert
 
@@ -41,7 +41,7 @@ def html(page: Page) -> str:
         colours=colours,
         figures=embedded(figures),
         themes=embedded({"page": page_config(config), "file": theme(dark=False)}),
-        # The libraries only when there is something to draw.
+        # Include the libraries only if there are figures.
         libraries=vl_convert.javascript_bundle(EVERYTHING) if figures else "",
         style=(folder / "style.css").read_text(encoding="utf-8"),
         script=(folder / "page.js").read_text(encoding="utf-8"),
@@ -49,7 +49,7 @@ def html(page: Page) -> str:
 
 
 def for_script(figure: Figure, config: dict[str, Any]) -> dict[str, Any]:
-    """What the page's script needs of a figure."""
+    """The data of a figure for the script of the page."""
     palette = config["range"]["category"]
     return {
         "title": figure.title,
@@ -63,13 +63,13 @@ def for_script(figure: Figure, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def embedded(content: object) -> str:
-    """JSON that can stand in a script element, whatever names it holds."""
+    """JSON that is safe inside a script element, for any names in it."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def page_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The page has legends of its own, which fit narrow screens and can be used by keyboard."""
+    """Hide Vega's legends. The page has its own, for narrow screens and keyboards."""
     return config | {"legend": {"disable": True}, "autosize": {"type": "fit-x", "resize": True}}
 
 
@@ -78,7 +78,7 @@ def in_variables(
 ) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """One config in which every colour that differs is a CSS variable, and their two values.
 
-    So figures change with the page and are light on paper, without being drawn again.
+    So figures follow the theme of the page and are light on paper, without drawing them again.
     """
     colours: dict[str, tuple[str, str]] = {}
 

@@ -1,4 +1,4 @@
-"""The page of reproductions: what is published beside what is measured."""
+"""The page of reproductions: published and measured values compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERDICTS = {"reproduced": "good", "deviates": "bad", "not comparable": "none"}
 
 NO_PLOTS = (
-    "The folder has no plots.json, which interactive figures are drawn from; "
+    "There are no figures, because the folder has no plots.json. "
     "`bentpipe papers run` writes it when all runs are complete."
 )
 
@@ -33,13 +33,13 @@ def reproductions_page(folders: Sequence[Path]) -> Page:
     versions = sorted({saved.version for saved in found})
     single = found[0] if len(found) == 1 else None
     return Page(
-        title=single.title if single else "Published experiments, run again",
+        title=single.title if single else "Reproductions of published experiments",
         subtitle=single.authors if single else f"{len(found)} papers",
         version=", ".join(versions),
         summary=summary(found),
         sections=[section for saved in found for section in saved.sections()],
         warnings=[
-            f"{saved.title}: the runs were interrupted; what is missing is not comparable."
+            f"{saved.title}: the runs were interrupted. Missing values are not comparable."
             for saved in found
             if saved.partial
         ],
@@ -47,21 +47,21 @@ def reproductions_page(folders: Sequence[Path]) -> Page:
 
 
 def summary(found: Sequence[Saved]) -> list[str]:
-    """How much came out, in sentences for anyone."""
+    """The number of reproduced values, in sentences."""
     rows = [row for saved in found for row in saved.rows]
     lines = [verdict_sentence(rows)]
     if len(found) > 1:
         lines += [f"{saved.title}: {verdict_sentence(saved.rows)}" for saved in found]
     lines.append(
-        "Reproduced means that the mean of the runs lies within the tolerance that was set for the "
-        "published value beforehand; how wide its interval is does not matter. For values that "
-        "deviate, the notes tell the reason that was found."
+        "A value is reproduced if the mean of the runs is within the tolerance of the published "
+        "value, which was set before the runs. The width of the interval does not count. For "
+        "values that deviate, the notes give the known reasons."
     )
     return lines
 
 
 def verdict_sentence(rows: Sequence[Row]) -> str:
-    """Counts of the verdicts."""
+    """A sentence with the number of each verdict."""
     counts = dict.fromkeys(VERDICTS, 0)
     for row in rows:
         counts[row.verdict] += 1
@@ -70,7 +70,7 @@ def verdict_sentence(rows: Sequence[Row]) -> str:
     return (
         f"Of {count(len(rows))} comparisons with published values {count(judged)} can be judged: "
         f"{count(counts['reproduced'])} are reproduced{share} and {count(counts['deviates'])} "
-        f"deviate. {count(counts['not comparable'])} cannot."
+        f"deviate. {count(counts['not comparable'])} are not comparable."
     )
 
 
@@ -91,7 +91,7 @@ class Saved:
         self.plots: dict[str, dict[str, Any]] = held.get("plots", {})
 
     def sections(self) -> list[Section]:
-        """The paper's table, figures and scenarios."""
+        """The table, figures and scenarios of the paper."""
         drawn = [figure(f"{self.name}-{name}", plot) for name, plot in self.plots.items()]
         runs = "" if self.runs is None else f" They come from {count(self.runs)} runs."
         told = f"{self.authors}. {verdict_sentence(self.rows)}{runs}"
@@ -102,7 +102,7 @@ class Saved:
         ]
 
     def table(self) -> Table:
-        """Published and measured side by side."""
+        """The table of published and measured values."""
         notes = notes_of(self.rows)
         columns = [
             Column("quantity", numeric=False),
@@ -119,7 +119,7 @@ class Saved:
         return Table(f"{self.name}-table", caption, columns, rows, list(notes))
 
     def made_by(self) -> list[Text | Table | Details | Figure]:
-        """The command, and the scenarios if this version still has them."""
+        """The command, and the scenarios if this is still the same version."""
         command = f"bentpipe papers run {self.name} --out DIR"
         blocks: list[Text | Table | Details | Figure] = [
             Text([f"Made by Bentpipe {self.version}."]),
@@ -155,6 +155,6 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
 
 
 def signed(value: float) -> str:
-    """A deviation with its sign."""
+    """A deviation with its sign, in percent."""
     text = decimals(value, 1)
     return minus(text) if value < 0 or text == "0.0" else f"+{text}"

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     Totals = list[dict[str, Any]]
 
 RECORD = (
-    "No series were recorded, so nothing can be drawn over time. Run it again with "
-    "--set record.interval=100ms to record cwnd, srtt, goodput and queues ten times a second."
+    "No series were recorded, so there are no figures over time. Run the scenario again with "
+    "--set record.interval=100ms to record cwnd, srtt, goodput and queues every 100 ms."
 )
 
 FLOW_SERIES = (
     ("cwnd", "Congestion window", "cwnd", "cwnd_bytes", "B"),
     ("flight", "Data in flight", "flight size", "flight_bytes", "B"),
-    ("goodput", "Goodput since the row before", "goodput", "goodput_bps", "bit/s"),
+    ("goodput", "Goodput since the previous sample", "goodput", "goodput_bps", "bit/s"),
     ("srtt", "Smoothed round-trip time", "srtt", "srtt_ms", "ms"),
 )
 LINK_SERIES = (
     ("queue", "Queue of each link direction", "queue", "queue_bytes", "B"),
     ("utilisation", "Utilisation of each link direction", "utilisation", "utilisation", "%"),
 )
-"""Name, title, label of the y axis, column and its unit of each figure."""
+"""Name, title, label of the y axis, column and unit of each figure."""
 
 
 def run_page(folder: Path) -> Page:
@@ -52,7 +52,7 @@ def run_page(folder: Path) -> Page:
     flows, links = recording["flows"], recording["links"]
     drawn = figures(folder, flows, links)
     sections = [
-        Section("what", "What was run", what_was_run(recording, explanation)),
+        Section("what", "Scenario in brief", what_was_run(recording, explanation)),
         Section("flows", "Flows", [flows_table(flows)]),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", drawn or [Text([RECORD])]),
@@ -78,7 +78,7 @@ def run_page(folder: Path) -> Page:
 
 
 def summary(recording: dict[str, Any]) -> list[str]:
-    """What happened, in sentences for anyone."""
+    """The result in sentences."""
     flows = recording["flows"]
     lines = [flow_sentence(flows[0]) if len(flows) == 1 else flows_sentence(recording)]
     lines += [loss_sentence(flows), links_sentence(recording["links"])]
@@ -88,10 +88,10 @@ def summary(recording: dict[str, Any]) -> list[str]:
 
 
 def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
-    """What a reader must know before trusting the numbers."""
+    """Warnings that affect the interpretation of the numbers."""
     found = []
     if recording["partial"]:
-        found.append("The run was interrupted: all of this is only what happened until then.")
+        found.append("The run was interrupted. The page shows the results until then.")
     unfinished = [
         flow["flow"]
         for flow in recording["flows"]
@@ -99,22 +99,22 @@ def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
     ]
     if unfinished:
         few = ", ".join(unfinished[:5]) + (" and others" if len(unfinished) > 5 else "")
-        found.append(f"Not finished at the end of the run: {few}.")
+        found.append(f"Not complete at the end of the run: {few}.")
     return found
 
 
 def flow_sentence(flow: dict[str, Any]) -> str:
-    """What the only flow did."""
+    """A sentence on a single flow."""
     took = f" in {significant(flow['completion_s'])} s" if flow["completion_s"] is not None else ""
     return (
-        f"One flow, {flow['flow']}, with the congestion controller {flow['controller']} brought "
-        f"{amount(flow['bytes'], 'B', 4)} to the receiving application{took}: "
-        f"{amount(flow['goodput_bps'], 'bit/s')} of goodput."
+        f"The flow {flow['flow']} with the congestion controller {flow['controller']} delivered "
+        f"{amount(flow['bytes'], 'B', 4)}{took}. Its goodput is "
+        f"{amount(flow['goodput_bps'], 'bit/s')}."
     )
 
 
 def flows_sentence(recording: dict[str, Any]) -> str:
-    """What several flows did together, and how equal they were."""
+    """Sentences on several flows and their fairness."""
     flows = recording["flows"]
     if not flows:
         return "Nothing was sent."
@@ -123,44 +123,44 @@ def flows_sentence(recording: dict[str, Any]) -> str:
     jain = recording.get("jain_index")
     equal = "" if jain is None else f" Jain's fairness index is {jain:.3f}; 1 is an equal share."
     return (
-        f"{count(len(flows))} flows with {', '.join(kinds)} brought "
-        f"{amount(sum(flow['bytes'] for flow in flows), 'B', 4)} to the receiving applications. "
-        f"Goodput is {amount(min(rates, default=None), 'bit/s')} for the slowest and "
+        f"{count(len(flows))} flows with {', '.join(kinds)} delivered "
+        f"{amount(sum(flow['bytes'] for flow in flows), 'B', 4)}. "
+        f"Goodput is {amount(min(rates, default=None), 'bit/s')} for the slowest flow and "
         f"{amount(max(rates, default=None), 'bit/s')} for the fastest.{equal}"
     )
 
 
 def loss_sentence(flows: Totals) -> str:
-    """How much was sent again."""
+    """A sentence on retransmissions and timeouts."""
     sent = sum(flow["segments_sent"] for flow in flows)
     again = sum(flow["segments_retransmitted"] for flow in flows)
     timeouts = sum(flow["timeouts"] for flow in flows)
     if not sent:
         return ""
-    waited = {0: "No retransmission timer ran out.", 1: "One retransmission timer ran out."}
+    waited = {0: "There was no timeout.", 1: "There was one timeout."}
     return (
-        f"{count(again)} of {count(sent)} segments ({percent(again / sent)} %) were sent again. "
-        + waited.get(timeouts, f"Retransmission timers ran out {count(timeouts)} times.")
+        f"{count(again)} of {count(sent)} segments ({percent(again / sent)} %) were "
+        f"retransmitted. {waited.get(timeouts, f'There were {count(timeouts)} timeouts.')}"
     )
 
 
 def links_sentence(links: Totals) -> str:
-    """Where the network was full and where packets were lost."""
+    """A sentence on the busiest link and on lost packets."""
     known = [link for link in links if link["utilisation"] is not None]
     if not known:
         return ""
     busiest = max(known, key=lambda link: link["utilisation"])
     dropped = sum(link["dropped_packets"] for link in links)
-    damaged = sum(link["corrupted_packets"] for link in links)
+    corrupted = sum(link["corrupted_packets"] for link in links)
     return (
-        f"The busiest link was {direction_name(busiest)}, sending "
-        f"{percent(busiest['utilisation'])} % of the time. Queues dropped {count(dropped)} packets "
-        f"and channels damaged {count(damaged)}."
+        f"The busiest link was {direction_name(busiest)}, with a utilisation of "
+        f"{percent(busiest['utilisation'])} %. Queues dropped {count(dropped)} packets "
+        f"and channels corrupted {count(corrupted)}."
     )
 
 
 def effort_sentence(recording: dict[str, Any]) -> str:
-    """What the simulation took."""
+    """A sentence on the simulated time and the wall time."""
     return (
         f"{significant(recording['simulated_s'])} s of network time were simulated in "
         f"{significant(recording['wall_s'], 2)} s, with {count(recording['events'])} events."
@@ -171,12 +171,12 @@ def effort_sentence(recording: dict[str, Any]) -> str:
 
 
 def what_was_run(recording: dict[str, Any], explanation: str | None) -> list[Any]:
-    """The setting and what follows from it."""
+    """The limits of each flow, and warnings about the scenario."""
     facts = facts_table(explanation) if explanation else None
-    doubts = warnings_of(explanation) if explanation else []
+    warned = warnings_of(explanation) if explanation else []
     blocks: list[Any] = [facts] if facts else []
-    if doubts:
-        blocks += [Text(["Doubts about the scenario:"]), Text(doubts, marked=True)]
+    if warned:
+        blocks += [Text(["Warnings about the scenario:"]), Text(warned, marked=True)]
     if not blocks:
         nodes = {link["link"] for link in recording["links"]}
         blocks.append(Text([f"{len(recording['flows'])} flows over {len(nodes)} links."]))
@@ -191,15 +191,15 @@ def flows_table(flows: Totals) -> Table:
         Column("flow", numeric=False),
         Column("controller", numeric=False, choices=len({f["controller"] for f in flows}) > 1),
         Column("delivered", bytes_unit),
-        Column("time", "s"),
+        Column("FCT", "s"),
         Column("goodput", speed_unit),
-        Column("segments"),
-        Column("sent again"),
-        Column("sent again", "%"),
+        Column("segments sent"),
+        Column("retransmitted"),
+        Column("retransmitted", "%"),
         Column("timeouts"),
         Column("recoveries"),
-        Column("srtt at the end", "ms"),
-        Column("lowest RTT", "ms"),
+        Column("srtt at end", "ms"),
+        Column("minimum RTT", "ms"),
     ]
     rows = [
         [
@@ -231,9 +231,9 @@ def links_table(links: Totals) -> Table:
         Column("utilisation", "%"),
         Column("delivered", "packets"),
         Column("delivered", unit),
-        Column("dropped by the queue", "packets"),
-        Column("damaged by the channel", "packets"),
-        Column("longest queue", queue_unit),
+        Column("queue drops", "packets"),
+        Column("corrupted", "packets"),
+        Column("maximum queue", queue_unit),
     ]
     rows = [
         [
@@ -257,12 +257,12 @@ def cell(value: float | None, size: float = 1.0, digits: int = 4) -> Cell:
 
 
 def whole(value: float | None) -> Cell:
-    """A number of things."""
+    """A whole number."""
     return Cell(count(value), value)
 
 
 def share(part: float, of: float) -> float | None:
-    """A part of a whole that may be nothing."""
+    """A part of a whole; None if the whole is zero."""
     return part / of if of else None
 
 
@@ -275,7 +275,7 @@ def direction_name(link: dict[str, Any]) -> str:
 
 
 def figures(folder: Path, flows: Totals, links: Totals) -> list[Figure]:
-    """What the recorded series show."""
+    """The figures of the recorded series."""
     of_flows = read_table(folder / "flow_series.parquet")
     of_links = read_table(folder / "link_series.parquet")
     names = [f"{flow['flow']}, {flow['controller']}" for flow in flows]
@@ -309,14 +309,14 @@ def series_figure(
             lines[line] = (rows["t_s"].to_list(), (rows[column] / size).to_list())
     notes = []
     if entity == "link" and 0 < len(lines) < len(names):
-        notes.append("Directions in which it is always zero are left out.")
+        notes.append("Directions with only zeros are left out.")
     if not lines:
         return None
     return line_figure(name, title, "time (s)", f"{label} ({unit})", lines, notes=notes)
 
 
 def pages_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Response times of web pages."""
+    """Page load times."""
     if table is None:
         return None
     table = table.drop_nulls("response_s").sort("start_s")
@@ -324,5 +324,5 @@ def pages_figure(table: pl.DataFrame | None) -> Figure | None:
         str(name): (rows["start_s"].to_list(), rows["response_s"].to_list())
         for (name,), rows in table.group_by("flow", maintain_order=True)
     }
-    title, y = "Web pages: response time", "response time (s)"
-    return line_figure("pages", title, "start of the page (s)", y, lines) if lines else None
+    title, y = "Page load time", "page load time (s)"
+    return line_figure("pages", title, "start of the request (s)", y, lines) if lines else None

@@ -1,4 +1,4 @@
-"""What a page says of the scenario behind its data, and how to run it again."""
+"""The part of a page on the scenario behind its data, and the command to repeat it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rat
 
 
 def explained(path: Path) -> str | None:
-    """`bentpipe explain` of a saved scenario; None when it no longer can be."""
+    """The text of `bentpipe explain` for a saved scenario; None if it cannot be read any more."""
     try:
         return bentpipe.Scenario.load(path).explain()
     except bentpipe.BentpipeError:
@@ -39,7 +39,7 @@ def facts_table(explanation: str) -> Table | None:
         name, _, told = head.removeprefix("Flow").strip().partition(": ")
         found = dict(re.findall(r"^  (\S+(?: \S+)*) {2,}(.+)$", "\n".join(lines), re.MULTILINE))
         rows.append(words(name, told, *(found.get(fact, NONE) for fact in FACTS)))
-    columns = [Column(label, numeric=False) for label in ("flow", "what it does", *FACTS)]
+    columns = [Column(label, numeric=False) for label in ("flow", "traffic", *FACTS)]
     return Table("facts", "What limits each flow", columns, rows) if rows else None
 
 
@@ -50,15 +50,15 @@ def endless_flows(explanation: str) -> set[str]:
 
 
 def warnings_of(explanation: str) -> list[str]:
-    """The doubts that `bentpipe explain` has."""
+    """The warnings of `bentpipe explain`."""
     _, _, told = explanation.partition("\nWarnings\n")
     return [line.strip() for line in told.splitlines() if line.strip()]
 
 
 def made_with(version: str, command: Sequence[str]) -> list[Text | Details]:
-    """The version, and the command that gives the same data again."""
+    """The version, and the command that reproduces the data."""
     return [
-        Text([f"Made by Bentpipe {version}. The same version gives the same numbers again with:"]),
+        Text([f"Made by Bentpipe {version}. The same version reproduces the same numbers with:"]),
         Details("Command", shlex.join(command), copy=True, open=True),
     ]
 
@@ -66,14 +66,14 @@ def made_with(version: str, command: Sequence[str]) -> list[Text | Details]:
 def scenario_section(
     path: Path, version: str, command: Sequence[str], explanation: str | None
 ) -> Section:
-    """The scenario, what Bentpipe makes of it, and the command that gives the same data again."""
+    """The scenario with all its settings, and the command that reproduces the data."""
     blocks: list[Text | Table | Details | Figure] = [
         *made_with(version, command),
         Details(f"Scenario {path.name}", read_text(path), copy=True),
     ]
     if explanation is None:
-        reason = "What each default was cannot be told: the scenario can no longer be read, for "
-        blocks.append(Text([reason + "files it refers to are not in the folder."]))
+        reason = "The defaults are not known. The scenario cannot be read any more, because "
+        blocks.append(Text([reason + "files that it refers to are not in the folder."]))
     else:
         title = "Every setting, with its defaults"
         if bentpipe.__version__ != version:
@@ -92,8 +92,8 @@ def studies_section(
     ]
     blocks: list[Text | Table | Details | Figure] = [
         *made_with(version, command),
-        Text(["In the scenarios the controllers take the place of the one that is written there. "
-              "Each is a study in a folder of its own, of which there can be a page too."]),
+        Text(["The controllers replace the one that is written in each scenario. Each scenario is "
+              "a study in its own folder, and `bentpipe report` can write a page about it."]),
         *scenarios,
     ]  # fmt: skip
     return Section("scenario", "Scenarios and version", blocks)

@@ -1,4 +1,4 @@
-"""A quantity as a page shows it: its label, and the unit in which its values are easy to read."""
+"""A quantity as shown on a page: its label, and a suitable unit for its values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHARES = ("utilisation", "completed")
-"""Quantities without a unit that are shares, and shown in percent."""
+"""Quantities without a unit that are shares. They are shown in percent."""
 
 
 class Shown:
-    """A quantity with a `size`: what its values are divided by to be in `unit`."""
+    """A quantity whose values are divided by `size` to be in `unit`."""
 
     def __init__(
         self, name: str, label: str, unit: str, values: Iterable[float | None] = ()
@@ -29,12 +29,12 @@ class Shown:
 
     @property
     def title(self) -> str:
-        """The title of an axis; what is a plain number says so."""
+        """The title of an axis, with the unit; (1) for plain numbers."""
         return f"{self.label} ({self.unit})"
 
     @property
     def column_unit(self) -> str:
-        """The unit in the head of a table."""
+        """The unit in the header of a table."""
         return "" if self.unit == "1" else self.unit
 
     def told(self, value: float) -> str:
@@ -53,7 +53,7 @@ class Shown:
         return low / self.size, high / self.size
 
     def mean_cells(self, mean: float | None, ci95: Any) -> list[Cell]:
-        """A mean and its interval, with the digits that mean something."""
+        """A mean and its interval, with significant digits."""
         low, high = self.ends(ci95)
         value = self.scaled(mean)
         told, interval = with_interval(value, low, high)

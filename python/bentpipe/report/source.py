@@ -1,4 +1,4 @@
-"""Which kind of folder it is, and its files, read with an answer for what is wrong with them."""
+"""Recognition of the kind of a folder, and reading of its files with clear errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKS: dict[str, Kind] = {
     "compare.json": "compare",
     "evaluate.json": "evaluate",
 }
-"""The file that makes a folder one of a kind."""
+"""The file by which each kind of folder is recognised."""
 
 EXPECTED = (
     "a folder that `bentpipe run`, `study`, `compare`, `evaluate` or `papers run` wrote by --out"
@@ -31,7 +31,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A folder of a kind; `reproductions` are those of papers, itself or folders in it."""
+    """A folder with its kind. `reproductions` lists those of papers: itself or folders in it."""
 
     kind: Kind
     folder: Path
@@ -39,7 +39,7 @@ class Source:
 
 
 def recognise(folder: Path) -> Source:
-    """What the folder holds; `BentpipeError` when it is none of ours."""
+    """Recognise the kind of the folder; `BentpipeError` if it is of no known kind."""
     try:
         if not folder.is_dir():
             what = "is a file" if folder.exists() else "does not exist"
@@ -70,7 +70,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path, *keys: str) -> dict[str, Any]:
-    """The JSON object in a file, which must have `keys`."""
+    """The JSON object in a file. It must have `keys`."""
     try:
         content = json.loads(read_text(path))
     except json.JSONDecodeError as error:
@@ -83,7 +83,7 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
 
 
 def read_table(path: Path) -> pl.DataFrame | None:
-    """A Parquet file, None when it is not there."""
+    """A Parquet file; None if it does not exist."""
     import polars as pl
 
     if not path.exists():

@@ -1,4 +1,4 @@
-"""The page of a study: means with their intervals over the parameters, and what differs surely."""
+"""The page of a study: means with intervals over the parameters, and significant differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Cells = list[dict[str, Any]]
 
 FEW = 6
-"""So many comparisons are told one by one in the summary."""
+"""Up to this number, the summary lists comparisons one by one."""
 
 MOST_PANELS = 12
 
@@ -53,7 +53,7 @@ def study_page(folder: Path) -> Page:
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter: where it is in the scenario, what it is called, and the values it took."""
+    """A parameter: its path in the scenario, its label, and its values."""
 
     path: str
     label: str
@@ -62,7 +62,7 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether its values can stand on an axis of numbers."""
+        """True if the values can be drawn on an axis of numbers."""
         return len(self.values) > 1 and all(is_number(value) for value in self.values)
 
     @property
@@ -88,12 +88,12 @@ class Axis:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is one, which a truth value is not."""
+    """True for numbers, but not for true and false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class Quantity(Shown):
-    """A quantity with its cells and comparisons, in a unit that fits them."""
+    """A quantity with its cells and comparisons, in a suitable unit."""
 
     def __init__(self, row: dict[str, Any], found: dict[str, Any]) -> None:
         self.cells: Cells = [cell for cell in found["cells"] if cell["quantity"] == row["name"]]
@@ -110,7 +110,7 @@ class Quantity(Shown):
 def summary(
     found: dict[str, Any], axes: Sequence[Axis], quantities: Sequence[Quantity]
 ) -> list[str]:
-    """What was varied and what came out, in sentences for anyone."""
+    """The parameters and the results, in sentences."""
     lines = [varied_sentence(found, axes)]
     lines += [line for line in (range_sentence(q, axes) for q in quantities) if line]
     lines += comparison_sentences(quantities, axes)
@@ -118,7 +118,7 @@ def summary(
 
 
 def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
-    """What took which values."""
+    """A sentence on the parameters and their values."""
     if not axes:
         return f"The scenario {found['scenario']} ran {count(found['runs'])} times."
     told = "; ".join(f"{axis.label} over {values_told(axis)}" for axis in axes)
@@ -127,7 +127,7 @@ def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
 
 
 def values_told(axis: Axis) -> str:
-    """The values, or how many and their ends if they are many numbers."""
+    """The values, or their number and range if they are many numbers."""
     unit = f" {axis.unit}" if axis.unit else ""
     if axis.numeric and len(axis.values) > FEW:
         return f"{len(axis.values)} values from {axis.values[0]:g} to {axis.values[-1]:g}{unit}"
@@ -135,7 +135,7 @@ def values_told(axis: Axis) -> str:
 
 
 def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
-    """Between which means a quantity lies, and where these are."""
+    """A sentence on the lowest and the highest mean of a quantity."""
     known = [cell for cell in quantity.cells if cell["mean"] is not None]
     if not known:
         return ""
@@ -147,14 +147,14 @@ def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
 
 
 def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -> list[str]:
-    """How many differences are sure, and which if they are few."""
+    """Sentences on the number of significant differences, and on each if they are few."""
     pairs = [(quantity, row) for quantity in quantities for row in quantity.comparisons]
     if not pairs:
         return []
     sure = sum(row["distinct"] for _, row in pairs)
     lines = [
-        f"{count(sure)} of {count(len(pairs))} differences between variants are distinct: their "
-        "95 % interval leaves zero out. One in twenty would be so by chance alone."
+        f"{count(sure)} of {count(len(pairs))} differences between variants are significant: their "
+        "95 % interval does not include zero. Expect 1 of 20 to be significant by chance."
     ]
     if len(pairs) <= FEW:
         lines += [difference_sentence(quantity, row, axes) for quantity, row in pairs]
@@ -165,11 +165,11 @@ def difference_sentence(quantity: Quantity, row: dict[str, Any], axes: Sequence[
     """One difference in words."""
     rest = where(row["parameters"], axes)
     place = f", {rest}" if row["parameters"] else ""
-    pair = f"{where(row['of'], axes)} against {where(row['against'], axes)}{place}"
+    pair = f"{where(row['of'], axes)} compared with {where(row['against'], axes)}{place}"
     if row["difference"] is None:
-        return f"{quantity.label}, {pair}: nothing to compare."
+        return f"{quantity.label}, {pair}: no pair of runs to compare."
     by = "" if row["relative"] is None else f" ({percent(row['relative'])} %)"
-    verdict = "distinct" if row["distinct"] else "not distinguishable"
+    verdict = "significant" if row["distinct"] else "not significant"
     return f"{quantity.label}, {pair}: {quantity.told(row['difference'])}{by}, {verdict}."
 
 
@@ -180,28 +180,28 @@ def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
 
 
 def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> list[str]:
-    """What a reader must know before trusting the numbers."""
+    """Warnings that affect the interpretation of the numbers."""
     warnings = []
     if not found["complete"]:
-        warnings.append("The study was interrupted: all of this is of the runs until then.")
+        warnings.append("The study was interrupted. The page shows the runs until then.")
     if found.get("seeds_matter") is False:
         warnings.append(
-            "All runs of a variant are the same: nothing in the scenario depends on the seed. "
-            "Intervals have no width, and differences may be those of one constellation."
+            "All runs of a variant are the same, because nothing in the scenario depends on the "
+            "seed. Intervals have no width, and differences may be specific to this scenario."
         )
     stopping = found.get("stopping")
     if found["complete"] and stopping and stopping["wide"]:
         warnings.append(
-            f"{count(len(stopping['wide']))} variants ended, by maximum or budget, before the 95 % "
-            f"interval of {stopping['quantity']} was as narrow as was asked, "
+            f"{count(len(stopping['wide']))} variants reached the maximum or the budget before the "
+            f"95 % interval of {stopping['quantity']} was as narrow as required, "
             f"{percent(stopping['relative_half_width'])} % of the mean to either side."
         )
     for quantity in quantities:
         undefined = sum(cell["undefined"] for cell in quantity.cells)
         if undefined:
             warnings.append(
-                f"{quantity.label} is undefined in {count(undefined)} runs, such as the time of a "
-                "download that did not end; the means are of the others."
+                f"{quantity.label} is undefined in {count(undefined)} runs, for example because a "
+                "download did not complete. Means are over the other runs."
             )
     return warnings
 
@@ -225,9 +225,9 @@ def section(number: int, quantity: Quantity, axes: Sequence[Axis]) -> Section:
 
 
 def outer(axes: Sequence[Axis], compared: set[str]) -> list[Axis]:
-    """The parameters with a figure for each of their values, so that series can be told apart.
+    """The parameters with a figure for each of their values, so that series stay readable.
 
-    Those that are compared stand in one figure as long as they can.
+    Values that are compared are in the same figure if possible.
     """
     _, others = placed(axes)
     apart: list[Axis] = []
@@ -258,7 +258,7 @@ def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[F
 
 
 def placed(axes: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
-    """The parameter on the x axis, of numbers the one with most values, and the others."""
+    """The parameter on the x axis, and the others. Numbers with most values are preferred."""
     ranked = sorted(axes, key=lambda axis: (not axis.numeric, -len(axis.values)))
     return (ranked[0], [axis for axis in axes if axis is not ranked[0]]) if ranked else (None, [])
 
@@ -283,7 +283,7 @@ def points(
 def cells_figure(
     name: str, quantity: Quantity, cells: Cells, axes: Sequence[Axis], place: str
 ) -> Figure:
-    """Means with intervals, all of them at `place` if that is not empty."""
+    """Means with intervals. `place` names the values that all of them share."""
 
     def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
         return where(row["parameters"], others) or quantity.label
@@ -294,12 +294,12 @@ def cells_figure(
 
 
 def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
-    """Paired differences with intervals, and the line of no difference."""
+    """Paired differences with intervals, and the zero line."""
     compared = {path for row in quantity.comparisons for path in row["of"]}
     rest = [axis for axis in axes if axis.path not in compared]
 
     def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
-        pair = f"{where(row['of'], axes)} against {where(row['against'], axes)}"
+        pair = f"{where(row['of'], axes)} minus {where(row['against'], axes)}"
         return ", ".join(filter(None, [pair, where(row["parameters"], others)]))
 
     drawn, x, kind = points(quantity, quantity.comparisons, rest, "difference", series)
@@ -309,7 +309,7 @@ def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> F
 
 
 def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
-    """All means."""
+    """The table of means."""
     unit = quantity.column_unit
     asked = sorted({key for cell in quantity.cells for key in cell["percentiles"]}, key=float)
     columns = [
@@ -336,7 +336,7 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
 
 
 def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
-    """All paired differences."""
+    """The table of paired differences."""
     compared = {path for row in quantity.comparisons for path in row["of"]}
     rest = [axis for axis in axes if axis.path not in compared]
     unit = quantity.column_unit
@@ -351,16 +351,16 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
     ]
     rows = [
         [
-            Cell(f"{where(row['of'], axes)} against {where(row['against'], axes)}"),
+            Cell(f"{where(row['of'], axes)} minus {where(row['against'], axes)}"),
             *parameter_cells(row["parameters"], rest),
             *quantity.mean_cells(row["difference"], row["ci95"]),
             Cell(percent(row["relative"]), row["relative"]),
             Cell(count(row["n"]), row["n"]),
-            Cell("distinct" if row["distinct"] else "not distinguishable"),
+            Cell("significant" if row["distinct"] else "not significant"),
         ]
         for row in quantity.comparisons
     ]
-    caption = f"{quantity.label}: differences of runs that met the same losses"
+    caption = f"{quantity.label}: paired differences (same seed)"
     return Table(f"{name}-differences-table", caption, columns, rows)
 
 
@@ -385,7 +385,7 @@ def made_by(folder: Path, plan: dict[str, Any]) -> Section:
     made = scenario_section(scenario, plan["bentpipe"], command, explained(scenario))
     text = read_text(study)
     if not text:
-        # Made by a program: there is no file to run again.
+        # A program made the study, so there is no file to run.
         kept = [block for block in made.blocks if getattr(block, "title", "") != "Command"]
         return Section(made.name, made.title, kept[1:])
     return Section(

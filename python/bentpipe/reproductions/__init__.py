@@ -1,8 +1,8 @@
-"""Published experiments, run again.
+"""Reproductions of published experiments.
 
-Each folder here is the reproduction of one paper: `published.toml` lists the printed values,
-`scenarios/` holds the scenarios, and the module `experiments` defines the runs and computes the
-published quantities from them. The modules beside the folders are shared by all reproductions.
+Each folder is the reproduction of one paper. `published.toml` lists the printed values,
+`scenarios/` has the scenarios, and the module `experiments` defines the runs and computes the
+published quantities from them. The modules next to the folders are shared by all reproductions.
 """
 
 from bentpipe.reproductions.reproduction import Job, Measured, Plan, Reproduction, Results, Row

@@ -44,10 +44,10 @@ def print_list(as_json: bool) -> None:
 def run_and_print(
     chosen_names: Sequence[str], workers: int | None, out: Path | None, as_json: bool
 ) -> bool:
-    """Run papers one after the other, print and save their rows; whether all were completed.
+    """Run papers in turn, print and save their rows; true if all are complete.
 
-    Raises `BentpipeError` for a name that is no paper and `OutputError` for a folder that cannot
-    be written, both before anything runs.
+    Raises `BentpipeError` for an unknown paper and `OutputError` for a folder that cannot be
+    written, both before anything runs.
     """
     chosen = [choose(name) for name in chosen_names or names()]
     folders = {
@@ -68,12 +68,12 @@ def run_and_print(
     if as_json:
         click.echo(json.dumps({"papers": [outcome.to_dict() for outcome in outcomes]}))
     elif out:
-        show(f"tables and plots are in {out}")
+        show(f"Tables and plots are in {out}.")
     return all(outcome.complete for outcome in outcomes)
 
 
 def choose(name: str) -> Reproduction:
-    """The reproduction of that name, or an error with the nearest one."""
+    """The reproduction called `name`, or an error with the nearest name."""
     try:
         return find(name)
     except KeyError:
@@ -81,7 +81,7 @@ def choose(name: str) -> Reproduction:
 
 
 def writable(folder: Path) -> Path:
-    """Make the folder and try it out before the runs."""
+    """Create the folder, and check that it can be written before anything runs."""
     probe = folder / ".writable"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ class Bars:
 
 
 def as_data(plot: Plot | Bars) -> dict[str, Any]:
-    """What the plot shows, with every point, as JSON takes it."""
+    """All points of the plot, ready for JSON."""
     held: dict[str, Any] = {"title": plot.title, "x": plot.x, "y": plot.y}
     if isinstance(plot, Plot):
         lines = {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in plot.lines.items()}
@@ -48,7 +48,7 @@ def as_data(plot: Plot | Bars) -> dict[str, Any]:
 
 
 def figure(name: str, held: Mapping[str, Any]) -> Figure:
-    """The figure of what `as_data` holds."""
+    """The figure of the data from `as_data`."""
     from bentpipe.plots.vega import Point, bar_figure, line_figure
 
     title, x, y = held["title"], held["x"], held["y"]
@@ -64,7 +64,7 @@ def figure(name: str, held: Mapping[str, Any]) -> Figure:
 
 
 def save_plot(plot: Plot | Bars, path: Path) -> None:
-    """Write `path` with the endings `.svg`, `.pdf` and `.png`, without network or browser."""
+    """Write `path` as `.svg`, `.pdf` and `.png`, without network or browser."""
     from bentpipe.plots.vega import save_figures
 
     save_figures([figure(path.name, as_data(plot))], path.parent)

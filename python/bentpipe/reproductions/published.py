@@ -1,4 +1,4 @@
-"""What a paper prints: reading `published.toml`."""
+"""Published values of a paper, read from `published.toml`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far off a measured value may be: a fraction of the published one, or in its unit."""
+    """Tolerated deviation: a fraction of the published value, and an amount in its unit."""
 
     relative: float = 0.0
     absolute: float = 0.0
 
     def around(self, value: float) -> float:
-        """The tolerated distance from `value`, in its unit."""
+        """The tolerated deviation from `value`, in its unit."""
         return self.relative * abs(value) + self.absolute
 
 
 @dataclass(frozen=True)
 class Value:
-    """One published value or range: `low` and `high` are equal for a value, None for words."""
+    """One published value or range. `low` and `high` are equal for a value, None for words."""
 
     id: str
     quantity: str
@@ -45,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Publication:
-    """A paper with everything that it prints, in the order of its file."""
+    """A paper with all its published values, in the order of its file."""
 
     title: str
     authors: str
@@ -53,13 +53,13 @@ class Publication:
 
 
 def read(path: Traversable) -> Publication:
-    """Read a `published.toml`; `ValueError` names what is wrong in it."""
+    """Read a `published.toml`; `ValueError` if it is invalid."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     publication = Publication(content["title"], content["authors"])
     for table in content["table"]:
         for value in values_of(table, content.get("labels", {})):
             if value.id in publication.values:
-                raise ValueError(f"{value.id} is there twice")
+                raise ValueError(f"{value.id}: expected each value once, found it twice")
             publication.values[value.id] = value
     return publication
 
@@ -89,7 +89,7 @@ def values_of(table: dict[str, Any], labels: dict[str, str]) -> list[Value]:
 
 
 def ends(cell: float | list[float] | str) -> tuple[float | None, float | None]:
-    """Both ends of a value, of a range, or of words."""
+    """Both ends of a value or a range; None for words."""
     if isinstance(cell, str):
         return None, None
     if isinstance(cell, list):

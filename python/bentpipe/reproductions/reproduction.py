@@ -1,4 +1,4 @@
-"""A reproduction: runs, and how published quantities come out of them."""
+"""A reproduction: its runs, and the comparison of published with measured values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Verdict = Literal["reproduced", "deviates", "not comparable"]
 
 @dataclass(frozen=True)
 class Job:
-    """A scenario of `scenarios/` with overrides, to be run once for each seed."""
+    """A scenario of `scenarios/` with overrides, run once for each seed."""
 
     scenario: str
     sets: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ Results = Mapping[str, Sequence[bentpipe.Recording]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured value for the published one called `id`.
+    """A measured value for the published value `id`.
 
-    `case` tells several measurements for one published range apart; `note` is the reason found for
-    a deviation. `mean` None says that it could not be measured, and `note` why.
+    `case` names one of several measurements for one published range. `note` is the known reason of
+    a deviation. `mean` is None if the value could not be measured, and `note` gives the reason.
     """
 
     id: str
@@ -50,11 +50,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Row:
-    """A published and a measured value side by side. The field names are the JSON names.
+    """A published value compared with a measured one. The field names are the JSON names.
 
-    `deviation` is the relative distance from the published value, or from the nearer end of a
-    published range (0 inside of it); `tolerance` is the largest that counts as reproduced, set
-    before anything was measured. Both are absolute where the published value is zero.
+    `deviation` is the relative deviation from the published value, or from the nearer end of a
+    published range (0 inside the range). `tolerance` is the largest deviation that counts as
+    reproduced. It was set before anything was measured. Both are absolute if the published value is
+    zero.
     """
 
     id: str
@@ -70,9 +71,9 @@ class Row:
 
 
 def judge(value: Value, measured: Measured) -> Row:
-    """Compare. A value is reproduced when its mean lies within the tolerance.
+    """Compare a value. It is reproduced if its mean is within the tolerance.
 
-    A wide confidence interval does not help it.
+    The width of the confidence interval does not count.
     """
     at, ci95 = (measured.mean.value, measured.mean.ci95) if measured.mean else (None, None)
     deviation = tolerance = None
@@ -100,7 +101,7 @@ def judge(value: Value, measured: Measured) -> Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All rows of a paper, whether its runs were all completed, and what its plots need."""
+    """All rows of a paper, the completeness of its runs, and the data of its plots."""
 
     reproduction: Reproduction
     rows: list[Row]
@@ -108,7 +109,7 @@ class Outcome:
     complete: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """As `papers run --json` prints it."""
+        """The object that `papers run --json` prints."""
         rows = [asdict(row) for row in self.rows]
         return {"paper": self.reproduction.name, "partial": not self.complete, "rows": rows}
 
@@ -134,9 +135,9 @@ class Reproduction:
         return plan
 
     def run(self, workers: int | None, progress: Callable[[int], object] | None) -> Outcome:
-        """Run the whole plan and judge every published value, in the order of the paper.
+        """Run the whole plan and compare every published value, in the order of the paper.
 
-        Ctrl-C ends the runs; then what was measured before the first missing run is judged.
+        After Ctrl-C, values that need missing runs are not compared.
         """
         plan = self.plan()
         names, jobs = self.jobs(plan)
@@ -155,7 +156,7 @@ class Reproduction:
         return Outcome(self, self.rows(done, complete), done, complete)
 
     def jobs(self, plan: Plan) -> tuple[list[str], list[tuple[bentpipe.Scenario, int | None]]]:
-        """Every run with the name of its job. The scenarios are read and so found to be right."""
+        """Every run with the name of its job. Reading the scenarios checks them."""
         names: list[str] = []
         jobs: list[tuple[bentpipe.Scenario, int | None]] = []
         with resources.as_file(self.folder / "scenarios") as folder:
@@ -167,7 +168,7 @@ class Reproduction:
         return names, jobs
 
     def rows(self, results: Results, complete: bool) -> list[Row]:
-        """Judge what can be measured from `results`; a value without measurement says so."""
+        """Compare all values that `results` provide. A value without measurement has a note."""
         by_id: dict[str, list[Measured]] = {}
         measurements: Iterable[Measured] = self.function("measure")(results)
         try:

@@ -1,4 +1,4 @@
-"""Published and measured values side by side, for people."""
+"""Tables of published and measured values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLOURS = {"reproduced": "green", "deviates": "red", "not comparable": "dim"}
 
 
 def published(row: Row) -> str:
-    """The published value or range with the digits that were printed."""
+    """The published value or range, with the printed digits."""
     if row.published is None:
         return "-"
     if isinstance(row.published, list):
@@ -35,7 +35,7 @@ def measured(row: Row) -> str:
 
 
 def side_by_side(rows: list[Row]) -> Table:
-    """One line for each row, with the number of its note."""
+    """The comparison as a table, with the number of each note."""
     listed = table("quantity", "<unit", "published", "measured", "deviation", "tolerance",
                    "<verdict", "<note")  # fmt: skip
     notes = notes_of(rows)
@@ -63,7 +63,7 @@ def notes_of(rows: list[Row]) -> dict[str, int]:
 
 
 def summary(outcome: Outcome) -> str:
-    """How many values came out."""
+    """The number of each verdict."""
     counts = dict.fromkeys(COLOURS, 0)
     for row in outcome.rows:
         counts[row.verdict] += 1
@@ -77,7 +77,7 @@ def notes_text(outcome: Outcome) -> str:
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """Title, table, notes and sum on stdout."""
+    """Print title, table, notes and the number of each verdict."""
     show(outcome.reproduction.publication.title)
     show(side_by_side(outcome.rows))
     show(notes_text(outcome))
@@ -85,7 +85,7 @@ def print_outcome(outcome: Outcome) -> None:
 
 
 def as_text(outcome: Outcome) -> str:
-    """What `print_outcome` shows, as plain text for a file."""
+    """The output of `print_outcome` as plain text for a file."""
     from rich.console import Console
 
     text = io.StringIO()

@@ -4,8 +4,8 @@
     results = study.run(out="out/controllers")
     print(results.rows)
 
-`plan` is what is to be run, `document` the TOML file that says it, `runner` and `cluster` run it,
-`store` keeps the rows, `summary` makes intervals of them.
+`plan` defines what to run, and `document` reads it from a TOML file. `runner` and `cluster` run it.
+`store` keeps the rows, and `summary` computes means and intervals.
 """
 
 from bentpipe.study.parameters import Parameter

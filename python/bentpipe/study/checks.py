@@ -1,4 +1,4 @@
-"""What can be wrong with a study whose parts are right one by one."""
+"""Checks of a whole study, after its parts were checked one by one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 SCENARIO = "scenario"
 """Label and path of the parameter that chooses among several base scenarios."""
 FIXED = ("run", "variant", "seed", "replication", "bentpipe", "scenario", "wall_s", "events")
-"""Columns of every study, which no parameter or quantity can be called."""
+"""Columns of every study. Parameters and quantities cannot use these names."""
 LARGEST_SEED = 2**64 - 1
 MOST_VARIANTS = 100_000
-"""Each is a scenario in memory."""
+"""The largest number of variants. Each is a scenario in memory."""
 MOST_RUNS = 1_000_000
 
 
@@ -37,7 +37,7 @@ def check_kinds(key: str, values: Sequence[Any], kind: Any, complaints: Complain
 def check_parameters(
     parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], complaints: Complaints
 ) -> None:
-    """Each has values, once; no two of them set the same."""
+    """Check that each parameter has unique values, and that no two set the same path."""
     zipped = [label for group in zips for label in group]
     for number, parameter in enumerate(parameters):
         for expected, found in wrong_with(parameter, parameters[:number], zipped):
@@ -52,7 +52,7 @@ def check_parameters(
 def wrong_with(
     parameter: Parameter, before: Sequence[Parameter], zipped: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """What was expected of a parameter, and what was found, for all that is wrong with it."""
+    """Pairs of what was expected and what was found, for each error of a parameter."""
     if not parameter.values:
         yield "at least one value", "none"
     if parameter.label not in zipped:
@@ -63,14 +63,14 @@ def wrong_with(
             found = f"{parameter.path}, which {other.label} sets too by {other.path}"
             yield "a path of its own", found
     if parameter.path in FIXED and parameter.label != SCENARIO:
-        reason = "seeds come from [replications]" if parameter.path == "seed" else "it is taken"
-        yield "a path that is free", f"{parameter.path!r}: {reason}"
+        reason = "seeds come from [replications]" if parameter.path == "seed" else "it is reserved"
+        yield "another path", f"{parameter.path!r}: {reason}"
 
 
 def check_zip(
     group: Sequence[str], by_label: Mapping[str, Parameter], complaints: Complaints
 ) -> None:
-    """The parameters exist and have equally many values, and no combination comes twice."""
+    """Check that paired parameters exist, have equally many values, and no pair occurs twice."""
     for label in group:
         if label not in by_label:
             hint = nearest(label, by_label)
@@ -86,7 +86,7 @@ def check_zip(
 
 
 def repeated(values: Sequence[Any]) -> list[Any]:
-    """The values that come a second time."""
+    """The values that occur more than once."""
     seen: set[object] = set()
     again = []
     for value in values:
@@ -96,7 +96,7 @@ def repeated(values: Sequence[Any]) -> list[Any]:
 
 
 def check_quantities(quantities: Sequence[Quantity], complaints: Complaints) -> None:
-    """There are some, and each once. Their names were found to be right when they were made."""
+    """Check that there are quantities, each once. Their names were checked before."""
     if not quantities:
         complaints.add(("quantity",), "expected at least one [[quantity]], found none")
     for name in repeated([quantity.name for quantity in quantities]):
@@ -104,7 +104,7 @@ def check_quantities(quantities: Sequence[Quantity], complaints: Complaints) -> 
 
 
 def check_replications(plan: Replications, quantities: list[str], complaints: Complaints) -> None:
-    """A count, or all that sequential stopping needs."""
+    """Check that there is a count, or all settings of sequential stopping."""
 
     def expect(key: str, right: bool, expected: str) -> None:
         if not right:
@@ -124,7 +124,7 @@ def check_replications(plan: Replications, quantities: list[str], complaints: Co
                        " relative_half_width, found neither")  # fmt: skip
     elif plan.count is not None:
         expect("count", 1 <= plan.count <= MOST_RUNS, f"from 1 to {most}")
-        expect("quantity", plan.quantity is None, "no quantity beside a count")
+        expect("quantity", plan.quantity is None, "either a count or a quantity")
     else:
         near = nearest(str(plan.quantity), quantities)
         expect("quantity", plan.quantity in quantities, f"one of the quantities{near}")
@@ -147,7 +147,7 @@ def check_comparisons(
     quantities: Sequence[Quantity],
     complaints: Complaints,
 ) -> None:
-    """Parameter, baseline and quantities exist."""
+    """Check that parameter, baseline and quantities exist."""
     by_label = {parameter.label: parameter for parameter in parameters}
     names = [quantity.name for quantity in quantities]
     for number, comparison in enumerate(comparisons):
@@ -183,7 +183,7 @@ def check_size(
     replications: Replications,
     complaints: Complaints,
 ) -> None:
-    """So many variants and runs as a machine can hold, and a budget that lets all of them begin."""
+    """Check the number of variants and runs, and that the budget covers the first rounds."""
     variants = math.prod(len(axis[0].values) for axis in axes(parameters, zips))
     if variants > MOST_VARIANTS:
         complaints.add(
@@ -210,7 +210,7 @@ def check_size(
 def check_rows(
     quantities: Sequence[Quantity], variants: Sequence[Variant], complaints: Complaints
 ) -> None:
-    """A scenario has what the quantities are taken from."""
+    """Check that the scenario has the flows, links and pages of the quantities."""
     for number, quantity in enumerate(quantities):
         native = quantity.taken.native()
         if any(native.is_in(variant.scenario) for variant in variants):

@@ -1,8 +1,8 @@
-"""Runs of a study on a Dask cluster: batches of runs as tasks, rows written by this process only.
+"""Runs of a study on a Dask cluster: tasks are batches of runs, and only this process writes rows.
 
-The task of a worker that dies is given to another by Dask, and again by us when Dask gives it up; a
-row that comes twice for that reason is taken once, by the number of its run. Only here is `dask`
-imported, which is the extra `cluster`.
+If a worker dies, Dask gives its task to another worker. If Dask gives up, this module resubmits
+the task. A row that arrives twice is counted once, by the number of its run. Only this module
+imports `dask`, which is the extra `cluster`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from bentpipe.study.store import Outcome
 
 TIMEOUT_S = 10.0
-"""How long a scheduler may take to answer, and then workers to be there."""
+"""Time limit for the scheduler to answer, and then for workers to be available."""
 BATCH_S = 1.0
-"""How long a batch is to run: long beside the way to a worker, short beside a study."""
+"""Target run time of a batch: long compared with the transfer to a worker, short for a study."""
 LARGEST_BATCH = 500
 LONGEST_GREETING = 1 << 20
 NOISY = ("asyncio", "tornado.application", "distributed.client", "distributed.comm",
          "distributed.core", "distributed.utils", "distributed.batched")  # fmt: skip
 MOST_DEATHS = 5
-"""After so many times that a batch is given up, it is taken to be the batch that kills."""
+"""After this number of failures, a batch is assumed to kill its workers."""
 
 Row = tuple[int, list[float | None], float, int]
 
 
 def versions() -> tuple[str, str]:
-    """Asked of each worker: its version of Bentpipe, and a way to tell workers apart."""
+    """Runs on each worker: return its version of Bentpipe and its identity."""
     return _native.version(), f"{os.uname().nodename}, process {os.getpid()}"
 
 
@@ -59,7 +59,7 @@ def run_batch(
     jobs: Sequence[tuple[int, int]],
     quantities: Sequence[Taken],
 ) -> list[Row]:
-    """On a worker: run jobs, each the position of a variant and a seed, and give their rows."""
+    """Runs on a worker: run jobs, each the index of a variant and a seed, and return their rows."""
     here, place = versions()
     if here != version:
         raise ClusterError(wrong_version(place, here, version))
@@ -72,10 +72,10 @@ def run_batch(
 
 
 def wrong_version(place: str, found: str, expected: str) -> str:
-    """What to say of a worker with another version."""
+    """The error message for a worker with another version."""
     return (
-        f"the worker on {place} has Bentpipe {found}; expected {expected}, as here, because rows of"
-        " several versions make no study"
+        f"the worker on {place} has Bentpipe {found}; expected {expected}, as here, because a study"
+        " cannot mix rows of several versions"
     )
 
 
@@ -92,7 +92,7 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
         ) from None
     make: Any = distributed.Client
     try:
-        # Dask tries again and again, and a client that it gives up leaves noise behind.
+        # Dask retries for long, and logs errors of a client that gave up.
         greet(get_address_host_port(address), is_plain=not address.startswith("tls:"))
         client: Any = make(address, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -111,10 +111,10 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
 
 
 def greet(place: tuple[str, int | None], *, is_plain: bool) -> None:
-    """Connect as Dask does; `OSError` for what does not greet as a scheduler.
+    """Connect as Dask does; `OSError` if the server does not greet as a scheduler.
 
     A scheduler begins with the length of its greeting in eight bytes. A dashboard waits for a
-    request, and Dask for the dashboard; of other services it takes the text for a length.
+    request, and Dask waits for the dashboard. It reads the text of other services as a length.
     """
     with socket.create_connection(place, timeout=TIMEOUT_S) as connection:
         if not is_plain:
@@ -122,14 +122,14 @@ def greet(place: tuple[str, int | None], *, is_plain: bool) -> None:
         try:
             begin = connection.recv(8, socket.MSG_WAITALL)
         except TimeoutError:
-            raise OSError("what listens there says nothing, as a dashboard does") from None
+            raise OSError("the server sends nothing; it may be a dashboard") from None
         if len(begin) < 8 or int.from_bytes(begin, "little") > LONGEST_GREETING:
-            raise OSError("what listens there is no scheduler of Dask")
+            raise OSError("the server is not a Dask scheduler")
 
 
 @contextmanager
 def without_noise() -> Iterator[None]:
-    """What Dask logs of connections that break is told by the exception that follows."""
+    """Silence Dask's log of broken connections, because an exception follows."""
     loggers = [logging.getLogger(name) for name in NOISY]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -142,7 +142,7 @@ def without_noise() -> Iterator[None]:
 
 
 def check_workers(client: Any, address: str) -> None:
-    """There is a worker, and all have the version of this process."""
+    """Check that there is a worker, and that all have the version of this process."""
     try:
         client.wait_for_workers(1, timeout=TIMEOUT_S)
         found = client.run(versions, on_error="return")
@@ -154,7 +154,7 @@ def check_workers(client: Any, address: str) -> None:
         if isinstance(answer, ModuleNotFoundError):
             raise ClusterError(f"the worker at {worker} has no Bentpipe: {answer}")
         if isinstance(answer, OSError):
-            continue  # it has died in the meantime
+            continue  # the worker died meanwhile
         if isinstance(answer, BaseException):
             raise ClusterError(f"the worker at {worker} cannot run: {answer}")
         version, place = answer
@@ -163,7 +163,7 @@ def check_workers(client: Any, address: str) -> None:
 
 
 class Tasks:
-    """Keeps every thread of the cluster busy with a batch, and one more waiting for it."""
+    """Executor that keeps one batch running and one waiting for each thread of the cluster."""
 
     def __init__(self, client: Any, address: str, study: Study) -> None:
         self.client = client
@@ -176,7 +176,7 @@ class Tasks:
         self.deaths = 0
 
     def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
-        """Run jobs; the sink is called in this thread."""
+        """Run jobs. The sink is called in this thread."""
         import distributed
 
         completed: Any = distributed.as_completed
@@ -227,11 +227,11 @@ class Tasks:
             [(self.names.index(variant.base), variant.sets) for variant in variants],
             [(position[number], self.study.seed(replication)) for number, replication in batch],
             self.taken,
-            pure=False,  # a key of its own: a batch that is sent again is run again
+            pure=False,  # a new key, so that Dask runs a resubmitted batch again
         )
 
     def rows(self, future: Any) -> list[Row] | None:
-        """The rows of a batch; None when it is to be sent again."""
+        """The rows of a batch; None if it must be resubmitted."""
         from distributed import KilledWorker
 
         try:
@@ -245,16 +245,16 @@ class Tasks:
 
     @contextmanager
     def reached(self) -> Iterator[None]:
-        """Tells that the cluster was lost when the scheduler cannot be reached any more."""
+        """Raise `ClusterError` if the scheduler cannot be reached any more."""
         try:
             yield
         except (OSError, CancelledError) as error:
             raise ClusterError(
                 f"the cluster at {self.address} was lost; finished runs are kept, and the same"
-                f" command goes on ({type(error).__name__}: {error})"
+                f" command continues ({type(error).__name__}: {error})"
             ) from None
 
     def adapt(self, rows: Sequence[Row]) -> None:
-        """Choose the size of the next batches by how long these runs took."""
+        """Choose the size of the next batches from the time of these runs."""
         mean_s = sum(wall_s for _, _, wall_s, _ in rows) / len(rows)
         self.size = max(1, min(LARGEST_BATCH, int(BATCH_S / max(mean_s, 1e-9))))

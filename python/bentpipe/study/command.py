@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 SEEDLESS = (
-    "all runs of a variant are the same: nothing in the scenario depends on the seed, so intervals"
-    " have no width, and differences may be those of one constellation (docs/traps.md)"
+    "Warning: all runs of a variant are the same, because nothing in the scenario depends on the"
+    " seed. Intervals have no width, and differences may be specific to this scenario"
+    " (docs/traps.md)."
 )
 
 
 def run_and_print(
     file: Path, workers: int | None, cluster: str | None, out: Path | None, as_one_object: bool
 ) -> bool:
-    """Run the study of a file and print what came out; whether all runs are there."""
+    """Run the study of a file and print the results; true if all runs are complete."""
     study = Study.load(file)
     with late_progress(study.title, study.most_runs, unit="runs") as progress:
         results = study.run(out=out, workers=workers, cluster=cluster, progress=progress)
@@ -36,12 +37,12 @@ def run_and_print(
     else:
         print_results(results)
         if out:
-            show(f"rows and summary are in {out}; `bentpipe report {out}` makes a page of them")
+            show(f"Rows and summary are in {out}. `bentpipe report {out}` makes a page of them.")
     return results.complete
 
 
 def print_results(results: Results) -> None:
-    """Tables of means and of differences, and what is to be known about them."""
+    """Print tables of means and of differences, with notes."""
     study = results.study
     show(study.title)
     means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
@@ -67,17 +68,17 @@ def print_results(results: Results) -> None:
         show(SEEDLESS)
     undefined = sum(cell["undefined"] for cell in results.cells)
     if undefined:
-        show(f"{undefined} values are undefined, such as the time of a download that did not"
-             " complete; means leave them out, and n counts what is left")  # fmt: skip
-    complete = "" if results.complete else "; interrupted: more are to come"
+        show(f"{undefined} values are undefined, for example because a download did not complete."
+             " Means do not include them, and n is the number of defined values.")  # fmt: skip
+    complete = "" if results.complete else " (interrupted: partial)"
     show(f"{results.summary['runs']:,} runs of {len(study.variants)} variants{complete}")
 
 
 def print_comparisons(results: Results) -> None:
-    """Each value against its baseline."""
+    """Print the paired differences from the baselines."""
     study = results.study
-    listed = table("quantity", "<all else", "<of", "<against", "pairs", "difference",
-                   "95 % interval", "relative", "<distinct", "<unit")  # fmt: skip
+    listed = table("quantity", "<other parameters", "<value", "<baseline", "pairs", "difference",
+                   "95 % interval", "relative", "<significant", "<unit")  # fmt: skip
     for row in results.comparisons:
         relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
         listed.add_row(
@@ -96,18 +97,18 @@ def print_comparisons(results: Results) -> None:
 
 
 def percentile_columns(results: Results) -> list[str]:
-    """The percentiles that any quantity asks for, as p5 and p95."""
+    """The percentiles of all quantities, as p5 and p95."""
     asked = {percent for quantity in results.study.quantities for percent in quantity.percentiles}
     return [f"p{percent:g}" for percent in sorted(asked)]
 
 
 def heading(parameter: Parameter) -> str:
-    """The label with the unit that all values have."""
+    """The label, with the unit if all values have the same."""
     return f"{parameter.label} {parameter.unit}" if parameter.unit else parameter.label
 
 
 def named(study: Study, parameters: Mapping[str, Value]) -> str:
-    """Values in one cell, in the order of the study; with labels where there are several."""
+    """Values for one cell, in the order of the study; with labels if there are several."""
     own = [p for p in study.parameters if p.path in parameters]
     told = [f"{parameters[p.path]}{p.unit or ''}" for p in own]
     if len(own) == 1:
@@ -116,19 +117,19 @@ def named(study: Study, parameters: Mapping[str, Value]) -> str:
 
 
 def told_stopping(results: Results) -> str:
-    """How many variants sequential stopping ended too early; nothing if none."""
+    """A sentence on variants that did not reach the required interval; empty if none."""
     stopping = results.summary["stopping"]
     if not stopping or not stopping["wide"] or not results.complete:
         return ""
     return (
-        f"{len(stopping['wide'])} of {len(results.study.variants)} variants ended, by maximum or"
-        f" budget, before the half width of {stopping['quantity']} was"
+        f"{len(stopping['wide'])} of {len(results.study.variants)} variants reached the maximum or"
+        f" the budget before the half width of {stopping['quantity']} was"
         f" {stopping['relative_half_width']:.3g} of its mean"
     )
 
 
 def short(value: Any) -> str:
-    """A number with the digits that matter."""
+    """A number with five significant digits."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"

@@ -1,4 +1,4 @@
-"""What is wrong with a study, told with file and line."""
+"""Errors of a study, with file and line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Key = tuple[str | int, ...]
-"""Where in a study file: `("quantity", 0, "name")`."""
+"""A place in a study file: `("quantity", 0, "name")`."""
 
 HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]")
 ENTRY = re.compile(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*=")
@@ -45,7 +45,7 @@ def steps(dotted: str) -> Key:
 
 
 class Complaints:
-    """Collects everything that is wrong, so that all of it is told at once."""
+    """Collects the errors of a study, to report all of them at once."""
 
     def __init__(self, file: Path | None = None, text: str = "") -> None:
         self.file = file
@@ -53,11 +53,11 @@ class Complaints:
         self.found: list[tuple[int | None, str]] = []
 
     def add(self, key: Key, message: str) -> None:
-        """Something is wrong at `key`, or at what holds it."""
+        """Add an error at `key`, or at the table that includes it."""
         self.found.append((self.line(key), message))
 
     def line(self, key: Key) -> int | None:
-        """The line of the key, or of the nearest thing that holds it."""
+        """The line of the key, or of the nearest table that includes it."""
         while key:
             if key in self.lines:
                 return self.lines[key]
@@ -65,7 +65,7 @@ class Complaints:
         return None
 
     def tell(self) -> None:
-        """Raise `StudyError` if there was anything."""
+        """Raise `StudyError` if there are errors."""
         if not self.found:
             return
         messages = [f"{self.place(line)}{message}" for line, message in self.found]
@@ -73,7 +73,7 @@ class Complaints:
         raise StudyError("\n\n".join(dict.fromkeys(messages)), file, self.found[0][0])
 
     def place(self, line: int | None) -> str:
-        """`FILE:LINE: `, or what of it is known."""
+        """`FILE:LINE: `, as far as known."""
         if not self.file:
             return ""
         return f"{self.file}:{line}: " if line else f"{self.file}: "

@@ -1,4 +1,4 @@
-"""The TOML file of a study: reads it into a `Study`, and tells at once all that is wrong."""
+"""Reading of a study's TOML file into a `Study`, with all errors at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAYS = ("values", "range", "log_range")
 
 
 def read(path: Path) -> Study:
-    """The study of a file; `StudyError` or `ScenarioError` for what cannot be right."""
+    """Read a study file; `StudyError` or `ScenarioError` if it is invalid."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -45,20 +45,20 @@ def read(path: Path) -> Study:
         place = f"{path}:{line}" if line else str(path)
         raise StudyError(f"{place}: expected valid TOML: {error}", str(path), line) from None
     except RecursionError:
-        message = f"{path}: expected a study, found values in values without end"
+        message = f"{path}: expected a study, found values nested too deeply"
         raise StudyError(message, str(path)) from None
     return Reader(path, text).study(found)
 
 
 def line_in(message: str) -> int | None:
-    """The line that an error of `tomllib` names; before Python 3.14 only its text has it."""
+    """The line in an error of `tomllib`. Before Python 3.14 it is only in the message."""
     words = message.replace(",", " ").replace(")", " ").split()
     after = words.index("line") + 1 if "line" in words else len(words)
     return int(words[after]) if after < len(words) and words[after].isdigit() else None
 
 
 class Reader:
-    """Reads one file. What is wrong is noted, and a harmless value stands in for it."""
+    """Reads one file. Errors are collected, and a default replaces each invalid value."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class Reader:
         self.complaints = Complaints(path, text)
 
     def study(self, found: dict[str, Any]) -> Study:
-        """The whole file."""
+        """Read the whole file."""
         if "link" in found and SCENARIO not in found:
             message = (
                 f"expected a study, found a scenario; a study has scenario = {self.path.name!r}"
@@ -108,12 +108,12 @@ class Reader:
         )
 
     def wrong(self, key: Key, expected: str, found: object) -> None:
-        """Note what was expected and found."""
+        """Add an error with the expected and the found value."""
         name = ".".join(str(step) for step in key if not isinstance(step, int))
         self.complaints.add(key, f"{name}: expected {expected}, found {found!r}")
 
     def known(self, key: Key, table: dict[str, Any], names: tuple[str, ...]) -> None:
-        """Note keys that a table does not have."""
+        """Add an error for each unknown key."""
         for name in table:
             if name not in names:
                 self.complaints.add((*key, name), f"unknown key {name!r}{nearest(name, names)}")
@@ -128,7 +128,7 @@ class Reader:
 
     @staticmethod
     def is_kind(value: Any, kind: type) -> bool:
-        """Whether it is; a whole number is a number too, and true is none."""
+        """True if the value is of the kind. Integers are numbers; true and false are not."""
         allowed = (int, float) if kind is float else kind
         return isinstance(value, allowed) and not isinstance(value, bool)
 
@@ -207,7 +207,7 @@ class Reader:
         return spaced(span["from"], span["to"], step=span.get("step"), count=span.get("count"))
 
     def is_group(self, group: Any) -> bool:
-        """Whether an entry of `zip` is a list of labels."""
+        """True if an entry of `zip` is a list of labels."""
         right = isinstance(group, list) and all(isinstance(label, str) for label in group)
         if not right or len(group) < 2:
             self.wrong(("zip",), 'lists of parameters such as [["a", "b"]]', group)
@@ -247,7 +247,7 @@ class Reader:
         }
         if "count" in right:
             for name in set(right) - {"count", "seed", "quantity"}:
-                self.wrong((*key, name), "it only with a quantity, and not beside a count",
+                self.wrong((*key, name), "this key only with a quantity, not with a count",
                            right[name])  # fmt: skip
         return Replications(**right)
 

@@ -1,4 +1,4 @@
-"""Parameters of a study: paths of the scenario language and the values that they take."""
+"""Parameters of a study: paths in the scenario and their values."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Value = bool | int | float | str
 
 NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ%][A-Za-z/%]*)?\s*")
 DIGITS = 12
-"""Significant digits of values that a range makes: 1e-7 and not 9.99999999999999e-08."""
+"""Significant digits of the values of a range: 1e-7 instead of 9.99999999999999e-08."""
 MOST_VALUES = 100_000
 LARGEST_EXPONENT = 300
-"""Of ten: beyond it a number is none of the computer's."""
+"""Largest power of ten of a number, so that it fits a double."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A path of the scenario with its values as they are written there, such as `"10ms"`."""
+    """A path in the scenario with its values in the notation of scenarios, such as `"10ms"`."""
 
     label: str
     path: str
@@ -32,26 +32,26 @@ class Parameter:
 
     @property
     def unit(self) -> str | None:
-        """The unit that all values have; None when they have none or several."""
+        """The unit of all values; None if there is none or several."""
         units = {found[1] if (found := split(value)) else None for value in self.values}
         return units.pop() if len(units) == 1 else None
 
     @property
     def plain(self) -> tuple[Value, ...]:
-        """The values for tables and figures: without their unit when all have the same."""
+        """The values for tables and figures, without their unit if all have the same."""
         if self.unit is None:
             return self.values
         return tuple(whole(number) for number, _ in map(written, self.values))
 
     def set(self, number: int) -> str:
-        """The override that gives the path its value `number`."""
+        """The override that sets the path to value `number`."""
         value = self.values[number]
         text = str(value).lower() if isinstance(value, bool) else str(value)
         return f"{self.path}={text}"
 
 
 def split(value: Value) -> tuple[Decimal, str] | None:
-    """Number and unit of `"10ms"`; None for what has no unit."""
+    """Number and unit of `"10ms"`; None for a value without unit."""
     match = NUMBER.fullmatch(value) if isinstance(value, str) else None
     if not match or not match[2]:
         return None
@@ -62,7 +62,7 @@ def split(value: Value) -> tuple[Decimal, str] | None:
 
 
 def written(value: Value) -> tuple[Decimal, str]:
-    """Number and unit, which may be empty; `ValueError` for anything else."""
+    """Number and unit, which may be empty; `ValueError` for other values."""
     match = None if isinstance(value, bool) else NUMBER.fullmatch(str(value))
     if not match:
         raise ValueError(f"expected a number with its unit, found {value!r}")
@@ -70,7 +70,7 @@ def written(value: Value) -> tuple[Decimal, str]:
 
 
 def decimal(text: str) -> Decimal:
-    """The number, which must be of a size that computers know."""
+    """The number; `ValueError` if it does not fit a double."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -95,7 +95,7 @@ def identity(value: object) -> object:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Whether both paths may set the same value: `*` is any entry, and a table holds its keys."""
+    """True if both paths can set the same value. `*` is any entry; a table includes its keys."""
     pairs = zip(path.split("."), other.split("."), strict=False)
     return all(this == that or "*" in (this, that) for this, that in pairs)
 
@@ -106,12 +106,12 @@ def whole(number: Decimal) -> int | float:
 
 
 def rounded(number: float) -> Decimal:
-    """The number with as many digits as a range gives."""
+    """The number with `DIGITS` significant digits."""
     return Decimal(f"{number:.{DIGITS}g}")
 
 
 def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -> tuple[Value, ...]:
-    """Values from `start` to `end`, in equal steps; `ValueError` says what is wrong."""
+    """Values from `start` to `end`, in equal steps; `ValueError` if they are invalid."""
     low, high, unit = ends(start, end)
     if step is not None:
         width, width_unit = written(step)
@@ -129,7 +129,7 @@ def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -
 
 
 def log_spaced(start: Value, end: Value, count: int | None) -> tuple[Value, ...]:
-    """Values from `start` to `end`, each the same multiple of the one before."""
+    """Values from `start` to `end`, each the same multiple of the previous one."""
     low, high, unit = ends(start, end)
     if low <= 0 or high <= 0:
         raise ValueError(f"expected ends above zero, found {start!r} and {end!r}")
@@ -150,20 +150,20 @@ def ends(start: Value, end: Value) -> tuple[Decimal, Decimal, str]:
 
 
 def counted(count: int | None) -> int:
-    """The number of values, which both ends make two of at least."""
+    """The number of values, at least 2 for both ends."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
         raise ValueError(f"expected a count from 2 to {MOST_VALUES}, found {count!r}")
     return count
 
 
 def with_unit(number: Decimal, unit: str) -> Value:
-    """As it is written in a scenario."""
+    """The value in the notation of scenarios."""
     plain = whole(number)
     return f"{plain}{unit}" if unit else plain
 
 
 def axes(parameters: Sequence[Parameter], zips: Sequence[Sequence[str]]) -> list[list[Parameter]]:
-    """The parameters that vary together, in the order of their first."""
+    """Groups of paired parameters and single ones, in the order of the first of each group."""
     together = {label: group for group in zips for label in group}
     found: list[list[Parameter]] = []
     for parameter in parameters:
@@ -177,7 +177,7 @@ def axes(parameters: Sequence[Parameter], zips: Sequence[Sequence[str]]) -> list
 
 
 def points(axes: Sequence[Sequence[Parameter]]) -> Iterator[dict[str, int]]:
-    """All combinations: for each label the number of its value. The last axis turns fastest."""
+    """All combinations: for each label the index of its value. The last axis varies fastest."""
     for numbers in itertools.product(*(range(len(axis[0].values)) for axis in axes)):
         yield {
             parameter.label: number

@@ -1,7 +1,7 @@
-"""What a study is to run: variants of scenarios, each once for each seed, and what to make of them.
+"""The plan of a study: variants of scenarios, seeds, quantities and comparisons.
 
-A `Study` is complete and valid once it is made. The TOML file that users write is read by
-`document`; programs make one from scenarios, parameters and quantities with `Study.make`.
+A `Study` is complete and valid from its creation. `document` reads one from a TOML file. Programs
+create one from scenarios, parameters and quantities with `Study.make`.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from bentpipe.study.scenarios import AnyScenario
 
 ROUND = 10
-"""Replications of a variant that are added before its interval is looked at again."""
+"""Replications added to a variant before its interval is checked again."""
 
 
 @dataclass(frozen=True)
 class Replications:
-    """How often each variant runs: `count` times, or until an interval is narrow enough.
+    """Number of runs of each variant: `count`, or until an interval is narrow enough.
 
     Replication r of every variant has the seed `seed` + r, so that all meet the same losses. With
-    `quantity`, a variant goes on until the half width of the 95 % interval of its mean is at most
-    `relative_half_width` of that mean. It is looked at after `minimum` replications and then every
-    `round`, whatever the number of workers. `maximum` bounds the replications of a variant, and
-    `budget` the runs of the study.
+    `quantity`, a variant continues until the half width of the 95 % interval of its mean is at most
+    `relative_half_width` of that mean. The interval is checked after `minimum` replications and
+    then after every `round`, for any number of workers. `maximum` limits the replications of a
+    variant, and `budget` the runs of the study.
     """
 
     count: int | None = None
@@ -71,17 +71,17 @@ class Replications:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Each other value of a parameter against `baseline`, run by run of the same seed."""
+    """Comparison of each value of a parameter with `baseline`, by pairs of the same seed."""
 
     parameter: str
     baseline: Value
     quantities: tuple[str, ...] = ()
-    """The quantities to compare; none are all."""
+    """The quantities to compare; all if empty."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One combination of values: `parameters` by path, as they stand in tables."""
+    """One combination of values: `parameters` by path, as shown in tables."""
 
     number: int
     parameters: dict[str, Value]
@@ -92,7 +92,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Study:
-    """A study that can run: everything in it was found to be right."""
+    """A study that has been checked and can run."""
 
     name: str
     title: str
@@ -107,9 +107,9 @@ class Study:
 
     @staticmethod
     def load(path: str | Path) -> Study:
-        """Read a study file. Nothing has run when it is found to be wrong.
+        """Read and check a study file.
 
-        `StudyError` tells all that is wrong with it, `ScenarioError` what is with the scenario.
+        `StudyError` lists all errors of the study, `ScenarioError` those of the scenario.
         """
         from bentpipe.study.document import read
 
@@ -130,9 +130,9 @@ class Study:
         text: str = "",
         complaints: Complaints | None = None,
     ) -> Study:
-        """A study of one scenario, or of several by name: made in a program, or files.
+        """Create a study of one scenario, or of several by name: objects or files.
 
-        Quantities may be names. `StudyError` tells what is wrong.
+        Quantities can be names. `StudyError` lists all errors.
         """
         complaints = complaints or Complaints()
         kinds = (("parameters", parameters, Parameter), ("quantities", quantities, Quantity | str),
@@ -186,10 +186,10 @@ class Study:
     ) -> Results:
         """Run what is not yet in the folder `out`, on all cores, `workers` threads or a cluster.
 
-        The rows are kept in `out` as they come, so that the same call goes on after an
-        interruption. Ctrl-C gives what was finished, with `complete` false. `progress` is called
-        with the number of finished runs. `OutputError` when the folder holds anything else,
-        `ClusterError` when the cluster cannot be used.
+        The rows are saved in `out` as they arrive, so that the same call continues after an
+        interruption. Ctrl-C returns the finished runs, with `complete` false. `progress` is called
+        with the number of finished runs. `OutputError` if the folder has other files,
+        `ClusterError` if the cluster cannot be used.
         """
         from bentpipe.study.runner import run
 
@@ -197,14 +197,14 @@ class Study:
 
     @cached_property
     def most_runs(self) -> int:
-        """The number of runs; with sequential stopping the largest it can be."""
+        """The number of runs; with sequential stopping their maximum."""
         runs = len(self.variants) * self.replications.most
         return min(runs, self.replications.budget or runs)
 
     def text_beside_scenarios(self) -> str:
-        """The study file with the names that its scenarios have in the folder of results.
+        """The study file, with the names of its scenarios in the folder of results.
 
-        Empty for a study that a program made, of which there is no file.
+        Empty for a study that a program created, because it has no file.
         """
         names = {
             base.written: f"scenario-{number}/scenario.toml" if number else "scenario.toml"
@@ -215,24 +215,25 @@ class Study:
         return written.sub(lambda m: f'{m["sign"]}"{names[m["name"]]}"', self.text)
 
     def values_of_files(self) -> list[str]:
-        """The values of parameters that name files, from the working directory as for `--set`."""
+        """The values of parameters that name files, relative to the working directory."""
         files = [p for p in self.parameters if p.path.rpartition(".")[2] in FILES]
         values = [str(value) for parameter in files for value in parameter.values]
         return [value for value in values if Path(value).is_file()]
 
     def number(self, variant: int, replication: int) -> int:
-        """The number of a run, which no other run has however many replications there will be."""
+        """The number of a run. It is unique for any number of replications."""
         return replication * len(self.variants) + variant
 
     def seed(self, replication: int) -> int:
-        """The seed that all variants have in a replication."""
+        """The seed of all variants in a replication."""
         return ((self.replications.seed or 0) + replication) & LARGEST_SEED
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What `study.json` holds: the plan, with a digest of all that decides what rows hold.
+        """The content of `study.json`: the plan, with a digest of all that determines the rows.
 
-        Labels, comparisons and the number of replications do not: a study goes on with others.
+        Labels, comparisons and the number of replications are not part of the digest, so that a
+        study can continue with other ones.
         """
         replications = {
             key: value for key, value in asdict(self.replications).items() if value is not None
@@ -281,7 +282,7 @@ def made_variants(
     zips: Sequence[Sequence[str]],
     complaints: Complaints,
 ) -> tuple[Variant, ...]:
-    """All combinations, each with its scenario; the first that cannot be right is told."""
+    """All combinations, each with its scenario. Reports the first invalid one."""
     found: list[Variant] = []
     for number, point in enumerate(points(axes(parameters, zips))):
         base = next(iter(bases))

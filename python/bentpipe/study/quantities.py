@@ -1,8 +1,8 @@
-"""Quantities: what a study keeps of a run, as names that can be read aloud.
+"""Quantities: the results of a run that a study keeps, by readable names.
 
 flow.goodput_bps                 mean over all flows
 flow.download.completion_s       of the flow `download`, and its copies if it has a `count`
-p95(page.response_s)             95th percentile over all pages that came
+p95(page.response_s)             95th percentile over all completed pages
 link.gateway-client.forward.utilisation
 jain(flow.web-*.goodput_bps)     `*` stands for anything
 jain_index                       of all flows
@@ -37,7 +37,7 @@ Interval = Literal["student", "bootstrap"]
 
 @dataclass(frozen=True)
 class Taken:
-    """Where the quantity is found: the parts of its name."""
+    """The parts of a quantity's name: where to find its value."""
 
     table: str
     column: str
@@ -58,7 +58,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity with what is asked about it. `ValueError` when there is none of that name."""
+    """A quantity with its label, percentiles and kind of interval.
+
+    `ValueError` if there is no quantity of that name.
+    """
 
     name: str
     label: str = ""
@@ -81,7 +84,7 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """The unit that the name ends in; "1" for shares and indices."""
+        """The unit at the end of the name; "1" for shares and indices."""
         taken = self.taken
         if taken.aggregate == "jain":
             return "1"
@@ -90,7 +93,7 @@ class Quantity:
 
 
 def parse(text: str) -> Taken:
-    """The parts of a quantity's name; `ValueError` says what is wrong and what is near."""
+    """The parts of a quantity's name; `ValueError` with the nearest valid name."""
     call = CALL.fullmatch(text)
     aggregate, inner = (call[1], call[2].strip()) if call else ("mean", text.strip())
     percentile = PERCENTILE.fullmatch(aggregate)

@@ -1,4 +1,4 @@
-"""What a study gives to a program."""
+"""Results of a study."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a study, one for each run by its number, and what they say.
+    """The rows of a study, one for each run by its number, and their summary.
 
     `summary` is the object that `bentpipe study --json` prints. `complete` is false after Ctrl-C.
     """
@@ -24,7 +24,7 @@ class Results:
 
     @property
     def complete(self) -> bool:
-        """Whether every run of the study is there."""
+        """True if all runs of the study are complete."""
         return bool(self.summary["complete"])
 
     @property

@@ -1,4 +1,4 @@
-"""Runs a study: what is missing of it, in rounds whose size hangs on nothing but the plan."""
+"""Running of a study: the missing runs, in rounds whose size depends on the plan only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bentpipe.study.store import Outcome
 
 KEEP_EVERY_S = 1.0
-"""How long a finished run may wait to be kept, and so the most that a power cut costs."""
+"""Maximum time before a finished run is saved, and so the largest loss in a power cut."""
 KEEP_AT_MOST = 5000
 
 Job = tuple[int, int]
@@ -30,10 +30,10 @@ Job = tuple[int, int]
 
 
 class Executor(Protocol):
-    """Runs jobs somewhere and hands their outcomes over as they come, in any order."""
+    """Runs jobs and passes on their outcomes as they arrive, in any order."""
 
     def __call__(self, jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
-        """Run all of them; the sink is called in this thread."""
+        """Run all jobs. The sink is called in this thread."""
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
 
 
 def into(store: Store, execute: Executor, progress: Callable[[int], object] | None) -> Results:
-    """Run what the store does not have, and sum up what it then has."""
+    """Run what the store does not have, and compute the summary."""
     keeper = Keeper(store, progress)
     complete = True
     targets_met = first_targets(store.study)
@@ -82,7 +82,7 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
 
 
 class Keeper:
-    """Takes outcomes in, keeps them now and then, tells how many there are."""
+    """Receives outcomes, saves them at intervals, and reports their number."""
 
     def __init__(self, store: Store, progress: Callable[[int], object] | None) -> None:
         self.store = store
@@ -98,7 +98,7 @@ class Keeper:
         self.kept = time.monotonic()
 
     def take(self, outcomes: Sequence[Outcome]) -> None:
-        """Some runs have ended. Of a run that comes twice the first counts."""
+        """Add finished runs. If a run arrives twice, the first counts."""
         for outcome in outcomes:
             number = self.store.study.number(outcome[0], outcome[1])
             if number not in self.done:
@@ -112,14 +112,14 @@ class Keeper:
             self.progress(min(len(self.done), self.store.study.most_runs))
 
     def keep(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         self.store.add(self.waiting)
-        self.waiting = []  # only now: Ctrl-C may come at any time, and rows twice do no harm
+        self.waiting = []  # last, because Ctrl-C may come at any time; duplicate rows are harmless
         self.kept = time.monotonic()
 
 
 def wanted_rows(store: Store, targets: Sequence[int]) -> pl.DataFrame:
-    """The rows of these replications: an earlier study in the folder may have had more."""
+    """The rows of these replications. An earlier study in the folder may have had more."""
     study = store.study
     rows = store.rows()
     numbers = [study.number(*job) for job in missing_jobs(study, targets, set())]
@@ -127,16 +127,16 @@ def wanted_rows(store: Store, targets: Sequence[int]) -> pl.DataFrame:
 
 
 def first_targets(study: Study) -> list[int]:
-    """How many replications each variant has at first."""
+    """The number of replications of each variant in the first round."""
     plan = study.replications
     first = plan.minimum if plan.count is None else plan.count
     return [first] * len(study.variants)
 
 
 def next_targets(study: Study, targets: list[int], found: Values) -> list[int] | None:
-    """How many replications each variant has after the next round; None when all have enough.
+    """The number of replications of each variant after the next round; None if all have enough.
 
-    Looks at no more than the replications of the rounds until now, whatever else was `found`.
+    Uses only the replications of the rounds until now, whatever else was `found`.
     """
     plan = study.replications
     if plan.quantity is None or plan.relative_half_width is None:
@@ -153,7 +153,7 @@ def next_targets(study: Study, targets: list[int], found: Values) -> list[int] |
 
 
 def missing_jobs(study: Study, targets: Sequence[int], done: set[int]) -> list[Job]:
-    """What is to be run, by the number of the run, within the budget."""
+    """The jobs to run, by the number of the run, within the budget."""
     wanted = [
         (variant, replication)
         for replication in range(max(targets))

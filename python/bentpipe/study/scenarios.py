@@ -1,4 +1,4 @@
-"""Base scenarios with the files that they refer to, so that they can be kept and sent."""
+"""Base scenarios with the files that they refer to, so that they can be saved and sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyScenario: TypeAlias = "Base | Scenario | str | Path"
 
 
 class Unpacked:
-    """A temporary folder that goes with this object."""
+    """A temporary folder that is deleted with this object."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="bentpipe-"))
@@ -31,9 +31,9 @@ class Unpacked:
 
 @dataclass(frozen=True)
 class Base:
-    """A scenario that variants override. `files` are those that it needs, by name, itself first.
+    """A scenario that variants override. `files` lists the files that it needs, itself first.
 
-    `written` is how a study file calls it.
+    `written` is its name in the study file.
     """
 
     path: Path
@@ -43,12 +43,12 @@ class Base:
 
     @classmethod
     def read(cls, path: Path, written: str = "") -> Base:
-        """The scenario file and, if it can be read, what it refers to."""
+        """The scenario file and, if it can be read, the files that it refers to."""
         try:
             content = path.read_bytes()
             found = tomllib.loads(content.decode())
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-            Scenario.load(path)  # says what is wrong, and where
+            Scenario.load(path)  # raises the error with its place
             raise
         files = {path.name: content}
         for name in referred(found):
@@ -59,12 +59,12 @@ class Base:
 
     @classmethod
     def of(cls, text: str, name: str = "scenario.toml") -> Base:
-        """A scenario that a program made, as TOML."""
+        """A scenario that a program created, as TOML."""
         return cls.unpack({name: text.encode()})
 
     @classmethod
     def made(cls, scenario: Scenario) -> Base:
-        """A scenario that a program made, with the files that it names beside it."""
+        """A scenario that a program created, with the files that it names."""
         text = scenario.to_toml()
         files = {"scenario.toml": b""}
         for number, name in enumerate(dict.fromkeys(referred(tomllib.loads(text)))):
@@ -76,7 +76,7 @@ class Base:
 
     @classmethod
     def from_any(cls, scenario: AnyScenario) -> Base:
-        """A scenario of a program or of a file; `StudyError` for anything else."""
+        """A scenario of a program or of a file; `StudyError` for other values."""
         if isinstance(scenario, Base):
             return scenario
         if isinstance(scenario, Scenario):
@@ -87,7 +87,7 @@ class Base:
 
     @classmethod
     def unpack(cls, files: dict[str, bytes]) -> Base:
-        """The same files in a folder of their own, which goes with the object."""
+        """The same files in a new folder, which is deleted with the object."""
         folder = Unpacked()
         write(files, folder.path)
         return cls(folder.path / next(iter(files)), files, folder=folder)
@@ -102,7 +102,7 @@ def write(files: dict[str, bytes], folder: Path, main: str | None = None) -> Non
     for number, (name, content) in enumerate(files.items()):
         place = folder / (main if main and number == 0 else name)
         if not place.resolve().is_relative_to(folder.resolve()):
-            raise StudyError(f"{name}: expected a file beside the scenario or below it")
+            raise StudyError(f"{name}: expected a file in the folder of the scenario or below it")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
 

@@ -1,4 +1,4 @@
-"""Means over seeds with their confidence intervals, for studies and for reproductions."""
+"""Means over seeds with confidence intervals, for studies and reproductions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with the half width of its 95 % confidence interval, None for a single value."""
+    """A mean with the half width of its 95 % confidence interval (None for a single value)."""
 
     value: float
     ci95: float | None = None
@@ -36,7 +36,7 @@ def mean(values: Sequence[float]) -> Mean:
 
 
 def is_narrow(values: Sequence[float], relative: float) -> bool:
-    """Whether the half width of Student's interval is at most this part of the mean."""
+    """True if the half width of Student's interval is at most this part of the mean."""
     if len(values) < 2:
         return False
     found = mean(values)
@@ -52,7 +52,7 @@ def student(freedom: int) -> float:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The percentile, on a straight line between the two nearest values."""
+    """The percentile, by linear interpolation between the two nearest values."""
     ordered = sorted(values)
     place = percent / 100 * (len(ordered) - 1)
     low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
@@ -81,10 +81,10 @@ def bootstrap(values: Sequence[float], seed: Sequence[int]) -> tuple[float, floa
 
 
 def gains(new: Sequence[float], old: Sequence[float]) -> list[float]:
-    """By how many percent each of `new` is above its partner of the same seed in `old`."""
+    """The difference of each of `new` from its pair of the same seed in `old`, in percent."""
     return [(n / o - 1) * 100 for n, o in zip(new, old, strict=True)]
 
 
 def savings(new: Sequence[float], old: Sequence[float]) -> list[float]:
-    """By how many percent each of `new` is below its partner of the same seed in `old`."""
+    """The reduction of each of `new` from its pair of the same seed in `old`, in percent."""
     return [-gain for gain in gains(new, old)]

@@ -1,8 +1,8 @@
-"""The folder of a study: what it is, a Parquet dataset with one row for each run, the summary.
+"""The folder of a study: its plan, a Parquet dataset with one row for each run, the summary.
 
-Every file is written beside its place and then moved there, so that a study that was killed leaves
-whole files only. Rows come in parts. When there are many they are made one, as at the end; should
-that be cut short, some rows are there twice and are taken once.
+Every file is first written under a temporary name and then renamed, so that a killed study leaves
+only complete files. Rows are written in parts. Many parts are merged into one, also at the end. If
+that is interrupted, some rows exist twice and are read once.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ STUDY = "study.toml"
 SUMMARY = "summary.json"
 
 Outcome = tuple[int, int, "Sequence[float | None]", float, int]
-"""Of one run: variant, replication, quantities, wall time, events."""
+"""The result of one run: variant, replication, quantities, wall time, events."""
 
 
 class Store:
-    """The rows of a study in its folder, which no other process writes at the same time.
+    """The rows of a study in its folder, locked against other processes.
 
-    Raises `OutputError` when the folder cannot be written, or holds anything but this study.
+    Raises `OutputError` if the folder cannot be written, or has anything but this study.
     """
 
     def __init__(self, folder: Path, study: Study) -> None:
@@ -60,7 +60,7 @@ class Store:
         os.close(self.lock)
 
     def take(self) -> None:
-        """Make the folder, or find that it is this study's."""
+        """Create the folder, or check that it belongs to this study."""
         found = self.folder / DESCRIPTION
         description = as_json(self.study.description)
         if found.exists():
@@ -77,7 +77,7 @@ class Store:
                     f"{self.folder} holds files and is no study's folder; nothing was written"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
-            # First: it makes the folder this study's, should the rest be cut short.
+            # First, because it marks the folder as this study's if the rest is interrupted.
             save(found, description)
         self.parts.mkdir(exist_ok=True)
         text = self.study.text_beside_scenarios().encode()
@@ -92,7 +92,7 @@ class Store:
         save(place, text)
 
     def locked(self) -> int:
-        """Keep others out until the store is closed or the process ends."""
+        """Lock the folder until the store is closed or the process ends."""
         handle = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,7 +127,7 @@ class Store:
         return pl.concat(frames).unique("run", keep="first").sort("run")
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Keep the rows of some runs."""
+        """Save the rows of some runs."""
         rows = frame(self.study, outcomes).sort("run")
         if rows.height:
             self.put(rows)
@@ -135,7 +135,7 @@ class Store:
                 self.compact()
 
     def put(self, rows: pl.DataFrame) -> Path:
-        """Write one more part."""
+        """Write another part."""
         import io
 
         buffer = io.BytesIO()
@@ -147,7 +147,7 @@ class Store:
         return place
 
     def compact(self) -> None:
-        """Make one part of all."""
+        """Merge all parts into one."""
         old = self.files()
         if len(old) > 1:
             self.put(self.rows())
@@ -161,7 +161,7 @@ class Store:
 
 
 def differences(folder: Path, study: Study) -> list[str]:
-    """What of the study in the folder is not as in `study`, in a few lines."""
+    """The differences between the study in the folder and `study`, in a few lines."""
     try:
         found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         old_digest = found["digest"]
@@ -178,7 +178,7 @@ def differences(folder: Path, study: Study) -> list[str]:
 
 
 def shortened(text: str, other: str, most: int = 60) -> str:
-    """A long text from where it begins to differ."""
+    """A long text, from the place where it differs."""
     if len(text) <= most:
         return text
     pairs = enumerate(zip(text, other, strict=False))
@@ -214,7 +214,7 @@ def schema(study: Study) -> dict[str, Any]:
 
 
 def frame(study: Study, outcomes: Iterable[Outcome]) -> pl.DataFrame:
-    """Outcomes as rows, each with all that made it."""
+    """Outcomes as rows, each with version, scenario, parameters and seed."""
     import polars as pl
 
     columns = schema(study)
@@ -236,7 +236,7 @@ def frame(study: Study, outcomes: Iterable[Outcome]) -> pl.DataFrame:
 
 
 def fixed(study: Study, variant: Variant, columns: Mapping[str, Any]) -> list[Any]:
-    """What all rows of a variant have: version, scenario and parameters."""
+    """The columns that all rows of a variant share: version, scenario and parameters."""
     import polars as pl
 
     several = len(study.bases) > 1
@@ -255,7 +255,7 @@ def as_json(value: Mapping[str, Any]) -> bytes:
 
 
 def save(place: Path, content: bytes) -> None:
-    """Write a file whole or not at all, and have it on the disk."""
+    """Write a file completely or not at all, and flush it to the disk."""
     beside = place.with_name(f".{place.name}.tmp")
     try:
         with beside.open("wb") as file:

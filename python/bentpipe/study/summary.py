@@ -1,7 +1,7 @@
-"""What the rows of a study say: means with intervals, and differences of pairs of runs.
+"""Summary of the rows of a study: means with intervals, and paired differences.
 
-Depends on the rows alone, whoever made them in whatever order: `summary.json` of a study is the
-same, byte for byte, for every number of workers.
+The summary depends on the rows only, not on their order. `summary.json` of a study is the same,
+byte for byte, for any number of workers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.study.quantities import Quantity
 
 Values = dict[int, dict[int, float | None]]
-"""Of one quantity: by variant and replication."""
+"""Values of one quantity, by variant and replication."""
 
 
 def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any]:
@@ -54,16 +54,16 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
 
 
 def seeds_matter(found: dict[str, Values]) -> bool | None:
-    """Whether any two runs of a variant differ; None when each has one run.
+    """True if any two runs of a variant differ; None if each variant has one run.
 
-    Where they do not, nothing in the scenario is random: intervals have no width and no meaning.
+    If they do not differ, nothing in the scenario is random, and intervals have no meaning.
     """
     several = [runs for values in found.values() for runs in values.values() if len(runs) > 1]
     return any(len(set(runs.values())) > 1 for runs in several) if several else None
 
 
 def stopping(study: Study, found: dict[str, Values]) -> dict[str, Any] | None:
-    """Which variants sequential stopping ended before their interval was narrow enough."""
+    """The variants that sequential stopping ended before their interval was narrow enough."""
     plan = study.replications
     if plan.quantity is None or plan.relative_half_width is None:
         return None
@@ -96,7 +96,7 @@ def cell(
     values = [value for value in runs.values() if value is not None]
     ci95: tuple[float, float] | None = None
     if len(values) > 1:
-        # A seed that is the same wherever and whenever the interval is made.
+        # A fixed seed, so that the interval is reproducible.
         seed = (variant.number, number)
         ci95 = bootstrap(values, seed) if quantity.interval == "bootstrap" else around(values)
     return {
@@ -118,7 +118,7 @@ def cell(
 
 
 def around(values: list[float]) -> tuple[float, float]:
-    """Student's interval as its two ends."""
+    """The two ends of Student's interval."""
     found = mean(values)
     half = found.ci95 or 0.0
     return found.value - half, found.value + half
@@ -127,7 +127,7 @@ def around(values: list[float]) -> tuple[float, float]:
 def compared(
     study: Study, comparison: Comparison, quantity: Quantity, found: Values
 ) -> list[dict[str, Any]]:
-    """Each other value of the parameter against the baseline, all else being equal."""
+    """The differences of each value of the parameter from the baseline, other values equal."""
     parameter = next(p for p in study.parameters if p.label == comparison.parameter)
     baseline = parameter.plain[parameter.values.index(comparison.baseline)]
     together = next((group for group in study.zips if parameter.label in group), (parameter.label,))
@@ -172,7 +172,7 @@ def paired(
 
 
 def difference(pairs: list[tuple[float, float]]) -> dict[str, Any]:
-    """Mean difference of pairs, its interval, and whether that leaves zero out."""
+    """Mean difference of pairs, its interval, and whether the interval excludes zero."""
     differences = [this - that for this, that in pairs]
     if not differences:
         nothing = {"difference": None, "ci95": None, "relative": None, "distinct": False}

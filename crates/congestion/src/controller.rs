@@ -1,63 +1,23 @@
-//! What a congestion controller may decide, and what it does by default.
+//! What a congestion controller decides, and what it does by default.
+//!
+//! [`Controller`] is for every transport protocol. What only TCP asks is a trait of its own,
+//! [`TcpPolicy`](crate::TcpPolicy), so that QUIC and SCTP can do without.
+//!
+//! Two things are done otherwise than in neqo, which was considered:
+//!
+//! - Slow start is no type parameter. The ways to end it (`parts/slow_start`) are values that a
+//!   scenario chooses with a parameter; as types, every controller would be compiled, listed and
+//!   matched once for each of them.
+//! - The controller does not save its state before a reduction, to have it back when the loss proves
+//!   spurious. TCP saves cwnd and ssthresh and restores them, as Linux does for every controller
+//!   here; W_max of CUBIC, which RFC 9438 section 4.9 restores too, stays. A controller that needs
+//!   more gets a method with that default.
 
 use units::{Span, Time};
 
-use crate::events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, SendState, Sent, Sizing,
-};
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::standard;
 use crate::window::Window;
-
-/// How TCP finds and repairs losses. It is no part of the controller, but each controller has one
-/// that its paper was written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 5681 section 3.2).
-    Reno,
-    /// Fast recovery that lasts until everything sent before the loss is acknowledged (RFC 6582).
-    NewReno,
-    /// Selective acknowledgements steer the retransmissions (RFC 2018, RFC 6675).
-    Sack,
-    /// As Linux: losses are found by time (RACK-TLP, RFC 8985), the window falls in the measure in
-    /// which data arrives (RFC 9937), and needless reductions are taken back (RFC 3708, RFC 5682).
-    Linux,
-}
-
-impl Recovery {
-    /// Every recovery with the name it has in scenarios.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("reno", Self::Reno),
-        ("newreno", Self::NewReno),
-        ("sack", Self::Sack),
-        ("linux", Self::Linux),
-    ];
-
-    /// The name in scenarios.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, r)| *r == self).map_or("", |(name, _)| name)
-    }
-}
-
-/// What a loss halves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossThreshold {
-    /// Everything sent and not acknowledged: FlightSize (RFC 5681 equation 4).
-    FlightSize,
-    /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
-    Pipe,
-    /// The congestion window: the rule of ns-2 and Linux. The flight may be twice as large when a
-    /// timeout ends a recovery.
-    Cwnd,
-}
-
-/// Whose segments leave no faster than a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pacing {
-    /// Those of controllers that [need](crate::Needs::pacing) it.
-    Controller,
-    /// All, by the rules of Linux.
-    Linux,
-}
 
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.
 pub trait Controller {
@@ -143,61 +103,6 @@ pub trait Controller {
     fn on_idle(&mut self) {
         standard::on_idle(self);
     }
-
-    /// The window that the sender takes as advertised, in bytes, given the one it took so far.
-    /// Each ACK puts it back to what the receiver said. Going beyond breaks flow control.
-    fn advertised_window(&mut self, _sizing: Sizing, taken: u64, _state: &SendState) -> u64 {
-        taken
-    }
-
-    /// Time added to each retransmission timeout.
-    fn extra_rto(&self) -> Span {
-        Span::ZERO
-    }
-
-    /// How many segments may be retransmitted in answer to one ACK or timeout.
-    fn retransmission_quota(&self) -> u32 {
-        u32::MAX
-    }
-
-    /// Duplicate ACKs, or segments above a gap, that mean a loss, given the number that the
-    /// scenario sets (RFC 5681 section 3.2).
-    fn duplicate_threshold(&self, configured: u32) -> u32 {
-        configured
-    }
-
-    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked after
-    /// [`on_feedback`](Self::on_feedback); counts outside of recovery while data is outstanding.
-    fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
-        false
-    }
-
-    /// Whether a loss that was found by duplicate ACKs is answered by sending everything
-    /// outstanding again, and not only what is known to be lost. Asked after
-    /// [`on_loss`](Self::on_loss).
-    fn repeats_everything(&self) -> bool {
-        false
-    }
-
-    /// Whether each retransmission timeout doubles the next (RFC 6298 rule 5.5).
-    fn backs_off(&self) -> bool {
-        true
-    }
-
-    /// The probe to send now, if there is to be one; it counts as sent. Asked after each ACK, each
-    /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until
-    /// there is none, of those that [need](Needs::probes) it. Probes are no part of the flight.
-    fn take_probe(&mut self, _state: &ProbeState) -> Option<Probe> {
-        None
-    }
-
-    /// When a probe is to be sent even if nothing arrives.
-    fn probe_deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    /// The receiver has answered a probe; comes after what its answer acknowledges.
-    fn on_probe_answered(&mut self, _state: &ProbeState) {}
 
     /// The rate, in bytes per second, that segments must not exceed; `None` while there is none.
     /// Asked of those that [need](Needs::pacing) it.

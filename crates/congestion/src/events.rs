@@ -52,25 +52,6 @@ pub struct PartialAck {
     pub style: RecoveryStyle,
 }
 
-/// The two moments at which the sender asks how much the receiver lets it send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sizing {
-    /// Once when an ACK has arrived: how much may be sent in all.
-    Total,
-    /// Before each new segment: how long it may be.
-    Segment,
-}
-
-/// What the sender has outstanding when it asks.
-#[derive(Clone, Copy, Debug)]
-pub struct SendState {
-    /// Flight size in bytes.
-    pub flight: u64,
-    /// Bytes from the first unacknowledged one to the end of the data that was outstanding when
-    /// the last loss was found; zero when all of it is acknowledged.
-    pub to_recover: u64,
-}
-
 /// What a controller needs to be told beyond the ACKs that let standard TCP grow. Asked once for
 /// each connection, so that what nobody needs costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,31 +74,6 @@ pub struct Needs {
     pub probes: bool,
     /// cwnd during recovery is left to it, where others have it reduced proportionally (RFC 9937).
     pub own_recovery: bool,
-}
-
-/// A segment of low priority that probes for unused capacity: queues may drop it before others, and
-/// the receiver answers it at once. What it carries may be of use or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// A copy of the segment that was sent last; the receiver takes nothing from it.
-    Dummy,
-    /// Data that is outstanding, which the receiver takes if it lacks it; the oldest first, again
-    /// and again.
-    Repeat,
-    /// Data that was never sent, from the far end of what the receiver's window and the send buffer
-    /// hold; it is sent again only if the receiver does not report it.
-    Ahead,
-}
-
-/// What the sender knows when it asks for a probe.
-#[derive(Clone, Copy, Debug)]
-pub struct ProbeState {
-    /// When.
-    pub now: Time,
-    /// Smoothed round-trip time, if there has been a sample.
-    pub srtt: Option<Span>,
-    /// The window that the receiver advertised, in bytes.
-    pub advertised: u64,
 }
 
 impl Needs {

@@ -1,25 +1,36 @@
-//! Congestion controllers. One algorithm is one file; `registry` gives each its name.
+//! Congestion controllers, and the interface that transport protocols drive them by.
 //!
-//! A [`Controller`] is a state machine without I/O: TCP tells it what happened (an ACK, a loss, a
-//! timeout), with the time as an argument, and reads its congestion window. What a controller does
-//! not change it does not write: the trait's defaults are RFC 5681 and RFC 6582.
+//! A [`Controller`] is a state machine without I/O. A transport reports what happened (an ACK, a
+//! loss, a timeout), with the time as an argument, and reads its congestion window. A controller
+//! writes only what it changes: the defaults of the trait are RFC 5681 and RFC 6582. What only TCP
+//! asks is [`TcpPolicy`].
+//!
+//! - `controllers/` has one file per algorithm, and its `mod.rs` is the list of them
+//! - `parts/` has what several of them share
+//! - [`entries`], [`find`] and [`Specification`] give controllers by name; [`register`] adds those
+//!   of other crates
 
+mod any;
 mod controller;
 mod controllers;
+mod entry;
 mod events;
 mod parameters;
 mod parts;
 mod registry;
+mod specification;
 pub mod standard;
+mod tcp_policy;
 mod window;
 
-pub use controller::{Controller, LossThreshold, Pacing, Recovery};
+pub use any::{AnyController, External};
+pub use controller::Controller;
+pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Probe, ProbeState, RateSample,
-    RecoveryStyle, SendState, Sent, Sizing,
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, Sent,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
-pub use registry::{
-    AnyController, Entry, Foreign, Specification, Status, UnknownController, entries, find,
-};
+pub use registry::{NameTaken, entries, find, register};
+pub use specification::{Specification, UnknownController};
+pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 pub use window::{Settings, Window};

@@ -3,6 +3,7 @@
 use congestion::Entry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tcp::Recovery;
 
 /// All congestion controllers, in the order of the registry.
 #[pyfunction]
@@ -16,7 +17,7 @@ fn describe<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>>
     described.set_item("summary", entry.summary)?;
     described.set_item("source", entry.source)?;
     described.set_item("status", entry.status.name())?;
-    described.set_item("recovery", entry.recovery.name())?;
+    described.set_item("recovery", Recovery::from(entry.repair).name())?;
     let parameters = entry.parameters.iter().map(|parameter| {
         let row = PyDict::new(py);
         row.set_item("name", parameter.name)?;

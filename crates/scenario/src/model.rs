@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Pacing, Recovery, Specification};
+use congestion::Specification;
+use tcp::{LossThreshold, Recovery};
+use transport::Pacing;
 use transport::SavedPath;
 use units::{Bytes, Rate, Span};
-use wire::{IpVersion, tcp};
+use wire::IpVersion;
 
 mod change;
 
@@ -46,7 +48,7 @@ impl Scenario {
     }
 
     fn headers(&self) -> u64 {
-        u64::from(self.ip.header_bytes() + tcp::HEADER)
+        u64::from(self.ip.header_bytes() + wire::tcp::HEADER)
     }
 }
 
@@ -263,7 +265,7 @@ impl Transport {
     }
 
     fn timestamps_bytes(&self) -> u64 {
-        if self.timestamps { u64::from(tcp::TIMESTAMPS) } else { 0 }
+        if self.timestamps { u64::from(wire::tcp::TIMESTAMPS) } else { 0 }
     }
 }
 

@@ -2,14 +2,15 @@
 //! controllers.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Mutex, PoisonError};
 
-use congestion::{Allowed, Entry, Parameter, Recovery};
+use congestion::{Allowed, Entry, Parameter};
 use link::Code;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
+use tcp::Recovery;
 
 use crate::document::{CodeName, Controller, Document, RecoveryName};
 
@@ -18,10 +19,15 @@ pub fn schema() -> Value {
     cached().clone()
 }
 
-/// The same, computed once.
+/// The same, computed once, and again when more controllers have been registered since.
 pub(crate) fn cached() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
-    &SCHEMA
+    static SCHEMA: Mutex<Option<(usize, &'static Value)>> = Mutex::new(None);
+    let mut cached = SCHEMA.lock().unwrap_or_else(PoisonError::into_inner);
+    let controllers = congestion::entries().count();
+    match *cached {
+        Some((known, schema)) if known == controllers => schema,
+        _ => cached.insert((controllers, Box::leak(Box::new(generate())))).1,
+    }
 }
 
 fn generate() -> Value {

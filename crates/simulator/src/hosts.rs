@@ -167,7 +167,7 @@ impl Hosts {
             let settings = &blueprint.settings;
             let foreign = controllers.and_then(|others| others.build(flow as usize, settings));
             let controller = foreign
-                .map_or_else(|| blueprint.controller.build(settings), AnyController::Foreign);
+                .map_or_else(|| blueprint.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
             self.endpoints.push(Endpoint {
                 connection: Connection::new(blueprint.config.clone(), controller, sequence),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{Foreign, Settings};
+use congestion::{External, Settings};
 use network::{Fabric, Network, Packet, oracle::SlowNetwork};
 use recording::Recording;
 use runtime::Application;
@@ -70,7 +70,7 @@ pub trait Controllers {
     fn describe(&self, flow: usize) -> Option<(&str, &str)>;
 
     /// The controller of one end of a connection of `flow`.
-    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn Foreign>>;
+    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn External>>;
 
     /// Whether one of them cannot go on. Asked after each event: the run stops, marked as partial.
     fn failed(&self) -> bool;

@@ -1,10 +1,63 @@
 //! What a connection is configured with.
 
-use congestion::{LossThreshold, Pacing, Recovery};
+use congestion::Repair;
+use transport::Pacing;
 use transport::SavedPath;
 use units::Span;
 
 use transport::RtoConfig;
+
+/// How TCP finds and repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 5681 section 3.2).
+    Reno,
+    /// Fast recovery that lasts until everything sent before the loss is acknowledged (RFC 6582).
+    NewReno,
+    /// Selective acknowledgements steer the retransmissions (RFC 2018, RFC 6675).
+    Sack,
+    /// As Linux: losses are found by time (RACK-TLP, RFC 8985), the window falls in the measure in
+    /// which data arrives (RFC 9937), and needless reductions are taken back (RFC 3708, RFC 5682).
+    Linux,
+}
+
+impl Recovery {
+    /// Every recovery with the name it has in scenarios.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("reno", Self::Reno),
+        ("newreno", Self::NewReno),
+        ("sack", Self::Sack),
+        ("linux", Self::Linux),
+    ];
+
+    /// The name in scenarios.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, r)| *r == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl From<Repair> for Recovery {
+    /// The recovery that a controller was designed for.
+    fn from(repair: Repair) -> Self {
+        match repair {
+            Repair::SingleLoss => Self::Reno,
+            Repair::PartialAcks => Self::NewReno,
+            Repair::SelectiveAcks => Self::Sack,
+        }
+    }
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossThreshold {
+    /// Everything sent and not acknowledged: FlightSize (RFC 5681 equation 4).
+    FlightSize,
+    /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
+    Pipe,
+    /// The congestion window: the rule of ns-2 and Linux. The flight may be twice as large when a
+    /// timeout ends a recovery.
+    Cwnd,
+}
 
 /// When a receiver acknowledges (RFC 5681 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

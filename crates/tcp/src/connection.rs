@@ -4,7 +4,8 @@ mod probes;
 
 use std::sync::Arc;
 
-use congestion::{AnyController, Controller, Recovery};
+use crate::config::Recovery;
+use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
 use crate::config::Config;

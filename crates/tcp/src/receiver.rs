@@ -278,7 +278,7 @@ mod tests {
 
     fn config() -> Config {
         Config {
-            recovery: congestion::Recovery::Sack,
+            recovery: crate::config::Recovery::Sack,
             mss: MSS as u32,
             receive_buffer: 20 * MSS,
             send_buffer: u64::MAX,
@@ -286,7 +286,7 @@ mod tests {
             window_scaling: false,
             timestamps: false,
             delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(200) },
-            loss_threshold: congestion::LossThreshold::FlightSize,
+            loss_threshold: crate::config::LossThreshold::FlightSize,
             ecn: false,
             dsack: false,
             duplicate_threshold: 3,
@@ -303,7 +303,7 @@ mod tests {
             },
             persist_timeout: Span::from_secs(1),
             retransmission_threshold: 15,
-            pacing: congestion::Pacing::Controller,
+            pacing: transport::Pacing::Controller,
             limited_transmit: true,
             nagle: false,
             idle_restart: true,

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use congestion::{LossThreshold, Pacing, Recovery};
 use scenario::Scenario;
 use scenario::model::{DelayedAck, Estimator, Flow, Rto, Transport};
+use tcp::{LossThreshold, Recovery};
+use transport::Pacing;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 

@@ -15,7 +15,7 @@ mod rtt;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
-pub use pacing::Pacer;
+pub use pacing::{Pacer, Pacing};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};

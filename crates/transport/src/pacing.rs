@@ -7,7 +7,7 @@
 //! connection leave at once, and a segment that is late shortens the wait behind it by as much, at
 //! most by half.
 
-use congestion::{Pacing, Window};
+use congestion::Window;
 use units::{Span, Time};
 
 /// `tcp_pacing_ss_ratio`.
@@ -16,6 +16,15 @@ const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
 /// The segments of a connection that leave at once, of which the last is waited for.
 const FREE_SEGMENTS: u64 = 10;
+
+/// Whose segments leave no faster than a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Those of controllers that [need](congestion::Needs::pacing) it.
+    Controller,
+    /// All, by the rules of Linux.
+    Linux,
+}
 
 /// When the segments of one connection may leave.
 #[derive(Clone, Debug)]

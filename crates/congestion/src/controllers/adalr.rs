@@ -14,10 +14,11 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
-use crate::events::{Ack, Loss, PartialAck, RecoveryStyle, SendState, Sizing};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
+use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::{SendState, Sizing, TcpPolicy};
 use crate::window::{Settings, Window};
 
 /// Slide "Scaling component": rho = (sampleRTT / 1 s) * 60, between 1 and 60.
@@ -81,12 +82,12 @@ pub struct Adalr {
 }
 
 impl Listed for Adalr {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "adalr",
         summary: "Window growth, advertised window and recovery scaled with the RTT of a GEO path",
         source: "Omueti and Trajkovic, TCP-ADaLR, 2007 (slides)",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -187,7 +188,9 @@ impl Controller for Adalr {
             RecoveryStyle::Pipe => window.cwnd += window.mss,
         }
     }
+}
 
+impl TcpPolicy for Adalr {
     /// Slide "Adaptive rwnd increase mechanism: pseudocode".
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         let asked = match self.enlarge {

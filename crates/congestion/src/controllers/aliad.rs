@@ -44,11 +44,12 @@ mod alpha;
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 use alpha::{Alpha, Rule};
@@ -234,21 +235,21 @@ impl Delays {
 }
 
 impl Listed for Aliad {
-    const LISTED: &'static [Listing] = &[
-        Listing {
+    const LISTED: &'static [Entry] = &[
+        Entry {
             name: "aliad",
             summary: "Logarithmic climb after a loss, as long on every round-trip time",
             source: "Shin, Park, Oh, Kim and Lee, A-LIAD, 2014",
             status: Status::Reconstructed,
-            recovery: Recovery::Sack,
+            repair: Repair::SelectiveAcks,
             parameters: ALIAD,
         },
-        Listing {
+        Entry {
             name: "liad",
             summary: "Logarithmic climb after a loss that halves the gap in each round trip",
             source: "Chang, Lin and Jin, LIAD, 2009",
             status: Status::Reconstructed,
-            recovery: Recovery::Sack,
+            repair: Repair::SelectiveAcks,
             parameters: LIAD,
         },
     ];
@@ -486,6 +487,8 @@ impl Controller for Aliad {
         self.enter(Phase::Exponential);
     }
 }
+
+impl TcpPolicy for Aliad {}
 
 #[cfg(test)]
 mod tests;

@@ -30,11 +30,12 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Aggregation, Arrival, Progress, WindowedMax, draw};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// 2 / ln 2: the smallest pacing gain that doubles the rate with each round.
@@ -118,12 +119,12 @@ pub struct Bbr {
 }
 
 impl Listed for Bbr {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "bbr",
         summary: "Rate and window from the largest delivery rate and the smallest RTT (version 1)",
         source: "Cardwell et al., BBR, 2016; Linux 5.10",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -466,6 +467,8 @@ impl Controller for Bbr {
         Some(self.pacing)
     }
 }
+
+impl TcpPolicy for Bbr {}
 
 #[cfg(test)]
 mod tests;

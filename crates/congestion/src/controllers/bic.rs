@@ -18,10 +18,11 @@
 //! - Before the first loss, and after a timeout, which forgets W_max, the steps are S_max.
 //! - A timeout leaves half of the flight size as ssthresh (RFC 5681).
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -76,12 +77,12 @@ pub struct Bic {
 }
 
 impl Listed for Bic {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "bic",
         summary: "Binary search for the window of the last loss, with bounded steps",
         source: "Xu, Harfoush and Rhee, BIC, IEEE INFOCOM 2004",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -166,6 +167,8 @@ impl Controller for Bic {
         self.window.cwnd = self.window.cwnd.min(self.window.initial);
     }
 }
+
+impl TcpPolicy for Bic {}
 
 #[cfg(test)]
 mod tests {

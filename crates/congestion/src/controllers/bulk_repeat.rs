@@ -21,12 +21,13 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
 use crate::controllers::westwood::{FILTER, Westwood};
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::spike::Spike;
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -79,12 +80,12 @@ pub struct BulkRepeat {
 }
 
 impl Listed for BulkRepeat {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "bulk-repeat",
         summary: "Westwood that sends the whole window again after a loss by errors",
         source: "Yang et al., TCPW with Bulk Repeat, 2003",
         status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
 
@@ -164,7 +165,9 @@ impl Controller for BulkRepeat {
             self.westwood.on_timeout(loss);
         }
     }
+}
 
+impl TcpPolicy for BulkRepeat {
     fn repeats_everything(&self) -> bool {
         self.repeats
     }

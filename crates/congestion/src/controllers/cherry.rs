@@ -11,11 +11,10 @@
 //! `restored_at` of the supplements of a recovery is answered, congestion dropped none of them, and
 //! cwnd is what it was before the loss.
 
-use crate::controller::Recovery;
-use crate::events::Probe;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::Probe;
 use crate::window::Settings;
 
 /// Data that was not sent yet.
@@ -38,12 +37,12 @@ const RESTORED_AT: Parameter = Parameter {
 };
 
 impl Listed for Cherry {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "cherry",
         summary: "TCP-Peach whose low-priority segments carry data that was not sent yet",
         source: "Utsumi, Zabir and Shiratori, TCP-Cherry, 2008",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: &[PROBES_PER_ACK, IGNORED, RESTORED_AT],
     }];
 
@@ -58,7 +57,8 @@ mod tests {
 
     use super::*;
     use crate::controller::Controller;
-    use crate::events::{Loss, ProbeState};
+    use crate::events::Loss;
+    use crate::tcp_policy::{ProbeState, TcpPolicy};
 
     const MSS: u64 = 1000;
 

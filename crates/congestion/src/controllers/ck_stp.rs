@@ -13,10 +13,11 @@
 
 use units::Time;
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -50,12 +51,12 @@ pub struct CkStp {
 }
 
 impl Listed for CkStp {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "ck-stp",
         summary: "Constant window of a known bandwidth-delay product; every loss is a link error",
         source: "Davoli, Spanò, Vignola and Zappatore; what a timeout does is decided here",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -102,7 +103,9 @@ impl Controller for CkStp {
     }
 
     fn on_idle(&mut self) {}
+}
 
+impl TcpPolicy for CkStp {
     fn duplicate_threshold(&self, _configured: u32) -> u32 {
         self.duplicates
     }

@@ -26,11 +26,12 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::slow_start::{self, SlowStart};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// C of equation 1, in segments per second cubed (section 5.1).
@@ -100,12 +101,12 @@ impl Stage {
 }
 
 impl Listed for Cubic {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "cubic",
         summary: "Window as a cubic function of the time since the last loss",
         source: "RFC 9438",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -219,6 +220,8 @@ impl Controller for Cubic {
         self.window.cwnd = self.window.cwnd.min(self.window.initial);
     }
 }
+
+impl TcpPolicy for Cubic {}
 
 #[cfg(test)]
 mod tests {

@@ -16,10 +16,11 @@
 //! 5681, what a loss reduces is the flight size. Equations and table were read in implementations
 //! that name the RFC as their source; the section numbers are from memory.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// Section 7: b(`low_window`), the decrease of standard TCP.
@@ -74,12 +75,12 @@ pub struct HighSpeed {
 }
 
 impl Listed for HighSpeed {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "highspeed",
         summary: "Above 38 segments the window grows faster and a loss takes less, the larger it is",
         source: "RFC 3649",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -162,6 +163,8 @@ impl Controller for HighSpeed {
         self.window.cwnd = self.window.mss;
     }
 }
+
+impl TcpPolicy for HighSpeed {}
 
 #[cfg(test)]
 mod tests {

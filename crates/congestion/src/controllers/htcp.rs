@@ -19,10 +19,11 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// The linear term of alpha, in segments for each second.
@@ -107,12 +108,12 @@ pub struct Htcp {
 }
 
 impl Listed for Htcp {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "htcp",
         summary: "The window grows faster with the time since the last congestion",
         source: "draft-leith-tcp-htcp-06",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -244,6 +245,8 @@ impl Controller for Htcp {
         self.window.cwnd = self.window.mss;
     }
 }
+
+impl TcpPolicy for Htcp {}
 
 #[cfg(test)]
 mod tests {

@@ -27,11 +27,12 @@
 
 use units::Span;
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// No paper's: above it rho^2 * SMSS^2 could leave 64 bits. An RTT of 102 s at RTT0 = 25 ms.
@@ -72,12 +73,12 @@ pub struct Hybla {
 }
 
 impl Listed for Hybla {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "hybla",
         summary: "Window growth of a short reference path on any round-trip time",
         source: "Caini and Firrincieli, TCP Hybla, 2004",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -152,6 +153,8 @@ impl Controller for Hybla {
         window.grow_by_fraction((rho * rho * standard as f64) as u64);
     }
 }
+
+impl TcpPolicy for Hybla {}
 
 #[cfg(test)]
 mod tests {

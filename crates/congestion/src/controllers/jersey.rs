@@ -1,8 +1,8 @@
-//! TCP-Jersey and TCP New Jersey: routers warn of congestion, so a loss without a warning is an error
+//! TCP-Jersey: routers warn of congestion, so a loss without a warning is an error
 //! of the channel.
 //!
 //! Sources: K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for wireless IP communications", IEEE Journal on
-//! Selected Areas in Communications 22(4), 2004; the same, "Improving TCP performance in integrated
+//! Selected Areas in Communications 22(4), 2004; for TCP New Jersey, which is in `new_jersey`, the same, "Improving TCP performance in integrated
 //! wireless communications networks", Computer Networks 47, 2005.
 //!
 //! - The sender estimates the rate R of delivery (`bandwidth/sliding.rs`); the window that the path
@@ -23,14 +23,15 @@
 
 use units::Time;
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::bandwidth::{AtReceiver, AtSender, Clock, Share, SlidingRate};
-use crate::registry::{Listed, Listing, Status};
+use crate::parts::bandwidth::{AtSender, Clock, Share, SlidingRate};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
-const PARAMETERS: &[Parameter] = &[Parameter {
+pub(crate) const PARAMETERS: &[Parameter] = &[Parameter {
     name: "window",
     default: "1",
     allowed: Allowed::Range(0.01, 100.0),
@@ -51,31 +52,13 @@ pub struct WarnedWindow<C> {
 /// TCP-Jersey.
 pub type Jersey = WarnedWindow<AtSender>;
 
-/// TCP New Jersey.
-pub type NewJersey = WarnedWindow<AtReceiver>;
-
 impl Listed for Jersey {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "jersey",
         summary: "Window from the rate of delivery, reduced only when routers warn",
         source: "Xu, Tian and Ansari, TCP-Jersey, 2004",
         status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
-        parameters: PARAMETERS,
-    }];
-
-    fn build(settings: &Settings, values: &Values) -> Self {
-        Self::new(settings, values)
-    }
-}
-
-impl Listed for NewJersey {
-    const LISTED: &'static [Listing] = &[Listing {
-        name: "new-jersey",
-        summary: "Jersey whose rate is timed by the receiver's clock",
-        source: "Xu, Tian and Ansari, TCP New Jersey, 2005",
-        status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
 
@@ -85,7 +68,7 @@ impl Listed for NewJersey {
 }
 
 impl<C: Clock> WarnedWindow<C> {
-    fn new(settings: &Settings, values: &Values) -> Self {
+    pub(crate) fn new(settings: &Settings, values: &Values) -> Self {
         let window = Window::new(settings);
         Self {
             recovered: window.cwnd,
@@ -140,11 +123,14 @@ impl<C: Clock> Controller for WarnedWindow<C> {
     }
 }
 
+impl<C: Clock> TcpPolicy for WarnedWindow<C> {}
+
 #[cfg(test)]
 mod tests {
     use units::Span;
 
     use super::*;
+    use crate::parts::bandwidth::AtReceiver;
     use crate::parts::bandwidth::samples::{acknowledged, at, duplicate};
 
     const MSS: u64 = 1000;

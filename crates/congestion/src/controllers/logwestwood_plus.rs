@@ -18,11 +18,12 @@
 //! Decisions: before the first loss there is no Wmax, and avoidance is standard. A timeout sets
 //! Wmax too. Before the first sample of the bandwidth a loss halves.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{PerRound, Share};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -52,12 +53,12 @@ pub struct LogWestwoodPlus {
 }
 
 impl Listed for LogWestwoodPlus {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "logwestwood-plus",
         summary: "Westwood+ with a logarithmic climb to the window of the last loss",
         source: "Kliazovich, Granelli and Miorandi, LogWestwood+, 2008",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -115,6 +116,8 @@ impl Controller for LogWestwoodPlus {
         self.window.cwnd = self.window.mss;
     }
 }
+
+impl TcpPolicy for LogWestwoodPlus {}
 
 #[cfg(test)]
 mod tests {

@@ -19,11 +19,12 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
 use crate::controllers::vegas::{self, Vegas};
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -49,12 +50,12 @@ pub struct NewVegas {
 }
 
 impl Listed for NewVegas {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "new-vegas",
         summary: "Vegas for long paths: paced, and quick to find its window after slow start",
         source: "Sing and Soh, New Vegas, 2005",
         status: Status::Reconstructed,
-        recovery: Recovery::Reno,
+        repair: Repair::SingleLoss,
         parameters: PARAMETERS,
     }];
 
@@ -124,10 +125,6 @@ impl Controller for NewVegas {
         }
     }
 
-    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
-        self.vegas.finds_loss(feedback)
-    }
-
     fn on_loss(&mut self, loss: &Loss) {
         self.share = None;
         self.vegas.on_loss(loss);
@@ -146,6 +143,12 @@ impl Controller for NewVegas {
     fn pacing_rate(&self) -> Option<f64> {
         let rtt = self.rtt.filter(|rtt| *rtt > Span::ZERO)?;
         Some(self.window().cwnd as f64 / rtt.as_secs_f64())
+    }
+}
+
+impl TcpPolicy for NewVegas {
+    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
+        self.vegas.finds_loss(feedback)
     }
 }
 

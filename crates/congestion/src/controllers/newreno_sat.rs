@@ -10,9 +10,10 @@
 //! Recovery is SACK's. Window scaling and timestamps are the transport's business and are set there,
 //! as is a receive buffer of the bandwidth-delay product. All else is the trait's default.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -39,12 +40,12 @@ pub struct NewRenoSat {
 }
 
 impl Listed for NewRenoSat {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "newreno-sat",
         summary: "NewReno with a larger initial window and byte counting, over SACK",
         source: "RFC 2488, RFC 3465, RFC 6928",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -68,6 +69,8 @@ impl Controller for NewRenoSat {
         &mut self.window
     }
 }
+
+impl TcpPolicy for NewRenoSat {}
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,10 @@
 //! Recovery stand in `probing`, with what is reconstructed of them. The probes are dummies: copies
 //! of the segment that was sent last, from which the receiver takes nothing.
 
-use crate::controller::Recovery;
-use crate::events::Probe;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::Probe;
 use crate::window::Settings;
 
 /// Copies of the last segment.
@@ -24,12 +23,12 @@ impl Kind for Dummies {
 pub type Peach = Probing<Dummies>;
 
 impl Listed for Peach {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "peach",
         summary: "Dummy segments of low priority tell a loss by an error from congestion",
         source: "Akyildiz, Morabito and Palazzo, TCP-Peach, 2001",
         status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: &[PROBES_PER_ACK, IGNORED],
     }];
 
@@ -44,7 +43,8 @@ mod tests {
 
     use super::*;
     use crate::controller::Controller;
-    use crate::events::{Ack, Feedback, Loss, ProbeState};
+    use crate::events::{Ack, Feedback, Loss};
+    use crate::tcp_policy::{ProbeState, TcpPolicy};
 
     const MSS: u64 = 1000;
     const RTT: u64 = 500;

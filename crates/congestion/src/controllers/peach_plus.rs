@@ -9,11 +9,10 @@
 //! `probing`; NIL segments are the oldest data that the receiver has not reported, one after the
 //! other and again from the beginning.
 
-use crate::controller::Recovery;
-use crate::events::Probe;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::probing::{IGNORED, Kind, PROBES_PER_ACK, Probing};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::Probe;
 use crate::window::Settings;
 
 /// Copies of unacknowledged data.
@@ -28,12 +27,12 @@ impl Kind for NilSegments {
 pub type PeachPlus = Probing<NilSegments>;
 
 impl Listed for PeachPlus {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "peach-plus",
         summary: "TCP-Peach whose low-priority segments carry unacknowledged data",
         source: "Akyildiz, Zhang and Fang, TCP-Peach+, 2002",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: &[PROBES_PER_ACK, IGNORED],
     }];
 

@@ -4,9 +4,10 @@
 //! and RFC 6582 section 3.2 (partial ACKs). The two names share this window; they differ in the
 //! recovery that finds and repairs losses. All of it is the trait's default.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::Values;
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// Standard TCP.
@@ -16,21 +17,21 @@ pub struct Reno {
 }
 
 impl Listed for Reno {
-    const LISTED: &'static [Listing] = &[
-        Listing {
+    const LISTED: &'static [Entry] = &[
+        Entry {
             name: "reno",
             summary: "Standard congestion control; recovery ends with the first new ACK",
             source: "RFC 5681",
             status: Status::Published,
-            recovery: Recovery::Reno,
+            repair: Repair::SingleLoss,
             parameters: &[],
         },
-        Listing {
+        Entry {
             name: "newreno",
             summary: "Standard congestion control; recovery repairs all losses of one window",
             source: "RFC 5681, RFC 6582",
             status: Status::Published,
-            recovery: Recovery::NewReno,
+            repair: Repair::PartialAcks,
             parameters: &[],
         },
     ];
@@ -49,6 +50,8 @@ impl Controller for Reno {
         &mut self.window
     }
 }
+
+impl TcpPolicy for Reno {}
 
 #[cfg(test)]
 mod tests {

@@ -12,10 +12,11 @@
 //! of byte counting is 2. As in RFC 5681, what a loss reduces is the flight size. The legacy window
 //! of 16 is the value that is commonly given; the paper's own text was not at hand.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -49,12 +50,12 @@ pub struct Scalable {
 }
 
 impl Listed for Scalable {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "scalable",
         summary: "Each ACK adds 0.01 segments and a loss takes an eighth of the window",
         source: "Kelly, Scalable TCP, 2003",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -111,6 +112,8 @@ impl Controller for Scalable {
         self.window.cwnd = self.window.mss;
     }
 }
+
+impl TcpPolicy for Scalable {}
 
 #[cfg(test)]
 mod tests {

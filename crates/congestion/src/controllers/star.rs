@@ -20,11 +20,12 @@
 
 use units::Time;
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{AtSender, Share, SlidingRate};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[
@@ -66,12 +67,12 @@ pub struct Star {
 }
 
 impl Listed for Star {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "star",
         summary: "Window that follows the available bandwidth and undoes needless reductions",
         source: "Obata et al., TCP-STAR, 2006",
         status: Status::Reconstructed,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -172,6 +173,8 @@ impl Controller for Star {
         self.window.cwnd = self.window.mss;
     }
 }
+
+impl TcpPolicy for Star {}
 
 #[cfg(test)]
 mod tests {

@@ -22,11 +22,12 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::vegas_estimator::{Backlog, FineTimeout};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 /// How many ACKs after a loss are looked at for a further one.
@@ -83,12 +84,12 @@ pub struct Vegas {
 }
 
 impl Listed for Vegas {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "vegas",
         summary: "Delay-based: keeps the segments that wait in queues between two bounds",
         source: "Brakmo and Peterson, Vegas, 1995, as in ns-2.35",
         status: Status::Published,
-        recovery: Recovery::Reno,
+        repair: Repair::SingleLoss,
         parameters: PARAMETERS,
     }];
 
@@ -214,18 +215,6 @@ impl Controller for Vegas {
         }
     }
 
-    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
-        let looked_at = feedback.duplicate || (feedback.acked > 0 && self.worried > 0);
-        if feedback.acked > 0 {
-            self.worried = self.worried.saturating_sub(1);
-        }
-        let expired = looked_at && self.fine.expired(feedback);
-        if !feedback.duplicate && !expired {
-            self.worried = 0;
-        }
-        expired
-    }
-
     fn on_loss(&mut self, loss: &Loss) {
         let before = self.window.cwnd;
         self.left = self.window_after_loss();
@@ -254,6 +243,20 @@ impl Controller for Vegas {
         self.repaired = Some(self.head.0);
         self.worried = 0;
         self.grows = true;
+    }
+}
+
+impl TcpPolicy for Vegas {
+    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
+        let looked_at = feedback.duplicate || (feedback.acked > 0 && self.worried > 0);
+        if feedback.acked > 0 {
+            self.worried = self.worried.saturating_sub(1);
+        }
+        let expired = looked_at && self.fine.expired(feedback);
+        if !feedback.duplicate && !expired {
+            self.worried = 0;
+        }
+        expired
     }
 }
 

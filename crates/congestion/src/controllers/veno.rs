@@ -20,10 +20,11 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[Parameter {
@@ -47,12 +48,12 @@ pub struct Veno {
 }
 
 impl Listed for Veno {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "veno",
         summary: "Reno that backs off less when a loss comes without a queue",
         source: "Fu and Liew, TCP Veno, 2003",
         status: Status::Reconstructed,
-        recovery: Recovery::Reno,
+        repair: Repair::SingleLoss,
         parameters: PARAMETERS,
     }];
 
@@ -126,6 +127,8 @@ impl Controller for Veno {
         self.base = None;
     }
 }
+
+impl TcpPolicy for Veno {}
 
 #[cfg(test)]
 mod tests {

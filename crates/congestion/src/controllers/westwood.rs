@@ -20,11 +20,12 @@
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{Estimator, Share, Tustin};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const TAU: Parameter = Parameter {
@@ -71,12 +72,12 @@ impl<E: Estimator> EstimatingWindow<E> {
 }
 
 impl Listed for Westwood {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "westwood",
         summary: "Window after a loss from the filtered rate of the ACKs",
         source: "Casetti et al., TCP Westwood, 2002",
         status: Status::Published,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: &FILTER,
     }];
 
@@ -118,6 +119,8 @@ impl<E: Estimator> Controller for EstimatingWindow<E> {
         self.window.cwnd = self.recovered;
     }
 }
+
+impl<E: Estimator> TcpPolicy for EstimatingWindow<E> {}
 
 #[cfg(test)]
 mod tests {

@@ -9,11 +9,10 @@
 //! restates it; the ranges of its two adaptations are from memory, and all its constants are
 //! parameters.
 
-use crate::controller::Recovery;
 use crate::controllers::westwood::{EstimatingWindow, SILENCE};
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{Abse, Adaptation};
-use crate::registry::{Listed, Listing, Status};
 use crate::window::Settings;
 
 const PARAMETERS: &[Parameter] = &[
@@ -48,12 +47,12 @@ const PARAMETERS: &[Parameter] = &[
 pub type WestwoodAbse = EstimatingWindow<Abse>;
 
 impl Listed for WestwoodAbse {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "westwood-abse",
         summary: "Westwood whose bandwidth estimate adapts to queues and to noise",
         source: "Wang et al., ABSE, 2002",
         status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
 

@@ -14,11 +14,12 @@
 //! descriptions. Decisions: before the first sample, ssthresh is half the flight size. After a loss
 //! cwnd is ssthresh even where that is more than it was.
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{PerRound, Share};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 const PARAMETERS: &[Parameter] = &[Parameter {
@@ -36,12 +37,12 @@ pub struct WestwoodPlus {
 }
 
 impl Listed for WestwoodPlus {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "westwood-plus",
         summary: "Window after a loss from the bandwidth that the ACKs show",
         source: "Grieco and Mascolo, Westwood+, 2004",
         status: Status::Reconstructed,
-        recovery: Recovery::NewReno,
+        repair: Repair::PartialAcks,
         parameters: PARAMETERS,
     }];
 
@@ -73,6 +74,8 @@ impl Controller for WestwoodPlus {
         self.share.threshold_after(loss, &self.window)
     }
 }
+
+impl TcpPolicy for WestwoodPlus {}
 
 #[cfg(test)]
 mod tests {

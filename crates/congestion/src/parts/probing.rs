@@ -22,8 +22,9 @@ use std::marker::PhantomData;
 use units::{Span, Time};
 
 use crate::controller::Controller;
-use crate::events::{Ack, Feedback, Loss, Needs, Probe, ProbeState};
+use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::tcp_policy::{Probe, ProbeState, TcpPolicy};
 use crate::window::{Settings, Window};
 
 /// What the probes of a controller carry.
@@ -242,7 +243,9 @@ impl<K: Kind> Controller for Probing<K> {
         self.may_miss = None;
         self.start = Start::Due;
     }
+}
 
+impl<K: Kind> TcpPolicy for Probing<K> {
     fn take_probe(&mut self, state: &ProbeState) -> Option<Probe> {
         if let Start::Due = self.start {
             self.begin_train(state);

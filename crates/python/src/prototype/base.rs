@@ -1,6 +1,6 @@
 //! The class that controllers in Python inherit from. Its methods are the defaults of the trait.
 
-use congestion::{Controller as _, standard};
+use congestion::{Controller as _, TcpPolicy as _, standard};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 

@@ -224,6 +224,8 @@ impl Bridge {
 /// A controller that has nothing of its own, for what the trait answers without looking.
 pub struct Standard(pub congestion::Window);
 
+impl congestion::TcpPolicy for Standard {}
+
 impl congestion::Controller for Standard {
     fn window(&self) -> &congestion::Window {
         &self.0
@@ -343,6 +345,14 @@ impl congestion::Controller for Bridge {
         event!(self.on_idle(), else standard::on_idle(self));
     }
 
+    fn pacing_rate(&self) -> Option<f64> {
+        let own = self.has(Method::pacing_rate);
+        let own = own.then(|| self.ask(Method::pacing_rate, ())).flatten();
+        own.map_or_else(|| Standard(self.window).pacing_rate(), |Rate(rate)| rate)
+    }
+}
+
+impl congestion::TcpPolicy for Bridge {
     fn extra_rto(&self) -> Span {
         question!(self.extra_rto() as Span)
     }
@@ -367,11 +377,5 @@ impl congestion::Controller for Bridge {
 
     fn backs_off(&self) -> bool {
         question!(self.backs_off() as bool)
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        let own = self.has(Method::pacing_rate);
-        let own = own.then(|| self.ask(Method::pacing_rate, ())).flatten();
-        own.map_or_else(|| Standard(self.window).pacing_rate(), |Rate(rate)| rate)
     }
 }

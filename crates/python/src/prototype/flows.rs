@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use congestion::Foreign;
+use congestion::External;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyType};
 use scenario::model::Flow;
@@ -72,7 +72,7 @@ impl simulator::Controllers for Prototypes {
         Some((name, "prototype"))
     }
 
-    fn build(&self, flow: usize, settings: &congestion::Settings) -> Option<Box<dyn Foreign>> {
+    fn build(&self, flow: usize, settings: &congestion::Settings) -> Option<Box<dyn External>> {
         let maker = self.maker(flow)?;
         if self.failure.happened() {
             return None;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use congestion::{LossThreshold, Pacing, Recovery, Specification, Value};
+use congestion::{Specification, Value};
+use tcp::{LossThreshold, Recovery};
+use transport::Pacing;
 use transport::SavedPath;
 use units::{Bytes, Span};
 
@@ -168,7 +170,7 @@ fn recovery(written: &document::Transport, controller: &Specification) -> Recove
     let named = written.recovery.as_ref().and_then(|word| {
         Recovery::ALL.into_iter().find(|(name, _)| *name == word.0).map(|(_, recovery)| recovery)
     });
-    named.unwrap_or(controller.entry().recovery)
+    named.unwrap_or(controller.entry().repair.into())
 }
 
 /// Spreads the flows over the sequence space: Knuth's multiplicative hash, 2^32 over the golden

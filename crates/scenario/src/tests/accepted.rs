@@ -4,7 +4,7 @@ use wire::IpVersion;
 
 use crate::model::{Channel, Distribution, LowPriority, OnOff, QueueLimit, Traffic};
 use crate::{Override, Scenario};
-use congestion::Recovery;
+use tcp::Recovery;
 use units::{Bytes, Rate, Span};
 
 const GEO: &str = r#"
@@ -201,7 +201,7 @@ fn the_recovery_is_the_one_that_the_controller_was_written_for() {
         Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.recovery
     };
     for entry in congestion::entries() {
-        assert_eq!(recovery(&format!("{:?}", entry.name)), entry.recovery, "{}", entry.name);
+        assert_eq!(recovery(&format!("{:?}", entry.name)), entry.repair.into(), "{}", entry.name);
     }
 }
 

@@ -5,11 +5,11 @@
 mod changes;
 mod cost;
 mod fades;
-mod foreign;
 mod golden;
 mod oracle;
 mod physics;
 mod priority;
+mod prototypes;
 mod resume;
 mod sources;
 mod stops;

@@ -1,6 +1,7 @@
 //! An ACK arrives.
 
-use congestion::{Ack, Controller, Recovery, SendState, Sizing};
+use crate::config::Recovery;
+use congestion::{Ack, Controller, SendState, Sizing, TcpPolicy};
 use units::{Span, Time};
 
 use crate::config::Config;

@@ -1,7 +1,9 @@
 //! What only some connections need: feedback on each ACK, records of segments, pacing, the state of
 //! an earlier connection, and the recovery of Linux.
 
-use congestion::{Controller, Feedback, Needs, Pacing, Recovery, Sent, Window};
+use crate::config::Recovery;
+use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};
+use transport::Pacing;
 use units::Time;
 
 use crate::config::Config;

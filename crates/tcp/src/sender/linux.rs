@@ -5,7 +5,8 @@
 //! `tcp_input.c` and `tcp_recovery.c`: a loss halves cwnd and not the flight size, a timeout within
 //! a recovery reduces ssthresh no further, and spares what was sent a moment ago.
 
-use congestion::{Controller, Loss, Needs, Recovery, Sizing};
+use crate::config::Recovery;
+use congestion::{Controller, Loss, Needs, Sizing, TcpPolicy};
 use units::Time;
 
 use crate::config::Config;

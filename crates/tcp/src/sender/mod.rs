@@ -19,7 +19,8 @@ mod tail_loss_probe;
 mod timers;
 mod transmit;
 
-use congestion::{AnyController, Controller, Recovery};
+use crate::config::Recovery;
+use congestion::{AnyController, Controller};
 use units::Time;
 
 use crate::config::Config;

@@ -3,7 +3,7 @@
 //! A probe is no part of the flight and arms no timer, whatever it carries: what is lost with it is
 //! not missed. Data that a probe has brought ahead of its turn is passed over when its turn comes.
 
-use congestion::{Controller, Probe, ProbeState};
+use congestion::{Probe, ProbeState, TcpPolicy};
 use units::Time;
 
 use transport::{Range, RangeSet};

@@ -4,7 +4,8 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow. That of Linux is in `linux`.
 
-use congestion::{Controller, Loss, LossThreshold, PartialAck, Recovery, RecoveryStyle};
+use crate::config::{LossThreshold, Recovery};
+use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
 use units::Time;
 
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! The retransmission timer and, while the window is closed, the persist timer. One of the two
 //! runs at a time.
 
-use congestion::Controller;
+use congestion::TcpPolicy;
 use units::{Span, Time};
 
 use crate::config::Config;

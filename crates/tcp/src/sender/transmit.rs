@@ -1,6 +1,7 @@
 //! What to send next.
 
-use congestion::{Controller, Recovery, Sizing};
+use crate::config::Recovery;
+use congestion::{Controller, Sizing, TcpPolicy};
 use units::Time;
 
 use crate::config::Config;

@@ -1,6 +1,6 @@
 //! Fast retransmit and fast recovery without SACK (RFC 5681 section 3.2, RFC 6582, RFC 3042).
 
-use congestion::Recovery::{self, NewReno, Reno};
+use tcp::Recovery::{self, NewReno, Reno};
 use tcp::{Config, Phase, Segment};
 
 use crate::script::Script;

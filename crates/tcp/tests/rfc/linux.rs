@@ -3,7 +3,8 @@
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
 
-use congestion::{Controller, Recovery};
+use congestion::Controller;
+use tcp::Recovery;
 use tcp::{Config, Phase};
 use units::Time;
 

@@ -1,6 +1,6 @@
 //! Options: MSS (RFC 9293 section 3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018).
 
-use congestion::Recovery;
+use tcp::Recovery;
 use tcp::{Config, Flags, Segment, State};
 use units::Span;
 

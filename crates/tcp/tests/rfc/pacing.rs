@@ -2,8 +2,9 @@
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
 
-use congestion::{Pacing, Recovery};
 use tcp::Config;
+use tcp::Recovery;
+use transport::Pacing;
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::{Controller, Recovery, Specification};
+use congestion::{Controller, Specification};
+use tcp::Recovery;
 use tcp::{Config, Connection};
 use units::Span;
 

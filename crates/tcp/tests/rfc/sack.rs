@@ -2,7 +2,7 @@
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
 
-use congestion::Recovery::Sack;
+use tcp::Recovery::Sack;
 use tcp::{Config, Flags, Phase, Segment};
 
 use crate::script::Script;
@@ -57,7 +57,7 @@ fn a_receiver_that_is_sending_too_sends_its_duplicate_acks_alone() {
 
 #[test]
 fn losses_in_both_directions_are_repaired_without_a_timeout() {
-    for recovery in [congestion::Recovery::NewReno, Sack] {
+    for recovery in [tcp::Recovery::NewReno, Sack] {
         let mut wire = Wire::established(&Config { recovery, ..config() });
         wire = wire.losing(|sent| sent.is_data() && sent.nth == 30);
         wire.ends[A].write(100 * MSS);

@@ -1,6 +1,7 @@
 //! One established connection whose other end is played by the test, counted in whole segments.
 
-use congestion::{Controller, Recovery};
+use congestion::Controller;
+use tcp::Recovery;
 use tcp::{Block, Config, Connection, Flags, Segment};
 use units::{Span, Time};
 

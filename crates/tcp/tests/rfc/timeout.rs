@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use congestion::Recovery::{NewReno, Reno, Sack};
-use congestion::{LossThreshold, Settings, Specification};
+use congestion::{Settings, Specification};
+use tcp::LossThreshold;
+use tcp::Recovery::{NewReno, Reno, Sack};
 use tcp::{Config, Connection, Phase, State};
 use units::{Span, Time};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use congestion::{Controller, Recovery, Specification};
+use congestion::{Controller, Specification};
 use proptest::prelude::*;
+use tcp::Recovery;
 use tcp::{Config, Connection, DelayedAck, State};
 use units::{Span, Time};
 

@@ -260,7 +260,7 @@ fn bbr_is_not_slowed_by_transfers_that_leave_the_path_unused() {
 /// RFC 9293 section 3.10.7.4: an ACK of what was never sent is answered and changes nothing.
 #[test]
 fn an_ack_of_what_was_never_sent_is_answered_and_ignored() {
-    let mut script = Script::sender(congestion::Recovery::NewReno, 20);
+    let mut script = Script::sender(tcp::Recovery::NewReno, 20);
     script.ack(500);
     assert_eq!(script.first(), 10);
     assert_eq!(script.segments.len(), 1);
@@ -285,7 +285,7 @@ fn a_reordered_ack_does_not_turn_the_window_back() {
 /// RFC 9293 section 3.8.6: a sender copes with a window that shrinks.
 #[test]
 fn a_window_that_shrinks_stops_new_data_and_not_the_connection() {
-    let mut script = Script::sender(congestion::Recovery::NewReno, 20);
+    let mut script = Script::sender(tcp::Recovery::NewReno, 20);
     script.offer(5 * MSS);
     assert_eq!(script.ack(12), [0; 0]);
     assert_eq!(script.ack(30), [30, 31, 32, 33, 34]);

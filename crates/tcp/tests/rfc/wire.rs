@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use congestion::{Recovery, Settings, Specification};
+use congestion::{Settings, Specification};
+use tcp::Recovery;
 use tcp::{Config, Connection, DelayedAck, Flags, Segment, State};
 use transport::{Estimator, RtoConfig};
 use units::{Span, Time};
@@ -34,7 +35,7 @@ pub fn config() -> Config {
         window_scaling: false,
         timestamps: false,
         delayed_ack: DelayedAck { segments: 2, timeout: ms(200) },
-        loss_threshold: congestion::LossThreshold::FlightSize,
+        loss_threshold: tcp::LossThreshold::FlightSize,
         ecn: false,
         dsack: false,
         duplicate_threshold: 3,
@@ -51,7 +52,7 @@ pub fn config() -> Config {
         },
         persist_timeout: ms(1000),
         retransmission_threshold: 15,
-        pacing: congestion::Pacing::Controller,
+        pacing: transport::Pacing::Controller,
         limited_transmit: true,
         nagle: false,
         idle_restart: true,

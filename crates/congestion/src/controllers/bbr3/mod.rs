@@ -38,11 +38,12 @@ mod probe_rtt;
 
 use units::{Span, Time};
 
-use crate::controller::{Controller, Recovery};
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Arrival, Progress};
-use crate::registry::{Listed, Listing, Status};
+use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
 use model::{FullPipe, Model};
@@ -149,12 +150,12 @@ pub struct Bbr3 {
 }
 
 impl Listed for Bbr3 {
-    const LISTED: &'static [Listing] = &[Listing {
+    const LISTED: &'static [Entry] = &[Entry {
         name: "bbr3",
         summary: "Rate and window from a model of the path that losses bound (version 3)",
         source: "draft-ietf-ccwg-bbr, 2026",
         status: Status::Published,
-        recovery: Recovery::Sack,
+        repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
 
@@ -419,6 +420,8 @@ impl Controller for Bbr3 {
         Some(self.pacing)
     }
 }
+
+impl TcpPolicy for Bbr3 {}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use congestion::{Ack, AnyController, Controller, Foreign, Settings, Specification, Window};
+use congestion::{
+    Ack, AnyController, Controller, External, Settings, Specification, TcpPolicy, Window,
+};
 use simulator::{Controllers, Options};
 
 use crate::{geo, parse, run};
@@ -30,6 +32,8 @@ impl Controller for Stranger {
     }
 }
 
+impl TcpPolicy for Stranger {}
+
 /// Strangers for one flow.
 struct For {
     flow: usize,
@@ -47,10 +51,10 @@ impl Controllers for For {
         (flow == self.flow).then_some(("stranger", "unknown"))
     }
 
-    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn Foreign>> {
+    fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn External>> {
         let reno = Specification::named("reno").unwrap().build(settings);
         let stranger = Stranger { reno, acks_left: self.acks_left.clone() };
-        (flow == self.flow).then(|| Box::new(stranger) as Box<dyn Foreign>)
+        (flow == self.flow).then(|| Box::new(stranger) as Box<dyn External>)
     }
 
     fn failed(&self) -> bool {

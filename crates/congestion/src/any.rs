@@ -1,0 +1,202 @@
+//! Any of the controllers, as a connection holds one.
+//!
+//! An enum and not a trait object: the calls are on the per-packet path, where a match is inlined
+//! and a vtable is not. Standard TCP is in the enum itself. The others, whose state is larger, are in
+//! a box, so that idle connections do not pay for the largest of them. Controllers of other crates
+//! are behind a vtable.
+
+use std::fmt::Debug;
+
+use units::{Span, Time};
+
+use crate::controller::Controller;
+use crate::controllers::{each, first};
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
+use crate::window::Window;
+
+pub use crate::controllers::AnyController;
+
+/// A controller from another crate.
+pub trait External: Controller + TcpPolicy + Debug {}
+
+impl<C: Controller + TcpPolicy + Debug> External for C {}
+
+/// Declares the module of each controller and imports its type; makes the enum over all of them and
+/// the list for the registry.
+macro_rules! controllers {
+    (inline $inline_module:ident::$inline:ident; $($module:ident::$boxed:ident;)+) => {
+        pub(crate) mod $inline_module;
+        $(pub(crate) mod $module;)+
+
+        use $inline_module::$inline;
+        $(use $module::$boxed;)+
+
+        /// Any of the controllers.
+        #[derive(Debug)]
+        pub enum AnyController {
+            #[allow(missing_docs)] $inline($inline),
+            $(#[allow(missing_docs)] $boxed(Box<$boxed>),)+
+            /// One of another crate.
+            External(Box<dyn crate::any::External>),
+        }
+
+        /// The entries of each controller.
+        pub(crate) const LISTS: &[fn() -> Vec<crate::registry::Registered>] = &[
+            || crate::registry::entries_of::<$inline>(|settings, values| {
+                AnyController::$inline(<$inline as crate::Listed>::build(settings, values))
+            }),
+            $(|| crate::registry::entries_of::<$boxed>(|settings, values| {
+                AnyController::$boxed(Box::new(<$boxed as crate::Listed>::build(settings, values)))
+            }),)+
+        ];
+
+        #[cfg(test)]
+        pub(crate) const MODULES: &[&str] =
+            &[stringify!($inline_module), $(stringify!($module),)+];
+
+        /// For the calls of each segment: standard TCP is asked in place, all others in a call.
+        macro_rules! first {
+            ($self:expr, $controller:ident => $call:expr, or $others:expr) => {
+                match $self {
+                    AnyController::$inline($controller) => $call,
+                    _ => $others,
+                }
+            };
+        }
+
+        macro_rules! each {
+            ($self:expr, $controller:ident => $call:expr) => {
+                match $self {
+                    AnyController::$inline($controller) => $call,
+                    $(AnyController::$boxed($controller) => $call,)+
+                    AnyController::External($controller) => $call,
+                }
+            };
+        }
+
+        pub(crate) use {each, first};
+    };
+}
+
+pub(crate) use controllers;
+
+impl AnyController {
+    #[inline(never)]
+    fn window_of_boxed(&self) -> &Window {
+        each!(self, c => c.window())
+    }
+
+    #[inline(never)]
+    fn on_ack_of_boxed(&mut self, ack: Ack) {
+        each!(self, c => c.on_ack(&ack))
+    }
+
+    #[inline(never)]
+    fn extra_rto_of_boxed(&self) -> Span {
+        each!(self, c => c.extra_rto())
+    }
+
+    #[inline(never)]
+    fn retransmission_quota_of_boxed(&self) -> u32 {
+        each!(self, c => c.retransmission_quota())
+    }
+
+    #[inline(never)]
+    fn advertised_window_of_boxed(&mut self, sizing: Sizing, taken: u64, state: SendState) -> u64 {
+        each!(self, c => c.advertised_window(sizing, taken, &state))
+    }
+}
+
+impl Controller for AnyController {
+    #[inline]
+    fn window(&self) -> &Window {
+        first!(self, c => c.window(), or self.window_of_boxed())
+    }
+    fn window_mut(&mut self) -> &mut Window {
+        each!(self, c => c.window_mut())
+    }
+    fn needs(&self) -> Needs {
+        each!(self, c => c.needs())
+    }
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        each!(self, c => c.on_feedback(feedback))
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        each!(self, c => c.on_sent(sent))
+    }
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        each!(self, c => c.on_segment_lost(lost))
+    }
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        each!(self, c => c.on_rtt(now, sample))
+    }
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        first!(self, c => c.on_ack(ack), or self.on_ack_of_boxed(*ack))
+    }
+    fn threshold_after_loss(&self, loss: &Loss) -> u64 {
+        each!(self, c => c.threshold_after_loss(loss))
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        each!(self, c => c.on_loss(loss))
+    }
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        each!(self, c => c.on_congestion_mark(loss))
+    }
+    fn on_partial_ack(&mut self, partial: &PartialAck) {
+        each!(self, c => c.on_partial_ack(partial))
+    }
+    fn on_recovery_exit(&mut self, now: Time) {
+        each!(self, c => c.on_recovery_exit(now))
+    }
+    fn on_timeout(&mut self, loss: &Loss) {
+        each!(self, c => c.on_timeout(loss))
+    }
+    fn on_idle(&mut self) {
+        each!(self, c => c.on_idle())
+    }
+    fn pacing_rate(&self) -> Option<f64> {
+        each!(self, c => c.pacing_rate())
+    }
+}
+
+impl TcpPolicy for AnyController {
+    #[inline]
+    fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
+        first!(
+            self,
+            c => c.advertised_window(sizing, taken, state),
+            or self.advertised_window_of_boxed(sizing, taken, *state)
+        )
+    }
+    #[inline]
+    fn extra_rto(&self) -> Span {
+        first!(self, c => c.extra_rto(), or self.extra_rto_of_boxed())
+    }
+    #[inline]
+    fn retransmission_quota(&self) -> u32 {
+        first!(self, c => c.retransmission_quota(), or self.retransmission_quota_of_boxed())
+    }
+    fn duplicate_threshold(&self, configured: u32) -> u32 {
+        each!(self, c => c.duplicate_threshold(configured))
+    }
+    fn finds_loss(&mut self, feedback: &Feedback) -> bool {
+        each!(self, c => c.finds_loss(feedback))
+    }
+    fn repeats_everything(&self) -> bool {
+        each!(self, c => c.repeats_everything())
+    }
+    fn backs_off(&self) -> bool {
+        each!(self, c => c.backs_off())
+    }
+    fn take_probe(&mut self, state: &ProbeState) -> Option<Probe> {
+        each!(self, c => c.take_probe(state))
+    }
+    fn probe_deadline(&self) -> Time {
+        each!(self, c => c.probe_deadline())
+    }
+    fn on_probe_answered(&mut self, state: &ProbeState) {
+        each!(self, c => c.on_probe_answered(state))
+    }
+}

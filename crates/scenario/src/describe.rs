@@ -1,4 +1,4 @@
-//! What a part of the schema admits and what stands in a scenario, in words.
+//! Descriptions of allowed values (from the schema) and found values, for messages.
 
 use serde_json::Value as Json;
 

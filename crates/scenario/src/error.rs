@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, told so that it can be put right without a manual.
+//! Errors of a scenario, with place, expected and found value, and the nearest valid name.
 
 use std::fmt;
 use std::path::{Path as FilePath, PathBuf};
@@ -10,7 +10,7 @@ use crate::path::Path;
 use crate::renamed::{Found, OldName};
 use crate::tree::{Origin, Tree};
 
-/// Where something was written.
+/// The place of a value: file, line and column, or override.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The file, if it was one.
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-/// One thing that is wrong with a scenario.
+/// One error of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioError {
     /// Where it was written.
@@ -74,11 +74,11 @@ pub struct ScenarioError {
     pub place: Place,
     /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
     pub path: String,
-    /// What should have stood there.
+    /// The expected value.
     pub expected: String,
-    /// What stood there.
+    /// The value found.
     pub found: String,
-    /// Why it cannot be.
+    /// The reason why the value is invalid.
     pub reason: Option<String>,
     /// The nearest valid name or value.
     pub suggestion: Option<String>,
@@ -87,7 +87,7 @@ pub struct ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// A value of a program that no scenario can have.
+    /// A value from a program that is not valid in any scenario.
     pub fn of_value(path: &str, expected: &str, found: &str) -> Self {
         Self {
             place: Place::default(),
@@ -117,7 +117,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of the file; never empty.
+/// All errors of a scenario, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
@@ -141,7 +141,7 @@ impl From<ScenarioError> for ScenarioErrors {
     }
 }
 
-/// What is wrong with a value, before it is known where that value was written.
+/// An error of a value, before its place in the file is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub path: Path,

@@ -1,5 +1,5 @@
-//! What a scenario will do, before it runs: every value with its origin, routes, the figures that
-//! decide about throughput, and warnings.
+//! Explanation of a scenario before it runs: every value with its origin, routes, the figures that
+//! determine throughput, and warnings.
 
 mod changes;
 mod channels;

@@ -1,7 +1,7 @@
 //! Attenuation series: files of two columns, time in seconds and attenuation in dB.
 //!
-//! What the bytes are decides how they are read: Parquet files say so themselves, all others are
-//! comma-separated values. Whatever is wrong is told with its line, or row, and its value.
+//! Parquet files are recognised by their first bytes. All other files are comma-separated values.
+//! Errors have the line or row, and the value.
 
 mod csv;
 mod parquet;
@@ -94,7 +94,7 @@ impl Series {
         {
             let expected = format!("a time after {}s", last.as_secs_f64());
             let fault = Fault::new(Some(line), expected, format!("{second}"));
-            return Err((0, fault.because("time does not run back or stand still").into()));
+            return Err((0, fault.because("times must increase").into()));
         }
         self.samples.push((time, attenuation));
         self.lines.push(line);
@@ -105,9 +105,7 @@ impl Series {
         if let [] | [_] = self.samples[..] {
             let found = if self.samples.is_empty() { "none" } else { "a single one" };
             let fault = Fault::new(self.lines.first().copied(), "at least two samples", found);
-            return Err(fault
-                .because("between samples the attenuation is on a straight line")
-                .into());
+            return Err(fault.because("attenuation is interpolated between samples").into());
         }
         match self.gap() {
             Some(fault) if !gaps => Err(fault.into()),
@@ -131,10 +129,10 @@ impl Series {
         }
         let gap = steps.iter().position(|step| *step > 1.5 * usual)?;
         let expected =
-            format!("a sample {usual}s after the one before, as in the rest of the file");
+            format!("a sample {usual}s after the previous one, as in the rest of the file");
         let fault =
             Fault::new(Some(self.lines[gap + 1]), expected, format!("a gap of {}s", steps[gap]));
-        Some(fault.because("gaps = \"interpolate\" draws a straight line over it"))
+        Some(fault.because("gaps = \"interpolate\" interpolates over it"))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The scenario language: from a TOML file to a [`Scenario`] in which nothing is left open.
+//! The scenario language: reading of a TOML file into a complete [`Scenario`].
 //!
-//! A file is read into a tree of values that know where they stand (`tree`), overrides are written
-//! into it (`overrides`), it is checked against the JSON Schema (`check`), which is made from the
-//! types that it is then read into (`document`), and resolved (`resolve`).
+//! A file becomes a tree of values with their places (`tree`). Overrides are written into the tree
+//! (`overrides`). The tree is checked against the JSON Schema (`check`), which is generated from the
+//! types of `document`. Finally the document is resolved into a scenario (`resolve`).
 
 mod check;
 mod describe;

@@ -1,4 +1,4 @@
-//! From a file, a text or a program's value to a scenario.
+//! Reading of a scenario from a file, a text or a value of a program.
 
 use std::collections::BTreeSet;
 use std::path::{Path as FilePath, PathBuf};
@@ -20,7 +20,7 @@ use crate::tree::{Tree, Value};
 /// A scenario together with what was written to get it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What runs.
+    /// The scenario.
     pub scenario: Scenario,
     /// What was written, and so is no default.
     pub written: Written,
@@ -76,7 +76,7 @@ impl Loaded {
     /// Reads a scenario file and writes `sets` over it.
     ///
     /// # Errors
-    /// Everything that is wrong with the file and the overrides.
+    /// All errors of the file and the overrides.
     pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
         let path = path.as_ref();
         let source = Source { file: Some(path.to_owned()), ..Source::default() };
@@ -93,7 +93,7 @@ impl Loaded {
     /// Reads a scenario from `text`; errors name it `file`.
     ///
     /// # Errors
-    /// Everything that is wrong with the text and the overrides.
+    /// All errors of the text and the overrides.
     pub fn parse(
         text: &str,
         file: impl AsRef<FilePath>,
@@ -105,7 +105,7 @@ impl Loaded {
     /// Reads a scenario from a text that may come from no file.
     ///
     /// # Errors
-    /// Everything that is wrong with the text and the overrides.
+    /// All errors of the text and the overrides.
     pub fn read_text(
         text: &str,
         file: Option<PathBuf>,
@@ -129,7 +129,7 @@ impl Loaded {
     /// Takes a scenario that a program made: the same keys and values as in a file.
     ///
     /// # Errors
-    /// Everything that is wrong with the value and the overrides.
+    /// All errors of the value and the overrides.
     pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
         complete(Source::default(), Tree::from_json(json), sets)
     }
@@ -139,7 +139,7 @@ impl Scenario {
     /// Reads a scenario file and writes `sets` over it.
     ///
     /// # Errors
-    /// Everything that is wrong with the file and the overrides.
+    /// All errors of the file and the overrides.
     pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
         Loaded::load(path, sets).map(|loaded| loaded.scenario)
     }
@@ -147,7 +147,7 @@ impl Scenario {
     /// Reads a scenario from `text`; errors name it `file`.
     ///
     /// # Errors
-    /// Everything that is wrong with the text and the overrides.
+    /// All errors of the text and the overrides.
     pub fn parse(
         text: &str,
         file: impl AsRef<FilePath>,
@@ -159,7 +159,7 @@ impl Scenario {
     /// Takes a scenario that a program made: the same keys and values as in a file.
     ///
     /// # Errors
-    /// Everything that is wrong with the value and the overrides.
+    /// All errors of the value and the overrides.
     pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
         Loaded::from_json(json, sets).map(|loaded| loaded.scenario)
     }

@@ -146,7 +146,7 @@ pub(crate) fn apply(
 struct Setting<'a> {
     origin: &'a Origin,
     value: Tree,
-    /// As it was typed, if it was.
+    /// The text as typed on a command line, if any.
     raw: Option<&'a str>,
     old_names: &'a mut Vec<Found>,
 }
@@ -165,7 +165,8 @@ impl Setting<'_> {
             return Ok(());
         };
         if !options.iter().any(|s| matches!(describe::type_of(s), "object" | "array")) {
-            let problem = Problem::new(path.key(step), format!("`{path}` alone"), "a step into it");
+            let expected = format!("`{path}` without a further key");
+            let problem = Problem::new(path.key(step), expected, format!("`{step}`"));
             return Err(problem.because(format!("it is {}", describe::expected(&options))).into());
         }
         open_name(tree, &options, self.origin);
@@ -189,14 +190,15 @@ impl Setting<'_> {
                 self.write(&mut entries[place].tree, property, rest, &path.key(step))
             }
             _ => {
-                Err(Problem::new(path.key(step), format!("`{path}` as a whole"), "a step into it")
+                let expected = format!("`{path}` without a further key");
+                Err(Problem::new(path.key(step), expected, format!("`{step}`"))
                     .because(format!("it is {}", describe::found(tree)))
                     .into())
             }
         }
     }
 
-    /// What `step` is called now.
+    /// The present name of `step`.
     fn present_name<'n>(&mut self, step: &'n str, tables: &[&'n Json], path: &Path) -> &'n str {
         let Some(new) = renamed::present_name(step, tables) else { return step };
         let (old, new_path) = (step.to_owned(), path.key(new));
@@ -259,9 +261,7 @@ fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Pro
                 _ => format!("an index from 0 to {}", length - 1),
             };
             let problem = Problem::new(path.index(index), expected, index.to_string());
-            Err(problem
-                .because(format!("there are {length} of `{path}` and they count from 0"))
-                .into())
+            Err(problem.because(format!("`{path}` has {length} entries, numbered from 0")).into())
         }
         Err(_) => {
             let example = format!("`{path}.0` or `{path}.*`");

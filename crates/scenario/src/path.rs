@@ -1,4 +1,4 @@
-//! Where in a scenario a value stands: `link[0].forward.queue`.
+//! Paths of values in a scenario: `link[0].forward.queue`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! From what was written to what runs: defaults filled in, names resolved.
+//! Resolution of a document into a scenario: defaults are filled in, names resolved.
 
 mod changes;
 mod channels;

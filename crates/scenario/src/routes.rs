@@ -1,8 +1,8 @@
-//! Routes: the one rule by which every bed sends packets through the graph.
+//! Routes of packets through the graph, for all backends.
 //!
-//! A route has the least total propagation delay; among those, the fewest hops; among those, each
-//! node takes the link that stands first in the file. The two directions of a flow are routed on
-//! their own, because a link may have different delays.
+//! A route has the smallest total propagation delay, then the fewest hops. If several remain, each
+//! node takes the first link in the file. The two directions of a flow have separate routes,
+//! because the delays of a link may differ per direction.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

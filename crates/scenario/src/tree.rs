@@ -1,4 +1,4 @@
-//! A scenario as a tree of values that remember where they were written.
+//! A scenario as a tree of values with their places in the file.
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 use crate::path::{Path, Step};
 
-/// Who wrote a value.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// The file, at these bytes.
     File(usize, usize),
     /// The override of this number.
     Set(usize),
-    /// A program; nothing can be shown.
+    /// A program, which has no text to show.
     Program,
 }
 
@@ -25,14 +25,14 @@ impl From<Range<usize>> for Origin {
     }
 }
 
-/// A value and who wrote it.
+/// A value with its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub value: Value,
     pub origin: Origin,
 }
 
-/// What TOML can say.
+/// The values of TOML.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Bool(bool),

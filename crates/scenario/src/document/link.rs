@@ -1,4 +1,4 @@
-//! Links and what they do to packets.
+//! Links, queues and channels.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use units::{Bytes, Rate, Span};
 
 use super::words::{FileName, Hold, Interpolate, Name, Perfect, Unlimited};
 
-/// A full-duplex link between two nodes. What stands here holds for both directions; `forward` and
-/// `backward` replace it for one.
+/// A full-duplex link between two nodes. The values apply to both directions; `forward` and
+/// `backward` replace them for one direction.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Link {
@@ -15,49 +15,50 @@ pub(crate) struct Link {
     pub between: [Name; 2],
     #[serde(flatten)]
     pub both: Direction,
-    /// What differs from the first node to the second.
+    /// Values of the direction from the first node to the second.
     pub forward: Option<Direction>,
-    /// What differs from the second node to the first.
+    /// Values of the direction from the second node to the first.
     pub backward: Option<Direction>,
-    /// What becomes different while the run goes on, in the order of time: a handover, a new route.
+    /// Events that change the link during the run, in the order of time: a handover, a new route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-renamed-from" = "change"))]
     pub event: Vec<Event>,
 }
 
-/// A change of a link. What stands here becomes so in both directions; `forward` and `backward`
-/// replace it for one, and what stands nowhere stays as it is, as do queue and channel. A packet is
-/// sent at the rate that holds when its transmission starts, and is on its way for the delay that holds
-/// when its last bit leaves; where the delay falls, it does not overtake the packets before, and arrives
-/// with the last of them. Routes stay those of the delays at the start.
+/// An event that changes a link. The values apply to both directions; `forward` and `backward`
+/// replace them for one direction. All other values, the queue and the channel do not change. A packet
+/// has the rate at the start of its transmission, and the delay at the time when its last bit is sent.
+/// If the delay decreases, packets do not overtake each other: they arrive together with the last of
+/// the earlier packets. Routes depend on the delays at the start of the run only.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Event {
-    /// From when on.
+    /// Time of the event.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub at: Span,
-    /// It happens again and again, so long after the time before. Of several changes at one instant, the
-    /// last in the file says rate and delay, and the longest outage holds. Default: it happens once.
+    /// Period after which the event repeats. If several events happen at the same time, the last one
+    /// in the file determines rate and delay, and the longest outage applies. Default: the event
+    /// happens once.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub every: Option<Span>,
     #[serde(flatten)]
     pub both: Changed,
-    /// What differs from the first node to the second.
+    /// Values of the direction from the first node to the second.
     pub forward: Option<Changed>,
-    /// What differs from the second node to the first.
+    /// Values of the direction from the second node to the first.
     pub backward: Option<Changed>,
 }
 
-/// What a change may change in a direction.
+/// Values that an event can change in a direction.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Changed {
-    /// The new serialisation rate. The packet that is being sent keeps the old one.
+    /// New data rate. The packet in transmission keeps the old rate.
     pub rate: Option<Rate>,
-    /// The new propagation delay, one way. Packets on their way keep the old one.
+    /// New one-way propagation delay. Packets in propagation keep the old delay.
     pub delay: Option<Span>,
-    /// For so long no transmission starts: what comes waits in the queue, as far as it has room, and
-    /// what is being sent or on its way arrives.
+    /// Duration in which no transmission starts. Packets wait in the queue, as long as it has space.
+    /// Packets in transmission or propagation arrive.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub outage: Option<Span>,
 }
@@ -66,29 +67,29 @@ pub(crate) struct Changed {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Direction {
-    /// Serialisation rate. Each direction must have one.
+    /// Data rate. Required for each direction.
     pub rate: Option<Rate>,
-    /// Propagation delay, one way. Each direction must have one.
+    /// One-way propagation delay. Required for each direction.
     pub delay: Option<Span>,
-    /// Up to so much is added to the delay of each packet, evenly distributed; packets keep their
-    /// order. A millisecond or two on access links, about what a packet takes at the bottleneck, break
-    /// the phase effects of a network without randomness (Floyd and Jacobson, 1992).
+    /// Maximum of a random delay that is added for each packet, with a uniform distribution. Packets
+    /// keep their order. One or two milliseconds on access links, about the serialisation time at the
+    /// bottleneck, prevent the phase effects of a network without randomness (Floyd and Jacobson, 1992).
     #[schemars(extend("default" = Span::ZERO))]
     pub jitter: Option<Span>,
-    /// What may wait before the link, not counting the packet that is being sent; drop-tail.
-    /// The default of 100 packets is the one of ns-3's device queues.
+    /// Limit of the drop-tail queue before the link, without the packet in transmission. The default
+    /// of 100 packets is that of device queues in ns-3.
     #[schemars(extend("default" = Queue::default()))]
     pub queue: Option<Queue>,
-    /// Warn of congestion: mark packets of flows with `ecn` (RFC 3168), or with a controller that
-    /// needs the marks, while the average queue is long. By default nothing is marked.
+    /// ECN marking: mark packets of flows with `ecn` (RFC 3168), or with a controller that needs
+    /// marks, while the average queue is long. Default: no marking.
     #[schemars(extend("x-renamed-from" = "mark"))]
     pub ecn_marking: Option<Mark>,
-    /// Bytes that the link adds to each IP packet; they take time and are not damaged. The default
-    /// adds none: rates are then those that IP sees.
+    /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
+    /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0)))]
     #[schemars(extend("x-renamed-from" = "framing"))]
     pub overhead: Option<Bytes>,
-    /// What the channel does to packets; damaged packets are discarded at the far end.
+    /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
 }
@@ -98,18 +99,18 @@ pub(crate) struct Direction {
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Queue {
     Packets {
-        /// At most so many packets.
+        /// Maximum number of packets.
         #[schemars(range(min = 1))]
         packets: u32,
-        /// What the queue does with packets of low priority (RFC 8622), such as the probes of
-        /// TCP-Peach: `"push-out"` lets a normal packet that finds the queue full take the place
-        /// of the last of them; `"refuse"` lets them in only while at most one packet, or 2000
-        /// bytes where the limit is in bytes, waits; `"ignore"` makes no difference.
+        /// Treatment of packets of low priority (RFC 8622), such as the probes of TCP-Peach.
+        /// `"push-out"`: a normal packet that arrives at a full queue replaces the last of them.
+        /// `"refuse"`: they enter only while at most one packet waits, or 2000 bytes if the
+        /// limit is in bytes. `"ignore"`: no difference.
         #[serde(default)]
         low_priority: LowPriority,
     },
     Bytes {
-        /// At most so many bytes, overhead included.
+        /// Maximum number of bytes, including overhead.
         #[schemars(extend("x-minimum" = "1B"))]
         bytes: Bytes,
         /// See the queue in packets.
@@ -140,11 +141,11 @@ pub(crate) enum LowPriority {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mark {
-    /// Packets that wait on average, above which all that arrive are marked.
+    /// Average queue in packets above which all arriving packets are marked.
     #[schemars(range(min = 0))]
     pub packets: f64,
-    /// Share of the present queue in the average at each arrival (RED); 1 looks at the queue as
-    /// it is.
+    /// Weight of the current queue in the average at each arrival (RED); 1 is the current queue
+    /// without averaging.
     #[serde(default = "Mark::default_weight")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub weight: f64,
@@ -179,10 +180,10 @@ pub(crate) enum Channel {
         ecc_threshold: f64,
     },
     Bursts {
-        /// Share of packets that are lost in the long run, in bursts: the chain of Gilbert and
-        /// Elliott, which moves with each packet between a good state without losses and a bad
-        /// one. With `loss_in_burst` l and `mean_burst` B, at most l B / (1 + B): a packet in the
-        /// good state between two bursts.
+        /// Mean share of lost packets, with losses in bursts. This is the Gilbert-Elliott model. For
+        /// each packet, it moves between a good state without losses and a bad state. With
+        /// `loss_in_burst` l and `mean_burst` B the share is at most l B / (1 + B), because there is
+        /// at least one packet in the good state between two bursts.
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
         mean_loss: f64,
         /// Mean length of a burst, in packets.
@@ -201,31 +202,31 @@ fn certain() -> f64 {
     1.0
 }
 
-/// QPSK over white Gaussian noise, with a link budget, fading and loss of lock.
+/// QPSK in white Gaussian noise, with a link budget, fading and loss of lock.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Awgn {
     /// Eb/N0 in clear sky in dB, Eb being the energy of an information bit.
     #[schemars(range(min = -20, max = 100))]
     pub eb_n0: f64,
-    /// How information bits are protected: not at all, by a sequential decoder as a modem
-    /// guarantees it, by a Viterbi decoder in theory, or by one as a modem guarantees it.
+    /// Error-correcting code: none, a sequential decoder with the values guaranteed for a modem, a
+    /// Viterbi decoder in theory, or one with the values guaranteed for a modem.
     pub code: CodeName,
     /// Wrong bits in one error event, e in PER = 1 - (1 - BER / e)^N for an IP packet of N bits.
     /// Default: 1 without a code; 7 behind a decoder, whose errors come in bursts.
     #[schemars(range(min = 1, max = 1000))]
     pub errors_per_event: Option<f64>,
-    /// Attenuation by rain: so many dB all the time, or a file with two columns, time in seconds
-    /// from the start of the run and attenuation in dB, as CSV or Parquet; any spacing, on straight
-    /// lines between samples. A name in a scenario file counts from that file, one in an override
-    /// from the current directory. Default: clear sky.
+    /// Attenuation by rain: a constant in dB, or a CSV or Parquet file with two columns: time in
+    /// seconds from the start of the run, and attenuation in dB. Any spacing is allowed, with linear
+    /// interpolation between samples. A file name in a scenario is relative to the scenario file, one
+    /// in an override to the current directory. Default: clear sky.
     pub attenuation: Option<Attenuation>,
-    /// Noise temperature of the receiving system in clear sky in K: rain that takes A dB adds
-    /// 275 (1 - 10^(-A/10)) K to it. Default: rain adds no noise.
+    /// Noise temperature of the receiver in clear sky in K. Rain with an attenuation of A dB adds
+    /// 275 (1 - 10^(-A/10)) K. Default: rain adds no noise.
     #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
     pub system_temperature: Option<f64>,
-    /// When the demodulator loses the signal; all packets are lost until it has found it again.
-    /// Default: never.
+    /// Loss of lock of the demodulator. All packets are lost until it has the signal again. Default:
+    /// it never loses lock.
     pub lock: Option<Lock>,
 }
 
@@ -249,12 +250,12 @@ pub(crate) enum Attenuation {
 pub(crate) struct Series {
     /// Name of the file.
     pub file: FileName,
-    /// `"hold"`: the first value holds before the first sample, the last after the last. Default:
-    /// a series that does not last for the whole `duration` is refused; a sample stands for its
-    /// step, so one step may be missing at either end.
+    /// `"hold"`: the first value applies before the first sample, the last one after the last sample.
+    /// Default: a series that does not cover the whole `duration` is rejected. A sample covers its
+    /// step, so one step may be missing at each end.
     pub outside: Option<Hold>,
-    /// `"interpolate"`: the straight line holds over missing samples too. Default: a series with
-    /// one step between nearly all samples and a longer one between others is refused.
+    /// `"interpolate"`: missing samples are interpolated. Default: a series with the same step between
+    /// nearly all samples and a longer step between others is rejected.
     pub gaps: Option<Interpolate>,
 }
 
@@ -265,12 +266,13 @@ pub(crate) struct Lock {
     /// Eb/N0 in dB below which lock is lost.
     #[schemars(range(min = -20, max = 100))]
     pub threshold: f64,
-    /// By how many dB Eb/N0 must exceed the threshold for the demodulator to find the signal. The
-    /// default is our choice.
+    /// Margin in dB by which Eb/N0 must exceed the threshold to regain lock. The default is our
+    /// choice.
     #[serde(default = "default_hysteresis")]
     #[schemars(range(min = 0, max = 50))]
     pub hysteresis: f64,
-    /// How long Eb/N0 must stay there until lock is back. The default is our choice.
+    /// Time for which Eb/N0 must stay above that level until lock is regained. The default is our
+    /// choice.
     #[serde(default = "default_reacquisition")]
     pub reacquisition: Span,
 }

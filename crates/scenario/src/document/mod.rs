@@ -32,33 +32,32 @@ pub(crate) use words::Name;
 pub(crate) struct Document {
     /// Name of the scenario, used for output files. Default: the name of the file.
     pub name: Option<Name>,
-    /// Upper bound of simulated time; a run ends earlier when every finite transfer has.
+    /// Maximum simulated time. A run ends earlier when all finite transfers are complete.
     #[serde(default = "default_duration")]
     #[schemars(extend("x-minimum" = "1ns"))]
     pub duration: Span,
-    /// Seed of all random streams. The same scenario and seed give the same recording.
+    /// Seed of all random numbers. The same scenario and seed give the same recording.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Version of the Internet Protocol. The header of IPv4 takes 20 bytes of each packet (RFC 791),
-    /// that of IPv6 40 (RFC 8200): an MTU of 1500 is then an `mss` of 1440.
+    /// Version of the Internet Protocol. The header of IPv4 has 20 bytes (RFC 791), that of IPv6 40
+    /// (RFC 8200). With IPv6, an MTU of 1500 corresponds to an `mss` of 1440.
     #[serde(default)]
     pub ip: IpVersion,
-    /// On the kernel bed: how much later than computed a packet in a hundred may be delivered for the
-    /// run to be valid.
+    /// Backend kernel only: maximum delay error of 99 % of the packets for a valid run.
     #[serde(default = "default_delay_tolerance")]
     #[schemars(extend("x-minimum" = "1ns"))]
     pub delay_tolerance: Span,
-    /// Nodes with something to say about them; all others come from the links.
+    /// Nodes with settings of their own. All other nodes are defined by the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
-    /// Links between nodes. Any graph is allowed; routes have the least total propagation delay at the
-    /// start, then the fewest hops.
+    /// Links between nodes. Any graph is allowed. Routes have the smallest total propagation delay at
+    /// the start, then the fewest hops.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
     /// Transport flows.
     #[schemars(length(min = 1))]
     pub flow: Vec<Flow>,
-    /// What to record besides totals.
+    /// Recording in addition to totals.
     #[serde(default)]
     pub record: Record,
 }
@@ -67,7 +66,7 @@ fn default_duration() -> Span {
     Span::from_secs(600)
 }
 
-/// A thousandth of what a packet takes over a geostationary satellite is a quarter of it.
+/// 1 ms is 0.4 % of the one-way delay over a geostationary satellite.
 fn default_delay_tolerance() -> Span {
     Span::from_millis(1)
 }
@@ -76,23 +75,23 @@ fn default_seed() -> u64 {
     1
 }
 
-/// A node that needs more than its name.
+/// A node with settings of its own.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
-    /// Name, as the links use it.
+    /// Name, as used by the links.
     pub name: Name,
-    /// Limits the packets that the node forwards, whatever their direction. Default: no limit.
+    /// Limits of forwarding, for all directions together. Default: no limit.
     pub forwarding: Option<Forwarding>,
 }
 
-/// A router that forwards all its packets out of one budget.
+/// A router with one limit for all packets that it forwards.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Forwarding {
-    /// Forwarding rate, counted over IP packet lengths.
+    /// Forwarding rate of IP packets.
     pub rate: Rate,
-    /// Memory for packets that wait, drop-tail. It must hold at least one full packet.
+    /// Memory for waiting packets, drop-tail. It must have room for at least one full packet.
     #[schemars(extend("x-minimum" = "1B"))]
     #[schemars(extend("x-renamed-from" = "memory"))]
     pub buffer: Bytes,
@@ -102,7 +101,7 @@ pub(crate) struct Forwarding {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
-    /// Name of the flow. Default: `flow-N`, N its position from 0. With `count`, `.0`, `.1`, … are
+    /// Name of the flow. Default: `flow-N`, with its position N from 0. With `count`, `.0`, `.1`, … are
     /// appended.
     pub name: Option<Name>,
     /// The node that sends the data.
@@ -111,20 +110,20 @@ pub(crate) struct Flow {
     pub to: Name,
     /// The congestion controller: its name, or a table with its name and parameters.
     pub controller: Controller,
-    /// How many such flows there are.
+    /// Number of such flows.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
-    /// When the application starts.
+    /// Start time of the application.
     #[serde(default)]
     pub start: Span,
-    /// When the application stops: it sends no more data and asks for no more pages, and what is on
-    /// its way still arrives. Default: never.
+    /// Stop time of the application. It sends no more data and requests no more pages. Data in flight
+    /// still arrives. Default: never.
     pub stop: Option<Span>,
     /// TCP settings of both ends.
     #[serde(default)]
     pub transport: Transport,
-    /// What the application does.
+    /// Traffic of the application.
     pub traffic: Traffic,
 }
 
@@ -152,13 +151,13 @@ pub(crate) enum ParameterValue {
     Word(String),
 }
 
-/// What is recorded besides totals.
+/// Recording in addition to totals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Record {
     /// Sampling interval of the series. Default: no sampled series.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Option<Span>,
-    /// Record a row whenever a window, estimate or timer of a flow changes.
+    /// Record a row for each change of a window, estimate or timer of a flow.
     pub events: bool,
 }

@@ -1,4 +1,4 @@
-//! What applications do.
+//! Traffic of applications.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub(crate) enum Traffic {
         /// Bytes to receive: `to` opens the connection, sends a request and receives from `from`.
         #[schemars(extend("x-minimum" = "1B"))]
         download: Bytes,
-        /// Bytes of the request; with none, `from` sends as soon as the connection stands.
+        /// Bytes of the request. With none, `from` sends as soon as the connection is established.
         #[serde(default)]
         request: Bytes,
     },
@@ -48,7 +48,7 @@ pub(crate) enum Bulk {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Web {
-    /// Pages to fetch. Default: pages until the run ends.
+    /// Number of pages to fetch. Default: pages until the run ends.
     #[schemars(range(min = 1))]
     pub pages: Option<u32>,
     /// Time from the start of one page to the start of the next. Default: Omueti and Trajkovic,
@@ -69,9 +69,9 @@ pub(crate) struct Web {
     /// Parallel connections. The default is the limit of RFC 2616 section 8.1.4.
     #[schemars(range(min = 1, max = 1000))]
     pub connections: u32,
-    /// Send requests without waiting for the response to the one before (RFC 9112 section 9.3.2).
+    /// Send requests without waiting for the previous response (RFC 9112 section 9.3.2).
     pub pipelining: bool,
-    /// Close a connection that has been idle for so long. `"off"` never closes it: connections are
+    /// Idle time after which a connection is closed. With `"off"`, connections stay open: they are
     /// persistent (RFC 9112 section 9.3).
     pub keep_alive: KeepAlive,
 }
@@ -100,44 +100,44 @@ pub(crate) enum KeepAlive {
     Timeout(Span),
 }
 
-/// A source of constant rate. Where TCP is slower, what was written waits in the application, without
-/// limit: the offered load does not depend on the network.
+/// A source with a constant rate. If TCP is slower, data waits in the application without limit. So
+/// the offered load does not depend on the network.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Constant {
-    /// Rate at which data is written, counted without headers.
+    /// Rate of written data, without headers.
     pub rate: Rate,
-    /// Bytes of each write; the first is at the start of the flow. Default: one full segment.
+    /// Bytes of each write. The first write is at the start of the flow. Default: one full segment.
     #[schemars(extend("x-minimum" = "1B"))]
     pub message: Option<Bytes>,
 }
 
-/// A source of bursts and silences over one connection, which stays open. Where TCP is slower, what was
-/// written waits in the application, without limit, and bursts may then run into each other.
+/// A source of bursts and pauses over one connection, which stays open. If TCP is slower, data waits
+/// in the application without limit, and bursts can overlap.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {
-    /// Rate at which data is written during a burst, counted without headers.
+    /// Rate of written data during a burst, without headers.
     pub rate: Rate,
-    /// Mean length of a burst. The first begins at the start of the flow.
+    /// Mean duration of a burst. The first burst begins at the start of the flow.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub on: Span,
-    /// Mean length of a silence.
+    /// Mean duration of a pause.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub off: Span,
-    /// Distribution of both lengths.
+    /// Distribution of both durations.
     #[serde(default)]
     pub distribution: Distribution,
-    /// Shape of the Pareto distribution: the smaller, the heavier its tail; at 2 and below its
-    /// variance is infinite. Default: 1.5, that of ns-2.
+    /// Shape of the Pareto distribution. Smaller values have a heavier tail. Up to 2 the variance is
+    /// infinite. Default: 1.5, as in ns-2.
     #[schemars(extend("exclusiveMinimum" = 1))]
     pub shape: Option<f64>,
-    /// Bytes of each write; what is left of a burst at its end may be less. Default: one full segment.
+    /// Bytes of each write. The last write of a burst may be smaller. Default: one full segment.
     #[schemars(extend("x-minimum" = "1B"))]
     pub message: Option<Bytes>,
 }
 
-/// A distribution of lengths.
+/// A distribution of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -10,52 +10,50 @@ use super::words::{Off, Unlimited};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Transport {
-    /// How losses are found and repaired; `"linux"` is RACK-TLP with proportional rate reduction.
-    /// Default: the recovery that the controller was written for.
+    /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
+    /// that the controller was designed for.
     pub recovery: Option<RecoveryName>,
-    /// What a loss halves: the flight size (RFC 5681 equation 4), or `"pipe"`, from which what is
-    /// SACKed or lost has been taken already, as ns-3 does, or `"cwnd"`, as ns-2 and Linux do. With
-    /// the recovery `"linux"` cwnd stands for the flight size.
+    /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);
+    /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and Linux.
+    /// With the recovery `"linux"`, `"flight-size"` uses cwnd.
     #[schemars(extend("x-renamed-from" = "loss_threshold"))]
     pub ssthresh_basis: LossThreshold,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
     #[schemars(range(min = 64, max = 65_495))]
     pub mss: u32,
-    /// Receive buffer: the largest window that is advertised; above 65535B it needs
-    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it carries 60 Mbit/s over
-    /// a GEO link.
+    /// Receive buffer, which is the largest advertised window. More than 65535B requires
+    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it allows 60 Mbit/s over a
+    /// GEO link.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub receive_buffer: Bytes,
-    /// Send buffer: unacknowledged and unsent data.
+    /// Send buffer, for unacknowledged and unsent data.
     pub send_buffer: SizeLimit,
-    /// How fast the application reads. Default: it reads at once.
+    /// Rate at which the application reads. Default: it reads at once.
     pub reader_rate: Option<Rate>,
     /// Window scale option (RFC 7323 section 2).
     pub window_scaling: bool,
-    /// Timestamps option (RFC 7323 section 3): one RTT sample per ACK, and 12 bytes of each segment.
-    /// On, as in Linux. Without it one segment at a time is timed, and on a long path the RTO lags
-    /// behind a queue that fills within one RTT.
+    /// Timestamps option (RFC 7323 section 3): one RTT sample per ACK, for 12 bytes in each segment.
+    /// On by default, as in Linux. Without it, one segment at a time is timed. On a long path the RTO
+    /// is then too small while a queue fills within one RTT.
     pub timestamps: bool,
-    /// When the receiver acknowledges: a time (with every second segment), `"off"` (each segment),
-    /// or a table. RFC 5681 section 4.2 asks for at most 500ms; the default is that of most
-    /// systems.
+    /// Delayed acknowledgement: a time (with every second segment), `"off"` (each segment), or a
+    /// table. RFC 5681 section 4.2 requires at most 500ms. The default is that of most systems.
     pub delayed_ack: DelayedAck,
     /// Initial window in segments (RFC 6928).
     #[schemars(range(min = 1, max = 65_535))]
     pub initial_window: u32,
-    /// Initial slow start threshold; `"unlimited"` is the "arbitrarily high" of RFC 5681 section
-    /// 3.1.
+    /// Initial slow start threshold. `"unlimited"` is "arbitrarily high" in RFC 5681 section 3.1.
     pub initial_ssthresh: SizeLimit,
-    /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
+    /// Number of duplicate ACKs that indicate a loss (RFC 5681 section 3.2).
     #[schemars(range(min = 1, max = 255))]
     #[schemars(extend("x-renamed-from" = "duplicate_threshold"))]
     pub dupthresh: u32,
-    /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
+    /// Maximum growth per ACK in slow start, in segments: L of RFC 3465. 1 is RFC 5681.
     #[schemars(range(min = 1, max = 255))]
     #[schemars(extend("x-renamed-from" = "byte_counting"))]
     pub abc_limit: u32,
-    /// Grow cwnd only while it is what limits the sender (RFC 7661).
+    /// Increase cwnd only while it limits the sender (RFC 7661).
     pub window_validation: bool,
     /// Retransmission timer (RFC 6298).
     pub rto: Rto,
@@ -63,34 +61,34 @@ pub(crate) struct Transport {
     /// bound of the RTO.
     #[schemars(extend("x-minimum" = "1ms"))]
     pub persist_timeout: Span,
-    /// Retransmissions of one segment after which the connection is aborted (R2 of RFC 9293
-    /// section 3.8.3). The default is Linux's tcp_retries2.
+    /// Number of retransmissions of a segment after which the connection is aborted (R2 of RFC 9293
+    /// section 3.8.3). The default is tcp_retries2 of Linux.
     #[schemars(range(min = 1, max = 255))]
     #[schemars(extend("x-renamed-from" = "retransmission_threshold"))]
     pub max_retries: u32,
-    /// Whose segments leave no faster than a rate: `"controller"`, those of controllers that need it,
-    /// or `"linux"`, all: that is a Linux host with the `fq` queueing discipline. Without `fq` Linux
-    /// paces no others than BBR.
+    /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
+    /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.
     pub pacing: Pacing,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default: it only delays the last segment
-    /// of a response.
+    /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default, because it only delays the last
+    /// segment of a response.
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// Explicit congestion notification (RFC 3168): data may be marked by queues with `ecn_marking` and the
-    /// sender reduces its window as after a loss. On anyway for controllers that need the marks.
+    /// Explicit congestion notification (RFC 3168): queues with `ecn_marking` mark data instead of
+    /// dropping it, and the sender reduces its window as after a loss. Always on for controllers that
+    /// need marks.
     pub ecn: bool,
-    /// Report data that arrived twice in the first SACK block (RFC 2883). On anyway for controllers
-    /// that need the reports, and with the recovery `"linux"`; needs that or `"sack"`.
+    /// Report data that arrived twice in the first SACK block (RFC 2883). Requires the recovery
+    /// `"sack"` or `"linux"`. Always on with `"linux"`, and for controllers that need the reports.
     pub dsack: bool,
-    /// What an earlier connection over the same path has found: Careful Resume, RFC 9959. After the
-    /// first round trip cwnd jumps to half of the saved window, paced, and falls back when that
-    /// proves too much. Stands beside any controller. Default: nothing is resumed.
+    /// Careful Resume (RFC 9959) with the parameters of an earlier connection over the same path.
+    /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the
+    /// path cannot carry it. Works with every controller. Default: off.
     pub careful_resume: Option<CarefulResume>,
-    /// First sequence number of the side that sends the data; the other takes one more. Default:
-    /// derived from the number of the flow, so that traces are told apart.
+    /// Initial sequence number of the data sender. The receiver uses the next number. Default:
+    /// derived from the number of the flow, to distinguish the flows in a capture.
     pub initial_sequence: Option<u32>,
 }
 
@@ -151,11 +149,12 @@ pub(crate) enum DelayedAck {
     Off(Off),
     Timeout(Span),
     Table {
-        /// Full-sized segments after which an ACK is sent at once; 1 acknowledges each segment.
+        /// Number of full-sized segments after which an ACK is sent at once. 1 acknowledges each
+        /// segment.
         #[serde(default = "every_second")]
         #[schemars(range(min = 1, max = 255))]
         segments: u32,
-        /// The longest an ACK waits.
+        /// Maximum delay of an ACK.
         #[serde(default = "usual_delay")]
         timeout: Span,
     },
@@ -173,21 +172,21 @@ fn usual_delay() -> Span {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Rto {
-    /// What the RTT variance is: that of RFC 6298, its gains divided by the samples of a round trip
-    /// (RFC 7323 appendix G), or in `"linux"` the largest mean deviation of a round trip.
+    /// Estimator of the RTT variance: that of RFC 6298, with gains divided by the number of samples
+    /// per round trip (RFC 7323 appendix G), or `"linux"`: the largest mean deviation of a round trip.
     pub estimator: Estimator,
-    /// Before the first sample (rule 2.1).
+    /// RTO before the first RTT sample (rule 2.1).
     #[schemars(extend("x-minimum" = "1ms"))]
     pub initial: Span,
-    /// Lower bound (rule 2.4); with the estimator `"linux"` of what is added to the smoothed RTT.
-    /// Default: 1s, or the 200ms of Linux with its estimator.
+    /// Lower bound of the RTO (rule 2.4). With the estimator `"linux"`, lower bound of the part that
+    /// is added to the smoothed RTT. Default: 1s, or 200ms with the estimator `"linux"`.
     #[schemars(extend("x-minimum" = "1ms"))]
     pub min: Option<Span>,
-    /// Upper bound (rule 2.5).
+    /// Upper bound of the RTO (rule 2.5).
     #[schemars(extend("x-minimum" = "1ms"))]
     pub max: Span,
-    /// Clock granularity G: the variance term is at least G and the RTO a multiple of it. The
-    /// default is our choice: the clock of current systems.
+    /// Clock granularity G. The variance term is at least G, and the RTO is a multiple of G. The
+    /// default is our choice: the clock of present systems.
     pub granularity: Span,
     /// Gain alpha of the smoothed RTT (rule 2.3).
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
@@ -218,19 +217,19 @@ impl Default for Rto {
     }
 }
 
-/// What an earlier connection has found (RFC 9959).
+/// Saved parameters of an earlier connection (RFC 9959).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CarefulResume {
-    /// Bytes that were acknowledged in a round-trip time: the `saved_cwnd` of the RFC.
+    /// Bytes acknowledged in a round-trip time: `saved_cwnd` of the RFC.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     #[schemars(extend("x-renamed-from" = "saved_window"))]
     pub saved_cwnd: Bytes,
-    /// The smallest round-trip time. The path counts as another when its RTT is at most half or
+    /// Minimum round-trip time. The path is taken as a different one if its RTT is at most half or
     /// more than ten times as long.
     #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "60s"))]
     pub saved_rtt: Span,
-    /// The largest window to jump to.
+    /// Maximum window after the jump.
     #[serde(default = "no_limit")]
     pub max_jump: SizeLimit,
 }
@@ -239,7 +238,7 @@ fn no_limit() -> SizeLimit {
     SizeLimit::Unlimited(Unlimited::Unlimited)
 }
 
-/// What a loss halves.
+/// Amount from which ssthresh is computed after a loss.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -249,7 +248,7 @@ pub(crate) enum LossThreshold {
     Cwnd,
 }
 
-/// Whose segments are paced.
+/// Controllers whose segments are paced.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -258,7 +257,7 @@ pub(crate) enum Pacing {
     Linux,
 }
 
-/// How the RTT variance is estimated.
+/// Estimator of the RTT variance.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]

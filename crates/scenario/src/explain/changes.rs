@@ -1,4 +1,4 @@
-//! Changes of a link that will not do what they were written for.
+//! Warnings about events of a link without effect.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,16 @@ use units::Span;
 
 use crate::model::{Direction, Scenario};
 
-/// The warnings about the changes of one direction.
+/// The warnings about the events of one direction.
 pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String> {
     let duration = scenario.duration;
-    let late =
-        direction.changes.iter().filter(|change| change.at >= duration).map(|change| {
-            format!("it changes at {}, when the run of {duration} is over", change.at)
-        });
+    let late = direction.changes.iter().filter(|change| change.at >= duration).map(|change| {
+        format!("the event at {} is after the end of the run ({duration})", change.at)
+    });
     late.chain(idle(direction, duration)).collect()
 }
 
-/// Values that hold already, each time that they are set.
+/// Values that are set although they already apply, each time.
 fn idle(direction: &Direction, duration: Span) -> Vec<String> {
     let (mut rate, mut delay) = (direction.rate, direction.delay);
     // By the time of a change, which no other has, whether its rate and its delay are new once.
@@ -34,7 +33,7 @@ fn idle(direction: &Direction, duration: Span) -> Vec<String> {
         let rate = change.rate.filter(|_| !new_rate).map(|rate| format!("rate of {rate}"));
         let delay = change.delay.filter(|_| !new_delay).map(|delay| format!("delay of {delay}"));
         let values = rate.into_iter().chain(delay);
-        values.map(|value| format!("its {value} from {} on is the one that it has", change.at))
+        values.map(|value| format!("the event at {} sets the present {value} again", change.at))
     })
     .collect()
 }

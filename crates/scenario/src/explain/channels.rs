@@ -1,4 +1,4 @@
-//! What is known about a channel before a packet passes it.
+//! Figures of a channel, computed before the run.
 
 use link::{Awgn, Bursts, Lock};
 use units::{Span, Time};

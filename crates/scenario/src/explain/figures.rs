@@ -1,4 +1,4 @@
-//! The figures that decide about a flow's throughput, from the scenario alone.
+//! The figures that determine the throughput of a flow, computed from the scenario.
 
 use serde::Serialize;
 
@@ -49,9 +49,9 @@ pub struct Figures {
     /// TCP takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
-    /// Probability that a full packet is damaged on its way, in clear sky.
+    /// Probability that a full packet is corrupted, in clear sky.
     pub per: f64,
-    /// Probability that an ACK is damaged on its way, in clear sky.
+    /// Probability that an ACK is corrupted, in clear sky.
     pub ack_per: f64,
 }
 

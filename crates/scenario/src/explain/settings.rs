@@ -1,4 +1,4 @@
-//! The values of a scenario as a person would write them, and whether one did.
+//! The values of a scenario in its notation, and whether each is a default.
 
 use congestion::Value as ControllerValue;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What will run, but probably not as meant.
+//! Warnings: a scenario that runs, but probably not as intended.
 
 use congestion::Value;
 use units::Span;
@@ -129,19 +129,19 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     })
 }
 
-/// What is written and not sent waits in the application for good.
+/// Data that is written and never sent stays in the application.
 fn overload(figures: &Figures) -> Option<String> {
     let offered = figures.offered?;
     let (who, mean, bound) = if offered.mean_bps > figures.goodput_bound() {
         ("the application writes".to_owned(), offered.mean_bps, figures.goodput_bound())
     } else if offered.bottleneck_bps > figures.capacity_bps {
-        let who = format!("all that pass {} write", figures.bottleneck);
+        let who = format!("the applications that share {} write", figures.bottleneck);
         (who, offered.bottleneck_bps, figures.capacity_bps)
     } else {
         return None;
     };
     Some(format!(
-        "{who} {} on average, and at most {} can pass: what waits grows until the end",
+        "{who} {} on average, and the path carries at most {}: the backlog grows until the end",
         rate(mean),
         rate(bound)
     ))
@@ -163,14 +163,13 @@ fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
 fn delayed_ack(flow: &Flow) -> Option<String> {
     let timeout = flow.transport.delayed_ack.timeout;
     (timeout > Span::from_millis(500))
-        .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 asks for at most 500ms"))
+        .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 requires at most 500ms"))
 }
 
 fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
     let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.timeout);
-    (min < timeout).then(|| {
-        format!("rto.min of {min} is below the {timeout} that an ACK may wait: spurious timeouts")
-    })
+    (min < timeout)
+        .then(|| format!("rto.min of {min} is below the ACK delay of {timeout}: spurious timeouts"))
 }
 
 fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
@@ -197,20 +196,21 @@ fn enlarged_window(flow: &Flow) -> Option<String> {
     let Value::Word(mode) = value else { return None };
     (mode != "off").then(|| {
         format!(
-            "rwnd = {mode:?} sends beyond the advertised window, and the receiver may drop what \
-             its buffer does not hold; \"off\" keeps flow control"
+            "rwnd = {mode:?} sends beyond the advertised window, and the receiver may drop data \
+             that does not fit its buffer; \"off\" keeps flow control"
         )
     })
 }
 
 fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
-    (flow.start >= scenario.duration)
-        .then(|| format!("starts at {}, when the run of {} is over", flow.start, scenario.duration))
+    (flow.start >= scenario.duration).then(|| {
+        format!("starts at {}, after the end of the run ({})", flow.start, scenario.duration)
+    })
 }
 
 fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let stop = flow.stop.filter(|stop| *stop >= scenario.duration)?;
-    Some(format!("stops at {stop}, when the run of {} is over", scenario.duration))
+    Some(format!("stops at {stop}, after the end of the run ({})", scenario.duration))
 }
 
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
@@ -221,16 +221,13 @@ fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<Strin
     let least = size as f64 * 8.0 / figures.goodput_bound();
     let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
     let time = end.saturating_sub(flow.start);
-    (least > time.as_secs_f64() && time > Span::ZERO).then(|| {
-        format!(
-            "cannot end in time: {least:.0}s are the least that its data takes, and it has {time}"
-        )
-    })
+    (least > time.as_secs_f64() && time > Span::ZERO)
+        .then(|| format!("cannot complete: its data takes at least {least:.0}s, and it has {time}"))
 }
 
 fn lossy(figures: &Figures) -> Option<String> {
     (figures.per > 0.5)
-        .then(|| format!("{:.1} % of the full packets are damaged", 100.0 * figures.per))
+        .then(|| format!("{:.1} % of the full packets are corrupted", 100.0 * figures.per))
 }
 
 fn rainless_noise(channel: &Channel) -> Option<String> {
@@ -238,7 +235,7 @@ fn rainless_noise(channel: &Channel) -> Option<String> {
     let budget = awgn.budget();
     let (_, deepest) = budget.fade.deepest();
     (budget.system_temperature.is_some() && deepest <= 0.0)
-        .then(|| "system_temperature changes nothing without an attenuation".into())
+        .then(|| "system_temperature has no effect without an attenuation".into())
 }
 
 fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
@@ -272,5 +269,5 @@ fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
 fn interval(scenario: &Scenario) -> Option<String> {
     let interval = scenario.record.interval?;
     (interval > scenario.duration)
-        .then(|| format!("record: no sample falls into the run: one every {interval}"))
+        .then(|| format!("record: no samples, because the interval of {interval} exceeds the run"))
 }

@@ -1,4 +1,4 @@
-//! Links that change while a run goes on.
+//! Events that change links during a run.
 
 use units::Span;
 

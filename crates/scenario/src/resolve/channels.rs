@@ -106,7 +106,8 @@ impl Channels<'_> {
         let [.., (last_but_one, _), (last, _)] = samples else { return Ok(()) };
         let duration = self.duration;
         let problem = |expected: String, found: String| {
-            let reason = "the table { file = …, outside = \"hold\" } lets its ends hold on";
+            let reason =
+                "the table { file = …, outside = \"hold\" } extends its first and last value";
             Err(Problem::new(path.clone(), expected, found).because(reason).into())
         };
         if first.since(Time::ZERO) > second.since(*first) {

@@ -54,7 +54,7 @@ pub(super) fn flows(
     (flows, entries)
 }
 
-/// More names than this are no help.
+/// Maximum number of names in a message.
 const LONGEST_LIST: usize = 12;
 
 fn node(name: &str, nodes: &Numbers, path: Path, problems: &mut Vec<Problem>) -> Option<usize> {
@@ -246,7 +246,7 @@ fn distribution(
     if let Some(shape) = written.shape
         && written.distribution != document::Distribution::Pareto
     {
-        let expected = "`distribution = \"pareto\"` beside it";
+        let expected = "`distribution = \"pareto\"` with it";
         let problem = Problem::new(path.key("shape"), expected, format!("{shape:?} alone"));
         problems.push(problem.because("no other distribution has a shape"));
     }

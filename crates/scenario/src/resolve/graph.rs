@@ -27,7 +27,7 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
         match numbers.entry(name.clone()) {
             Entry::Occupied(_) => problems.push(Problem::new(
                 path,
-                "a name of its own",
+                "a unique name",
                 format!("{name:?} for the second time"),
             )),
             Entry::Vacant(free) => {
@@ -79,7 +79,7 @@ pub(super) fn links(
             problems.push(Problem::new(path.key("between"), expected, found));
         } else if links.iter().any(|link| link.name == name) {
             let found = format!("a second link called {name:?}");
-            problems.push(Problem::new(path.key("between"), "names that tell links apart", found));
+            problems.push(Problem::new(path.key("between"), "a unique pair of node names", found));
         }
         let [forward, backward] = directions(link, &path, channels, problems);
         links.push(Link { name, ends, forward, backward });

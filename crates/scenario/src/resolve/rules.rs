@@ -1,4 +1,4 @@
-//! What no single value can break: rules between the values of a scenario.
+//! Rules between several values of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
             && first != entry
         {
             let found = format!("{:?} as in flow[{first}]", flow.name);
-            problems.push(Problem::new(path.key("name"), "a name of its own", found));
+            problems.push(Problem::new(path.key("name"), "a unique name", found));
         }
         // All copies of one entry are right or wrong together.
         if last.replace(entry) != Some(entry) {
@@ -53,7 +53,7 @@ fn check_ends(
     } else if routes.next(flow.from, flow.to).is_none() {
         let expected = format!("a node that {:?} can reach", name(flow.from));
         let problem = Problem::new(path.key("to"), expected, format!("{:?}", name(flow.to)));
-        problems.push(problem.because("no links lead there"));
+        problems.push(problem.because("there is no route"));
     }
 }
 

@@ -44,7 +44,7 @@ fn the_reference_is_made_from_the_schema() {
 }
 
 #[test]
-fn each_doubt_has_its_warning() {
+fn each_warning_is_shown() {
     assert_eq!(warnings(&[]), [""; 0]);
     let transport = |setting: &str| warning(&[&format!("flow.0.transport.{setting}")]);
     let found = [

@@ -64,9 +64,10 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
         (["explain", "absent.toml"], "absent.toml"),
         (["run"], "FILE"),
         (
-            ["run", "small.toml", "--bed", "kernel", "--set", "flow.0.controller=adalr"],
+            ["run", "small.toml", "--backend", "kernel", "--set", "flow.0.controller=adalr"],
             "this kernel has",
         ),
+        (["run", "small.toml", "--backend", "moon"], "simulator"),
         (["run", "small.toml", "--bed", "moon"], "simulator"),
         (["run", "small.toml", "--seed", "-1"], "seed"),
         (["run", "small.toml", "--pcap"], "--out"),

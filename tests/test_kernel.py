@@ -26,7 +26,7 @@ def test_a_scenario_gives_the_same_recording_on_both_beds(
 ) -> None:
     beds = {}
     for bed in ("simulator", "kernel"):
-        done = bentpipe("run", for_kernel, "--bed", bed, *SHORT, "--json")
+        done = bentpipe("run", for_kernel, "--backend", bed, *SHORT, "--json")
         assert done.returncode == 0, done.stderr
         beds[bed] = json.loads(done.stdout)
     quality = beds["kernel"].pop("kernel")
@@ -53,7 +53,7 @@ traffic = { download = "10kB" }
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     shorter = ("--set", "flow.0.traffic.download=10kB", "--set", "flow.0.name=first")
-    done = bentpipe("run", "two.toml", "--bed", "kernel", *SHORT, *shorter, "--json")
+    done = bentpipe("run", "two.toml", "--backend", "kernel", *SHORT, *shorter, "--json")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
     simulated = json.loads(done.stdout)["simulated_s"]
@@ -63,7 +63,7 @@ traffic = { download = "10kB" }
 
 
 def test_the_quality_of_the_emulation_is_printed(bentpipe: Bentpipe, for_kernel: Path) -> None:
-    done = bentpipe("run", for_kernel, "--bed", "kernel", *SHORT)
+    done = bentpipe("run", for_kernel, "--backend", "kernel", *SHORT)
     assert done.returncode == 0, done.stderr
     assert "delay error of" in done.stdout
     assert "valid" in done.stdout or "INVALID" in done.stdout
@@ -79,7 +79,7 @@ def test_series_and_packets_are_saved(
 ) -> None:
     out = tmp_path / "out"
     changed = [*SHORT, "--set", "record.interval=50ms", "--set", f"ip={ip}"]
-    done = bentpipe("run", for_kernel, "--bed", "kernel", *changed, "--out", out, "--pcap")
+    done = bentpipe("run", for_kernel, "--backend", "kernel", *changed, "--out", out, "--pcap")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in out.iterdir()} >= {
         "recording.json", "flow_series.parquet", "link_series.parquet", "capture.pcapng",
@@ -94,8 +94,8 @@ def test_python_runs_on_the_kernel_and_loads_what_was_saved(
     for_kernel: Path, tmp_path: Path
 ) -> None:
     changes = {"link.0.delay": "50ms", "flow.0.controller": "cubic", "record.interval": "50ms"}
-    done = run(Scenario.load(for_kernel).with_(changes), bed="kernel")
-    assert (done.bed, done.flows["bytes"].to_list()) == ("kernel", [300_000])
+    done = run(Scenario.load(for_kernel).with_(changes), backend="kernel")
+    assert (done.backend, done.flows["bytes"].to_list()) == ("kernel", [300_000])
     assert done.kernel is not None
     assert done.kernel["timed_packets"] > 300
     done.save(tmp_path / "out")
@@ -106,14 +106,14 @@ def test_python_runs_on_the_kernel_and_loads_what_was_saved(
 def test_a_controller_that_the_kernel_lacks_is_bad_input(
     bentpipe: Bentpipe, for_kernel: Path
 ) -> None:
-    done = bentpipe("run", for_kernel, "--bed", "kernel", "--set", "flow.0.controller=adalr")
+    done = bentpipe("run", for_kernel, "--backend", "kernel", "--set", "flow.0.controller=adalr")
     assert done.returncode == 2
     assert "controller: expected one that this kernel has: " in done.stderr
 
 
 def test_a_segment_too_small_for_ipv6_is_bad_input(bentpipe: Bentpipe, for_kernel: Path) -> None:
     small = ("--set", "ip=ipv6", "--set", "flow.0.transport.mss=1219")
-    done = bentpipe("run", for_kernel, "--bed", "kernel", *SHORT, *small)
+    done = bentpipe("run", for_kernel, "--backend", "kernel", *SHORT, *small)
     assert done.returncode == 2
     told = "mss: expected 1220 to 32767; no MTU of IPv6 is below 1280 (RFC 8200 section 5)"
     assert told in done.stderr
@@ -154,7 +154,16 @@ def test_what_the_machine_lacks_is_told(
 ) -> None:
     if shutil.which(wrapper[0]) is None:
         pytest.skip(f"{wrapper[0]} is not installed")
-    command = [sys.executable, "-m", "bentpipe", "run", str(for_kernel), "--bed", "kernel", *SHORT]
+    command = [
+        sys.executable,
+        "-m",
+        "bentpipe",
+        "run",
+        str(for_kernel),
+        "--backend",
+        "kernel",
+        *SHORT,
+    ]
     done = subprocess.run([*wrapper, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr

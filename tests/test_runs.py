@@ -27,7 +27,8 @@ def scenario(small: Path) -> bp.Scenario:
 
 def test_a_run_has_frames_and_says_what_it_was(scenario: bp.Scenario) -> None:
     run = bp.run(scenario, seed=3)
-    assert (run.name, run.seed, run.bed, run.partial) == ("small", 3, "simulator", False)
+    assert (run.name, run.seed, run.backend, run.partial) == ("small", 3, "simulator", False)
+    assert run.bed == run.backend
     assert run.version == bp.version()
     assert run.kernel is None
     assert run.scenario is scenario
@@ -169,9 +170,13 @@ def test_progress_comes_to_its_end(scenario: bp.Scenario) -> None:
     assert heard[-1] > 0.9
 
 
-def test_an_unknown_bed_is_refused(scenario: bp.Scenario) -> None:
+def test_an_unknown_backend_is_refused(scenario: bp.Scenario) -> None:
     with pytest.raises(ValueError, match="expected 'simulator' or 'kernel', found 'moon'"):
+        bp.run(scenario, backend="moon")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="found 'moon'"):
         bp.run(scenario, bed="moon")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="found both"):
+        bp.run(scenario, backend="simulator", bed="simulator")
 
 
 @pytest.mark.parametrize(

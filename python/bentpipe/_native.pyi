@@ -228,7 +228,7 @@ class Recording:
 
     @property
     def bed(self) -> str:
-        """`simulator` or `kernel`."""
+        """Backend: `simulator` or `kernel`."""
 
     @property
     def version(self) -> str:

@@ -66,7 +66,9 @@ def cli() -> None:
 @cli.command()
 @click.argument("file", type=FILE)
 @click.option(
+    "--backend",
     "--bed",
+    "backend",
     type=click.Choice(["simulator", "kernel"]),
     default="simulator",
     show_default=True,
@@ -80,7 +82,7 @@ def cli() -> None:
 @json_option
 def run(
     file: Path,
-    bed: str,
+    backend: str,
     seed: int | None,
     sets: tuple[str, ...],
     out: Path | None,
@@ -97,7 +99,7 @@ def run(
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
         with late_progress(scenario.name, 1.0) as progress:
-            run_on = _native.run_on_kernel if bed == "kernel" else _native.run
+            run_on = _native.run_on_kernel if backend == "kernel" else _native.run
             recording = run_on(
                 scenario, seed=seed, progress=progress, capture=folder if pcap else None
             )

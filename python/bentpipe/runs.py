@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bentpipe._native import Controller, Recording, Scenario, Settings
     from bentpipe.plots import Plots
 
-Bed = Literal["simulator", "kernel"]
+Backend = Literal["simulator", "kernel"]
 
 
 class Run:
@@ -55,9 +55,14 @@ class Run:
         return self.recording.scenario
 
     @property
-    def bed(self) -> str:
+    def backend(self) -> str:
         """Backend of the run: `simulator` or `kernel`."""
         return self.recording.bed
+
+    @property
+    def bed(self) -> str:
+        """The earlier name of `backend`."""
+        return self.backend
 
     @property
     def seed(self) -> int:
@@ -180,23 +185,24 @@ class Run:
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
         flows = len(self.to_dict()["flows"])
-        return f"<Run of {self.name!r}, seed {self.seed}, {self.bed}, {flows} flows{partial}>"
+        return f"<Run of {self.name!r}, seed {self.seed}, {self.backend}, {flows} flows{partial}>"
 
 
 def run(
     scenario: Scenario,
     *,
     seed: int | None = None,
-    bed: Bed = "simulator",
+    backend: Backend | None = None,
     progress: Callable[[float], object] | None = None,
     controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
+    bed: Backend | None = None,
 ) -> Run:
     """Run a scenario.
 
-    `seed` is by default that of the scenario. `bed` is the backend: the simulator, or the TCP of
-    this machine's kernel in real time, which requires root. `KernelError` names what the machine
-    or the scenario lacks. `progress` is called with the fraction that is done. An exception in it
-    ends the run.
+    `seed` is by default that of the scenario. `backend` is by default the simulator. The kernel
+    backend is the TCP of this machine in real time, which requires root. `KernelError` names what
+    the machine or the scenario lacks. `bed` is the earlier name of `backend`. `progress` is called with the
+    fraction that is done. An exception in it ends the run.
 
     `controllers` maps names of flows to controllers in Python: classes, or functions that create
     controllers (docs/python-controllers.md). Only the simulator supports them. The name of an entry
@@ -206,11 +212,14 @@ def run(
     Other threads can run Python meanwhile. Ctrl-C raises `Interrupted`, whose attribute `run` is
     the partial run.
     """
-    if bed not in get_args(Bed):
-        raise ValueError(f"bed: expected 'simulator' or 'kernel', found {bed!r}")
-    on_bed = _native.run_on_kernel if bed == "kernel" else _native.run
+    if backend is not None and bed is not None:
+        raise ValueError("backend: expected one of backend and bed, found both")
+    chosen = backend or bed or "simulator"
+    if chosen not in get_args(Backend):
+        raise ValueError(f"backend: expected 'simulator' or 'kernel', found {chosen!r}")
+    run_on = _native.run_on_kernel if chosen == "kernel" else _native.run
     try:
-        recording = on_bed(scenario, seed=seed, progress=progress, controllers=controllers)
+        recording = run_on(scenario, seed=seed, progress=progress, controllers=controllers)
     except Interrupted as interrupted:
         for stopped in interrupted.recordings:
             if stopped is not None:

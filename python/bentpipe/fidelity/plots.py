@@ -37,7 +37,7 @@ def chart(cells: Sequence[Cell], title: str) -> Any:
             x=alt.X("time:Q", title="time (s)"),
             y=alt.Y("cwnd:Q", title="cwnd (kB)"),
             color=alt.Color(
-                "bed:N",
+                "backend:N",
                 title=None,
                 sort=list(models),
                 scale=alt.Scale(domain=list(models), range=["#000000", "#E69F00", "#0072B2"]),
@@ -53,10 +53,10 @@ def chart(cells: Sequence[Cell], title: str) -> Any:
     )
 
 
-def _points(panel: str, bed: str, curve: Curve) -> list[dict[str, Any]]:
+def _points(panel: str, backend: str, curve: Curve) -> list[dict[str, Any]]:
     step = max(len(curve.time_s) // 200, 1)
     pairs = zip(curve.time_s[::step], curve.cwnd_bytes[::step], strict=True)
     return [
-        {"panel": panel, "bed": bed, "time": float(time), "cwnd": float(cwnd) / 1000}
+        {"panel": panel, "backend": backend, "time": float(time), "cwnd": float(cwnd) / 1000}
         for time, cwnd in pairs
     ]

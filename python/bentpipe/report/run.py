@@ -62,7 +62,7 @@ def run_page(folder: Path) -> Page:
         sections.insert(1, kernel_section(kernel))
     command = ["bentpipe", "run", "scenario.toml"]
     if kernel:
-        command += ["--bed", "kernel"]
+        command += ["--backend", "kernel"]
     sections.append(scenario_section(scenario, recording["version"], command, explanation))
     return Page(
         title=recording["scenario"],

@@ -201,8 +201,8 @@ def run(
 
     `seed` is by default that of the scenario. `backend` is by default the simulator. The kernel
     backend is the TCP of this machine in real time, which requires root. `KernelError` names what
-    the machine or the scenario lacks. `bed` is the earlier name of `backend`. `progress` is called with the
-    fraction that is done. An exception in it ends the run.
+    the machine or the scenario lacks. `bed` is the earlier name of `backend`. `progress` is called
+    with the fraction that is done. An exception in it ends the run.
 
     `controllers` maps names of flows to controllers in Python: classes, or functions that create
     controllers (docs/python-controllers.md). Only the simulator supports them. The name of an entry

@@ -70,13 +70,16 @@ def main() -> None:
     loopback = ["ip", "link", "set", "lo", "mtu", "1500", "gso_max_segs", "1", "up"]
     subprocess.run(loopback, check=True)
     subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
+    kernel_name = next(
+        row["kernel_name"] for row in bentpipe.kernel_controllers() if row["name"] == name
+    )
     bentpipe.kernel_load(name)
     received: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=drain, args=(listener, received))
         thread.start()
         with socket.socket() as sender:
-            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, f"bp_{name}".encode())
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, kernel_name.encode())
             sender.connect(listener.getsockname())
             for _ in range(FIRST):
                 sender.sendall(CHUNK)

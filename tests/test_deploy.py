@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bentpipe as package
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from conftest import Bentpipe
 
-NAMES = [controller["name"] for controller in package.kernel_controllers()]
+KERNEL_NAMES = {row["name"]: row["kernel_name"] for row in package.kernel_controllers()}
+NAMES = list(KERNEL_NAMES)
 MISSING = package.kernel_missing()
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 TRANSFER = Path(__file__).parent / "kernel_transfer.py"
@@ -50,7 +52,7 @@ def transfer(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_verifier_takes_it_and_it_carries_a_transfer_that_loses_segments(name: str) -> None:
     seen = transfer(name)
-    assert seen["chosen"] == f"bp_{name}"
+    assert seen["chosen"] == KERNEL_NAMES[name]
     assert seen["received"] == 300 << 16
     assert seen["resent"] > 0
     assert seen["cwnd"] >= 2
@@ -106,9 +108,16 @@ def test_a_namespace_has_it_as_default_only_when_asked_to(bentpipe: Bentpipe) ->
 
 def test_the_list_says_what_there_is(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("kernel", "list", "--json").stdout)
-    assert [row["kernel_name"] for row in listed["controllers"]] == [f"bp_{n}" for n in NAMES]
+    assert [row["name"] for row in listed["controllers"]] == NAMES
     assert listed["missing"] == MISSING
-    assert "bp_logwestwood" in bentpipe("kernel", "list").stdout
+    assert "bp_logwestplus" in bentpipe("kernel", "list").stdout
+
+
+def test_the_documentation_has_the_controllers_of_linux() -> None:
+    text = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
+    for row in package.kernel_likeness():
+        name, likeness = row["definition"], row["likeness"]
+        assert f"| `{name}` | `{row['kernel_name']}` | {likeness} | {row['differs']} |" in text
 
 
 @pytest.mark.parametrize(
@@ -119,7 +128,7 @@ def test_the_list_says_what_there_is(bentpipe: Bentpipe) -> None:
         (["load", "veno", "--set", "beta=-1"], "a number from 0 to 1000000"),
         (["load", "adalr", "--set", "rwnd=per-ack"], "would break flow control"),
         (["load", "veno", "--namespace", "x"], "add --default"),
-        (["set", "ckstp", "rate"], "NAME=VALUE"),
+        (["set", "ck-stp", "rate"], "NAME=VALUE"),
     ],
 )
 def test_bad_input_is_answered(bentpipe: Bentpipe, arguments: list[str], told: str) -> None:

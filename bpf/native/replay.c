@@ -27,8 +27,8 @@ struct replay {
 };
 
 #define EACH(one)                                                                                  \
-	one(adalr) one(aliad) one(bic) one(ckstp) one(highspeed) one(htcp) one(hybla)              \
-	one(logwestwood) one(scalable) one(veno) one(westwood)
+	one(adalr) one(aliad) one(bic) one(ck_stp) one(highspeed) one(htcp) one(hybla)              \
+	one(logwestwood_plus) one(scalable) one(veno) one(westwood_plus)
 
 #define DECLARE(controller)                                                                        \
 	extern const struct tcp_congestion_ops controller;                                         \

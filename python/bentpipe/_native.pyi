@@ -27,6 +27,7 @@ __all__ = [
     "build_profile",
     "controllers",
     "kernel_controllers",
+    "kernel_likeness",
     "kernel_load",
     "kernel_missing",
     "kernel_set",
@@ -65,14 +66,22 @@ class ControllerEntry(TypedDict):
 
 @type_check_only
 class KernelController(TypedDict):
-    """A controller that the running kernel can be given; `definition` is the simulator's."""
+    """A controller that the running kernel can be given; `name` is that of its definition."""
 
     name: str
     kernel_name: str
-    definition: str
     summary: str
     source: str
     parameters: list[str]
+
+@type_check_only
+class KernelLikeness(TypedDict):
+    """Linux's own controller for a definition: `same`, a `variant` or a `different` algorithm."""
+
+    definition: str
+    kernel_name: str
+    likeness: str
+    differs: str
 
 @type_check_only
 class KernelParameter(TypedDict):
@@ -824,6 +833,9 @@ def controllers() -> list[ControllerEntry]:
 
 def kernel_controllers() -> list[KernelController]:
     """The controllers that the running Linux kernel can be given."""
+
+def kernel_likeness() -> list[KernelLikeness]:
+    """Linux's own controllers beside the definitions that they are, or could be taken for."""
 
 def kernel_missing() -> list[str]:
     """What this machine lacks to load them, each with what to do; empty when nothing."""

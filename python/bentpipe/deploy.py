@@ -13,9 +13,11 @@ from bentpipe.console import show, table
 def print_list(as_json: bool) -> None:
     """Print the controllers that can be loaded, and what this machine lacks for it."""
     controllers = bentpipe.kernel_controllers()
+    of_linux = bentpipe.kernel_likeness()
     missing = bentpipe.kernel_missing()
     if as_json:
-        click.echo(json.dumps({"controllers": controllers, "missing": missing}))
+        printed = {"controllers": controllers, "of_linux": of_linux, "missing": missing}
+        click.echo(json.dumps(printed))
         return
     listed = table("controller", "<name in the kernel", "<parameters", "<summary")
     for row in controllers:
@@ -23,6 +25,10 @@ def print_list(as_json: bool) -> None:
             row["name"], row["kernel_name"], ", ".join(row["parameters"]), row["summary"]
         )
     show(listed)
+    own = table("controller", "<of Linux", "<algorithm", "<what Linux does differently")
+    for like in of_linux:
+        own.add_row(like["definition"], like["kernel_name"], like["likeness"], like["differs"])
+    show(own)
     for lack in missing:
         show(f"missing on this machine: {lack}")
 

@@ -8,10 +8,11 @@ use crate::error::{Error, nearest};
 /// A controller that the kernel can be given.
 #[derive(Clone, Copy, Debug)]
 pub struct Controller {
-    /// Its name here, and that of its file in `bpf/`.
+    /// Its name: that of the controller of the simulator that defines it, whose parameters it has.
+    /// Its file in `bpf/` is called the same, with `_` for `-`.
     pub name: &'static str,
-    /// The controller of the simulator that defines it, whose parameters it has.
-    pub definition: &'static str,
+    /// Its name in the kernel, which has room for 15 bytes.
+    pub kernel_name: &'static str,
     /// Its parameters in the order of the map, each with the unit that the map has it in.
     pub(crate) units: &'static [(&'static str, Unit)],
     /// Parameters of the definition that a controller cannot have in the kernel, and why.
@@ -24,7 +25,7 @@ const RECOVERY: &str = "recovery belongs to the kernel and not to a controller";
 pub const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "adalr",
-        definition: "adalr",
+        kernel_name: "bp_adalr",
         units: &[("rtt_tick", Unit::Seconds)],
         beyond: &[
             (
@@ -38,7 +39,7 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "aliad",
-        definition: "aliad",
+        kernel_name: "bp_aliad",
         units: &[
             ("alpha", Unit::Word),
             ("alpha_ref", Unit::Number),
@@ -55,7 +56,7 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "bic",
-        definition: "bic",
+        kernel_name: "bp_bic",
         units: &[
             ("beta", Unit::Share),
             ("s_max", Unit::Share),
@@ -66,14 +67,14 @@ pub const CONTROLLERS: &[Controller] = &[
         beyond: &[],
     },
     Controller {
-        name: "ckstp",
-        definition: "ck-stp",
+        name: "ck-stp",
+        kernel_name: "bp_ck_stp",
         units: &[("rate", Unit::Megabits), ("rtt", Unit::Milliseconds)],
         beyond: &[("duplicates", RECOVERY)],
     },
     Controller {
         name: "highspeed",
-        definition: "highspeed",
+        kernel_name: "bp_highspeed",
         units: &[
             ("low_window", Unit::Number),
             ("low_p", Unit::Logarithm),
@@ -85,7 +86,7 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "htcp",
-        definition: "htcp",
+        kernel_name: "bp_htcp",
         units: &[
             ("delta_l", Unit::Seconds),
             ("quadratic", Unit::Number),
@@ -99,19 +100,19 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "hybla",
-        definition: "hybla",
+        kernel_name: "bp_hybla",
         units: &[("rtt0", Unit::Seconds), ("ssthresh", Unit::Word), ("pacing", Unit::Word)],
         beyond: &[],
     },
     Controller {
-        name: "logwestwood",
-        definition: "logwestwood-plus",
+        name: "logwestwood-plus",
+        kernel_name: "bp_logwestplus",
         units: &[("alpha", Unit::Number), ("memory", Unit::Share)],
         beyond: &[],
     },
     Controller {
         name: "scalable",
-        definition: "scalable",
+        kernel_name: "bp_scalable",
         units: &[
             ("increase", Unit::Share),
             ("decrease", Unit::Share),
@@ -119,10 +120,15 @@ pub const CONTROLLERS: &[Controller] = &[
         ],
         beyond: &[],
     },
-    Controller { name: "veno", definition: "veno", units: &[("beta", Unit::Number)], beyond: &[] },
     Controller {
-        name: "westwood",
-        definition: "westwood-plus",
+        name: "veno",
+        kernel_name: "bp_veno",
+        units: &[("beta", Unit::Number)],
+        beyond: &[],
+    },
+    Controller {
+        name: "westwood-plus",
+        kernel_name: "bp_westwoodplus",
         units: &[("memory", Unit::Share)],
         beyond: &[],
     },
@@ -131,39 +137,36 @@ pub const CONTROLLERS: &[Controller] = &[
 /// The objects that `build.rs` has compiled; none without clang.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The controller called `name`, with or without the `bp_` that it has in the kernel.
+/// The controller called `name`, here or in the kernel.
 ///
 /// # Errors
 /// When there is none, with the nearest name.
 pub fn find(name: &str) -> Result<&'static Controller, Error> {
-    let plain = name.strip_prefix("bp_").unwrap_or(name);
-    CONTROLLERS.iter().find(|controller| controller.name == plain).ok_or_else(|| {
-        let names = CONTROLLERS.iter().map(|controller| controller.name);
-        Error::Input(format!(
-            "there is no controller {name:?} for the kernel; {}",
-            nearest(plain, names)
-        ))
-    })
+    let mut all = CONTROLLERS.iter();
+    all.find(|controller| [controller.name, controller.kernel_name].contains(&name)).ok_or_else(
+        || {
+            let plain = name.strip_prefix("bp_").unwrap_or(name);
+            let names = CONTROLLERS.iter().map(|controller| controller.name);
+            Error::Input(format!(
+                "there is no controller {name:?} for the kernel; {}",
+                nearest(plain, names)
+            ))
+        },
+    )
 }
 
 /// The controller that has the definition called `name`, if the kernel can be given one.
 pub fn defined_by(name: &str) -> Option<&'static Controller> {
-    CONTROLLERS.iter().find(|controller| controller.definition == name)
+    CONTROLLERS.iter().find(|controller| controller.name == name)
 }
 
 impl Controller {
-    /// Its name in the kernel.
-    pub fn kernel_name(&self) -> String {
-        format!("bp_{}", self.name)
-    }
-
     /// What the simulator knows about it.
     ///
     /// # Panics
     /// When the definition has gone, which the tests find.
     pub fn entry(&self) -> &'static congestion::Entry {
-        congestion::find(self.definition)
-            .unwrap_or_else(|| panic!("{} has no definition", self.name))
+        congestion::find(self.name).unwrap_or_else(|| panic!("{} has no definition", self.name))
     }
 
     /// The parameters that it has in the kernel, in the order of the map.
@@ -176,7 +179,8 @@ impl Controller {
 
     /// The program; none when clang was missing where this was built.
     pub(crate) fn object(&self) -> Option<&'static [u8]> {
-        OBJECTS.iter().find(|(name, _)| *name == self.name).map(|(_, object)| *object)
+        let file = self.name.replace('-', "_");
+        OBJECTS.iter().find(|(name, _)| *name == file).map(|(_, object)| *object)
     }
 }
 
@@ -187,7 +191,8 @@ mod tests {
     #[test]
     fn names_fit_into_the_kernel() {
         for controller in CONTROLLERS {
-            assert!(controller.kernel_name().len() <= 15, "{}", controller.name);
+            let name = controller.kernel_name;
+            assert!(name.starts_with("bp_") && name.len() <= 15, "{name}");
         }
     }
 
@@ -209,5 +214,25 @@ mod tests {
         assert_eq!(find("bp_hybla").unwrap().name, find("hybla").unwrap().name);
         let error = find("hibla").unwrap_err().to_string();
         assert!(error.contains("\"hibla\"") && error.contains("hybla"), "{error}");
+    }
+
+    /// What another algorithm defines is not loaded: Westwood+ is not Westwood.
+    #[test]
+    fn a_name_is_that_of_the_definition() {
+        assert_eq!(find("bp_westwoodplus").unwrap().name, "westwood-plus");
+        let error = find("westwood").unwrap_err().to_string();
+        assert!(error.contains("westwood-plus"), "{error}");
+    }
+
+    /// The name in the program is what the kernel registers.
+    #[test]
+    fn each_object_has_the_name_that_the_kernel_is_to_know() {
+        for controller in CONTROLLERS {
+            let Some(object) = controller.object() else { continue };
+            let name = controller.kernel_name.as_bytes();
+            let ends = |at: usize| object.get(at + name.len()) == Some(&0);
+            let mut found = object.windows(name.len()).enumerate();
+            assert!(found.any(|(at, text)| text == name && ends(at)), "{}", controller.name);
+        }
     }
 }

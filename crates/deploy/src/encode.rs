@@ -126,7 +126,7 @@ pub fn decoded(controller: &Controller, raw: &[u64]) -> Vec<Setting> {
 fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, Error> {
     let input = |text: String| Error::Input(text);
     let mut specification =
-        Specification::named(controller.definition).map_err(|error| input(error.to_string()))?;
+        Specification::named(controller.name).map_err(|error| input(error.to_string()))?;
     for set in sets {
         let (name, text) = set
             .split_once('=')
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn each_unit_has_its_point_where_the_programs_expect_it() {
         let sets: Vec<_> = ["rate=4.5", "rtt=600"].map(str::to_owned).into();
-        assert_eq!(encoded(find("ckstp").unwrap(), &sets).unwrap(), [4_500_000, 600_000]);
+        assert_eq!(encoded(find("ck-stp").unwrap(), &sets).unwrap(), [4_500_000, 600_000]);
         let highspeed = encoded(find("highspeed").unwrap(), &["low_p=0.25".into()]).unwrap();
         assert_eq!(highspeed[0], 38 << 16);
         assert_eq!(highspeed[1] as i64, -2 << 24);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_change_names_its_position() {
-        let controller = find("ckstp").unwrap();
+        let controller = find("ck-stp").unwrap();
         assert_eq!(changes(controller, &["rtt=1".into()]).unwrap(), [(1, 1000)]);
     }
 
@@ -196,6 +196,6 @@ mod tests {
         assert!(refused("veno", "beta=many").contains("\"many\""));
         assert!(refused("bic", "fast_convergence=1").contains("one of on, off"));
         assert!(refused("adalr", "rwnd=off").contains("flow control"));
-        assert!(refused("westwood", "memory=nan").contains("a number from"));
+        assert!(refused("westwood-plus", "memory=nan").contains("a number from"));
     }
 }

@@ -66,7 +66,7 @@ pub fn load(
     let parameters = encoded(controller, sets)?;
     machine::require()?;
     let namespace = default_of.map(Namespace::named).transpose()?;
-    let name = controller.kernel_name();
+    let name = controller.kernel_name;
     let folder = folder_of(controller)?;
     let only_default = folder.exists() && namespace.is_some() && sets.is_empty();
     if folder.exists() && !only_default {
@@ -76,20 +76,20 @@ pub fn load(
         )));
     }
     if !only_default {
-        if machine::is_available(&name) {
+        if machine::is_available(name) {
             return Err(Error::Input(format!("the kernel has another controller called {name}")));
         }
         pin(controller, &parameters, &folder)?;
     }
     if let Some(namespace) = namespace {
-        default::set(&namespace, &name)?;
+        default::set(&namespace, name)?;
     }
     Ok(Loaded { controller, folder })
 }
 
 /// What is pinned by half goes again.
 fn pin(controller: &Controller, parameters: &[u64], folder: &Path) -> Result<(), Error> {
-    let refused = |reason: String| Error::refused(controller.kernel_name(), reason);
+    let refused = |reason: String| Error::refused(controller.kernel_name, reason);
     let object = controller.object().unwrap_or_default();
     let mut object = verifier::listening(|| {
         let mut open = ObjectBuilder::default().open_memory(object)?;
@@ -139,7 +139,7 @@ pub fn set(controller: &'static Controller, sets: &[String]) -> Result<Vec<Setti
     let changes = changes(controller, sets)?;
     machine::require()?;
     let folder = loaded_folder(controller)?;
-    let refused = |reason: String| Error::refused(controller.kernel_name(), reason);
+    let refused = |reason: String| Error::refused(controller.kernel_name, reason);
     verifier::listening(|| {
         let map = MapHandle::from_pinned_path(folder.join("parameters"))?;
         let mut bytes = map.lookup(&KEY, MapFlags::ANY)?.unwrap_or_default();
@@ -171,7 +171,7 @@ fn map(controller: &Controller, folder: &Path) -> Result<Vec<u64>, Error> {
     let bytes = verifier::listening(|| {
         MapHandle::from_pinned_path(folder.join("parameters"))?.lookup(&KEY, MapFlags::ANY)
     })
-    .map_err(|reason| Error::refused(controller.kernel_name(), reason))?;
+    .map_err(|reason| Error::refused(controller.kernel_name, reason))?;
     let bytes = bytes.unwrap_or_default();
     let numbers = bytes.chunks_exact(8).map(|chunk| {
         u64::from_ne_bytes([
@@ -182,7 +182,7 @@ fn map(controller: &Controller, folder: &Path) -> Result<Vec<u64>, Error> {
 }
 
 fn loaded_folder(controller: &Controller) -> Result<PathBuf, Error> {
-    let name = controller.kernel_name();
+    let name = controller.kernel_name;
     if !machine::has_pins() || !folder_of(controller)?.exists() {
         return Err(Error::Input(format!("{name} is not loaded; see `bentpipe kernel status`")));
     }
@@ -197,14 +197,14 @@ fn loaded_folder(controller: &Controller) -> Result<PathBuf, Error> {
 pub fn unload(controller: &'static Controller) -> Result<u64, Error> {
     machine::require()?;
     let folder = loaded_folder(controller)?;
-    let name = controller.kernel_name();
-    default::put_back(&name)?;
+    let name = controller.kernel_name;
+    default::put_back(name)?;
     remove(&folder).map_err(|error| Error::refused(folder.display(), error))?;
     // The last one to go takes the folder along; others may still be in it.
     let _ = folder.parent().map(fs::remove_dir);
     for _ in 0..PATIENCE {
-        if !machine::is_available(&name) {
-            return Ok(connections()?.remove(&name).unwrap_or(0));
+        if !machine::is_available(name) {
+            return Ok(connections()?.remove(name).unwrap_or(0));
         }
         sleep(STEP);
     }
@@ -232,15 +232,15 @@ pub fn status() -> Result<Vec<Use>, Error> {
     let connections = connections()?;
     let mut found = Vec::new();
     for controller in CONTROLLERS {
-        let name = controller.kernel_name();
+        let name = controller.kernel_name;
         let loaded = machine::has_pins() && folder_of(controller)?.join("link").exists();
-        let sockets = connections.get(&name).copied().unwrap_or(0);
+        let sockets = connections.get(name).copied().unwrap_or(0);
         if !loaded && sockets == 0 {
             continue;
         }
         let settings =
             if loaded { settings(controller, &folder_of(controller)?)? } else { Vec::new() };
-        let default_of = default::of(&name).into_iter().map(|namespace| namespace.name).collect();
+        let default_of = default::of(name).into_iter().map(|namespace| namespace.name).collect();
         found.push(Use { controller, loaded, sockets, default_of, settings });
     }
     Ok(found)

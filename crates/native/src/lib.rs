@@ -97,7 +97,7 @@ impl Connection {
         cwnd: u32,
         ssthresh: u32,
     ) -> Option<Self> {
-        let name = CString::new(name).ok()?;
+        let name = CString::new(name.replace('-', "_")).ok()?;
         let mut before = Vec::with_capacity(parameters.len());
         // SAFETY: the name ends with a zero; the map has as many numbers as the controller has
         // parameters, which the caller's table says too.
@@ -117,7 +117,7 @@ impl Connection {
 
     /// What the controller's file has as defaults, `count` numbers.
     pub fn defaults(name: &str, count: usize) -> Option<Vec<u64>> {
-        let name = CString::new(name).ok()?;
+        let name = CString::new(name.replace('-', "_")).ok()?;
         // SAFETY: as in `open`.
         unsafe {
             let map = replay_parameters(name.as_ptr());

@@ -77,7 +77,7 @@ struct Replay {
 impl Replay {
     fn new(name: &'static str, sets: &[(&str, Value)], window: u64, ssthresh: Option<u64>) -> Self {
         let controller = deploy::find(name).unwrap();
-        let mut specification = Specification::named(controller.definition).unwrap();
+        let mut specification = Specification::named(controller.name).unwrap();
         let mut words = Vec::new();
         for (parameter, value) in sets {
             specification.set(parameter, value.clone()).unwrap();
@@ -218,7 +218,7 @@ impl Replay {
         let window = self.definition.window();
         let left = window.ssthresh.saturating_sub(window.cwnd);
         let crosses = limited && left > 0 && left < acked * MSS;
-        let whole = matches!(self.name, "aliad" | "ckstp");
+        let whole = matches!(self.name, "aliad" | "ck-stp");
         let parts =
             if crosses && !whole { vec![left, acked * MSS - left] } else { vec![acked * MSS] };
         for part in parts {
@@ -327,7 +327,7 @@ impl Replay {
 
     /// CK-STP has a threshold in the kernel only, whose recovery ends with it as the window.
     fn compare_thresholds(&mut self) {
-        if self.name == "ckstp" {
+        if self.name == "ck-stp" {
             return;
         }
         self.judge("ssthresh", self.definition.window().ssthresh, self.kernel.ssthresh());
@@ -424,14 +424,14 @@ macro_rules! agree {
 agree! {
     adalr_agrees_with_its_definition: "adalr";
     bic_agrees_with_its_definition: "bic";
-    ckstp_agrees_with_its_definition: "ckstp";
+    ck_stp_agrees_with_its_definition: "ck-stp";
     highspeed_agrees_with_its_definition: "highspeed";
     htcp_agrees_with_its_definition: "htcp";
     hybla_agrees_with_its_definition: "hybla";
-    logwestwood_agrees_with_its_definition: "logwestwood";
+    logwestwood_plus_agrees_with_its_definition: "logwestwood-plus";
     scalable_agrees_with_its_definition: "scalable";
     veno_agrees_with_its_definition: "veno";
-    westwood_agrees_with_its_definition: "westwood";
+    westwood_plus_agrees_with_its_definition: "westwood-plus";
 }
 
 /// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the window
@@ -457,15 +457,15 @@ fn other_parameters_agree_too() {
             &[("beta_min", number(0.25)), ("beta_max", number(0.75)), ("delta", number(3.0))],
         ),
         ("bic", &[("fast_convergence", word("off")), ("s_max", number(16.0))]),
-        ("ckstp", &[("rate", number(20.0)), ("rtt", number(600.0))]),
+        ("ck-stp", &[("rate", number(20.0)), ("rtt", number(600.0))]),
         ("highspeed", &[("high_p", number(1e-6)), ("high_decrease", number(0.3))]),
         ("htcp", &[("rtt_scaling", word("on")), ("rtt_scaling_limit", number(2.0))]),
         ("htcp", &[("backoff", word("half")), ("quadratic", number(0.25))]),
         ("hybla", &[("ssthresh", word("scenario")), ("rtt0", number(0.1))]),
-        ("logwestwood", &[("alpha", number(8.0)), ("memory", number(0.5))]),
+        ("logwestwood-plus", &[("alpha", number(8.0)), ("memory", number(0.5))]),
         ("scalable", &[("increase", number(0.02)), ("decrease", number(0.25))]),
         ("veno", &[("beta", number(30.0))]),
-        ("westwood", &[("memory", number(0.0))]),
+        ("westwood-plus", &[("memory", number(0.0))]),
     ];
     for (name, sets) in cases {
         let allowed = if *name == "aliad" { SEQUENCES / 300 } else { 0 };

@@ -16,13 +16,26 @@ fn describe<'py>(py: Python<'py>, controller: &Controller) -> PyResult<Bound<'py
     let entry = controller.entry();
     let described = PyDict::new(py);
     described.set_item("name", controller.name)?;
-    described.set_item("kernel_name", controller.kernel_name())?;
-    described.set_item("definition", controller.definition)?;
+    described.set_item("kernel_name", controller.kernel_name)?;
     described.set_item("summary", entry.summary)?;
     described.set_item("source", entry.source)?;
     let names = controller.parameters().map(|(parameter, _)| parameter.name);
     described.set_item("parameters", names.collect::<Vec<_>>())?;
     Ok(described)
+}
+
+/// Linux's own controllers beside the definitions that they are, or could be taken for.
+#[pyfunction]
+pub fn kernel_likeness(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &deploy::OfLinux| {
+        let described = PyDict::new(py);
+        described.set_item("definition", row.definition)?;
+        described.set_item("kernel_name", row.kernel_name)?;
+        described.set_item("likeness", row.likeness.name())?;
+        described.set_item("differs", row.differs)?;
+        Ok(described)
+    };
+    deploy::OF_LINUX.iter().map(row).collect()
 }
 
 /// What this machine lacks to load them, each with what to do; empty when nothing.
@@ -79,7 +92,7 @@ pub fn kernel_status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |found: &deploy::Use| {
         let row = PyDict::new(py);
         row.set_item("name", found.controller.name)?;
-        row.set_item("kernel_name", found.controller.kernel_name())?;
+        row.set_item("kernel_name", found.controller.kernel_name)?;
         row.set_item("loaded", found.loaded)?;
         row.set_item("sockets", found.sockets)?;
         row.set_item("default_of", found.default_of.clone())?;

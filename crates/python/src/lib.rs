@@ -35,12 +35,12 @@ mod _native {
     #[pymodule_export]
     use super::{
         arrow::ArrowTable, build_profile, controllers::controllers, deploy::kernel_controllers,
-        deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
-        deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, output::OutputFolder,
-        prototype::Ack, prototype::Controller, prototype::Feedback, prototype::Loss,
-        prototype::LostSegment, prototype::Needs, prototype::PartialAck, prototype::RateSample,
-        prototype::Sent, prototype::Settings, prototype::Window, recording::Recording, run::run,
-        run::run_many, scenario::Scenario, scenario::reference, scenario::schema, study::Quantity,
-        study::number_columns, study::run_study, version,
+        deploy::kernel_likeness, deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set,
+        deploy::kernel_status, deploy::kernel_unload, kernel::run_on_kernel, kernel::shell,
+        output::OutputFolder, prototype::Ack, prototype::Controller, prototype::Feedback,
+        prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
+        prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
+        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::reference,
+        scenario::schema, study::Quantity, study::number_columns, study::run_study, version,
     };
 }

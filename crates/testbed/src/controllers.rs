@@ -3,15 +3,12 @@
 use std::fs;
 
 use congestion::{Parameter, Specification, Value};
-use deploy::Controller;
+use deploy::{Controller, Likeness, OfLinux};
 
 use crate::error::{Doing, KernelError};
 use crate::settings::{Entry, Verdict};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-
-/// Names in the kernel of controllers that have another one here.
-const KERNEL_NAMES: [(&str, &str); 2] = [("newreno", "reno"), ("westwood-plus", "westwood")];
 
 /// What controllers that the kernel brings do where the definition leaves a choice and Linux has
 /// another default.
@@ -31,7 +28,9 @@ impl Controllers {
     pub(crate) fn of_this_kernel() -> Result<Self, KernelError> {
         let names = fs::read_to_string(AVAILABLE).doing(|| format!("read {AVAILABLE}"))?;
         let names: Vec<_> = names.split_whitespace().map(str::to_owned).collect();
-        let loaded = deploy::CONTROLLERS.iter().filter(|ours| names.contains(&ours.kernel_name()));
+        let loaded = deploy::CONTROLLERS
+            .iter()
+            .filter(|ours| names.iter().any(|name| name == ours.kernel_name));
         // One whose parameters cannot be read was not loaded by this project.
         let ours = loaded.filter_map(|ours| Some((ours, deploy::loaded_map(ours).ok()?)));
         Ok(Self { ours: ours.collect(), names })
@@ -41,18 +40,26 @@ impl Controllers {
     /// this project's own if it is loaded, else the one that the kernel brings.
     pub(crate) fn choose(&self, asked: &Specification) -> (String, Vec<Entry>) {
         let name = asked.entry().name;
-        if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.definition == name) {
-            return (ours.kernel_name(), as_loaded(ours, map, asked));
+        if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
+            return (ours.kernel_name.to_owned(), as_loaded(ours, map, asked));
         }
-        let other = KERNEL_NAMES.iter().find(|(here, _)| *here == name).map_or(name, |(_, k)| *k);
-        if !self.names.iter().any(|known| known == other) {
+        let refused = |reason: &str| {
             let load = deploy::defined_by(name)
                 .map(|ours| format!("; `bentpipe kernel load {}` loads it", ours.name));
             let all = self.names.join(", ");
-            let possible = format!("one that this kernel has: {all}{}", load.unwrap_or_default());
-            return (String::new(), vec![entry(name.to_owned(), Verdict::Refused, possible)]);
+            let possible =
+                format!("one that this kernel has: {all}{reason}{}", load.unwrap_or_default());
+            (String::new(), vec![entry(name.to_owned(), Verdict::Refused, possible)])
+        };
+        match deploy::of_linux(name) {
+            Some(row) if row.likeness == Likeness::Different => {
+                refused(&format!("; {}", row.differs))
+            }
+            Some(row) if self.names.iter().any(|known| known == row.kernel_name) => {
+                (row.kernel_name.to_owned(), as_brought(row, asked))
+            }
+            _ => refused(""),
         }
-        (other.to_owned(), as_brought(other, asked))
     }
 }
 
@@ -62,9 +69,13 @@ fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
 
 /// The kernel's own controllers take no parameters here: all must be as by default, or as the kernel
 /// has them anyway.
-fn as_brought(kernel_name: &str, asked: &Specification) -> Vec<Entry> {
+fn as_brought(row: &OfLinux, asked: &Specification) -> Vec<Entry> {
     let name = asked.entry().name;
-    let mut entries = vec![entry(name.to_owned(), Verdict::Honoured, kernel_name.to_owned())];
+    let (verdict, kernel) = match row.likeness {
+        Likeness::Same => (Verdict::Honoured, row.kernel_name.to_owned()),
+        _ => (Verdict::Reported, format!("{} of Linux, which {}", row.kernel_name, row.differs)),
+    };
+    let mut entries = vec![entry(name.to_owned(), verdict, kernel)];
     for (parameter, value) in asked.values().iter() {
         let kernel = KERNEL_CHOICES.iter().find(|(n, p, _)| (*n, *p) == (name, parameter.name));
         let (verdict, possible) = match kernel {
@@ -111,7 +122,11 @@ fn as_loaded(ours: &Controller, map: &[u64], asked: &Specification) -> Vec<Entry
     if !entries.is_empty() {
         return entries;
     }
-    entries.push(entry(asked.entry().name.to_owned(), Verdict::Honoured, ours.kernel_name()));
+    entries.push(entry(
+        asked.entry().name.to_owned(),
+        Verdict::Honoured,
+        ours.kernel_name.to_owned(),
+    ));
     entries.extend(ours.beyond.iter().filter_map(|(name, why)| {
         let (_, value) = asked.values().iter().find(|(known, _)| known.name == *name)?;
         Some(entry(format!("{name} = {value}"), Verdict::Reported, format!("without: {why}")))
@@ -133,7 +148,7 @@ pub(crate) mod tests {
         for (name, sets) in ours {
             let controller = deploy::find(name).unwrap();
             let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
-            kernel.names.push(controller.kernel_name());
+            kernel.names.push(controller.kernel_name.to_owned());
             kernel.ours.push((controller, deploy::encoded(controller, &sets).unwrap()));
         }
         kernel
@@ -153,8 +168,11 @@ pub(crate) mod tests {
         assert_eq!(name(&kernel_with(&["reno", "hybla"], &[("hybla", &[])]), "hybla"), "bp_hybla");
         assert_eq!(name(&kernel_with(&["reno", "hybla"], &[]), "hybla"), "hybla");
         assert_eq!(name(&kernel_with(&["reno"], &[]), "newreno"), "reno");
-        assert_eq!(name(&kernel_with(&[], &[("westwood", &[])]), "westwood-plus"), "bp_westwood");
-        assert_eq!(name(&kernel_with(&[], &[("ckstp", &[])]), "ck-stp"), "bp_ckstp");
+        assert_eq!(
+            name(&kernel_with(&[], &[("westwood-plus", &[])]), "westwood-plus"),
+            "bp_westwoodplus"
+        );
+        assert_eq!(name(&kernel_with(&[], &[("ck-stp", &[])]), "ck-stp"), "bp_ck_stp");
     }
 
     #[test]
@@ -202,8 +220,33 @@ pub(crate) mod tests {
             let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked);
             entries.into_iter().map(|entry| entry.verdict).collect::<Vec<_>>()
         };
-        assert_eq!(verdicts("hystart"), [Verdict::Honoured]);
-        assert_eq!(verdicts("hystart++"), [Verdict::Honoured, Verdict::Reported]);
-        assert_eq!(verdicts("standard"), [Verdict::Honoured, Verdict::Refused]);
+        assert_eq!(verdicts("hystart"), [Verdict::Reported]);
+        assert_eq!(verdicts("hystart++"), [Verdict::Reported, Verdict::Reported]);
+        assert_eq!(verdicts("standard"), [Verdict::Reported, Verdict::Refused]);
+    }
+
+    #[test]
+    fn what_linux_calls_westwood_is_westwood_plus() {
+        let kernel = kernel_with(&["reno", "westwood"], &[]);
+        let (name, entries) = kernel.choose(&asked("westwood", &[]));
+        assert_eq!((name.as_str(), entries[0].verdict), ("", Verdict::Refused));
+        assert!(entries[0].kernel.contains("Westwood+"), "{}", entries[0].kernel);
+        let (name, entries) = kernel.choose(&asked("westwood-plus", &[]));
+        assert_eq!((name.as_str(), entries[0].verdict), ("westwood", Verdict::Reported));
+    }
+
+    #[test]
+    fn every_definition_that_linux_has_is_judged_by_its_likeness() {
+        for row in deploy::OF_LINUX {
+            let (name, entries) =
+                kernel_with(&[row.kernel_name], &[]).choose(&asked(row.definition, &[]));
+            let expected = match row.likeness {
+                Likeness::Same => Verdict::Honoured,
+                Likeness::Variant => Verdict::Reported,
+                Likeness::Different => Verdict::Refused,
+            };
+            assert_eq!(entries[0].verdict, expected, "{}", row.definition);
+            assert_eq!(name.is_empty(), expected == Verdict::Refused, "{}", row.definition);
+        }
     }
 }

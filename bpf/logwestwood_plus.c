@@ -24,29 +24,29 @@ BP_PARAMETERS = {
 	.memory = 3865470566,
 };
 
-struct logwestwood {
+struct logwestwood_plus {
 	struct bp_window window;
 	struct bp_rate rate;
 	/* Zero before the first loss. */
 	u64 w_max;
 };
-BP_FITS(struct logwestwood);
+BP_FITS(struct logwestwood_plus);
 
-BP_INIT(logwestwood)
+BP_INIT(logwestwood_plus)
 
 SEC("struct_ops")
-void BPF_PROG(logwestwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+void BPF_PROG(logwestwood_plus_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct logwestwood *ca = bp_state(sk);
+	struct logwestwood_plus *ca = bp_state(sk);
 
 	bp_rate_on_ack(&ca->rate, bp_tcp(sk), sample, parameters.memory);
 }
 
 SEC("struct_ops")
-void BPF_PROG(logwestwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+void BPF_PROG(logwestwood_plus_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = bp_tcp(sk);
-	struct logwestwood *ca = bp_state(sk);
+	struct logwestwood_plus *ca = bp_state(sk);
 	u64 rest = bp_slow_start(tp, &ca->window, acked);
 	u64 gap = bp_saturating_sub(ca->w_max, ca->window.cwnd);
 	u64 growth = bp_max(bp_mul_div(gap, BP_ONE, parameters.alpha), BP_ONE);
@@ -57,24 +57,24 @@ void BPF_PROG(logwestwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 }
 
 SEC("struct_ops")
-u32 BPF_PROG(logwestwood_ssthresh, struct sock *sk)
+u32 BPF_PROG(logwestwood_plus_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = bp_tcp(sk);
-	struct logwestwood *ca = bp_state(sk);
+	struct logwestwood_plus *ca = bp_state(sk);
 
 	bp_sync(tp, &ca->window);
 	ca->w_max = ca->window.cwnd;
 	return bp_reduce(&ca->window, bp_rate_threshold(&ca->rate, tp));
 }
 
-BP_UNDO(logwestwood)
+BP_UNDO(logwestwood_plus)
 
-BP_CONTROLLER(logwestwood) = {
-	.init = (void *)logwestwood_init,
-	.pkts_acked = (void *)logwestwood_pkts_acked,
-	.cong_avoid = (void *)logwestwood_cong_avoid,
-	.ssthresh = (void *)logwestwood_ssthresh,
-	.undo_cwnd = (void *)logwestwood_undo_cwnd,
+BP_CONTROLLER(logwestwood_plus) = {
+	.init = (void *)logwestwood_plus_init,
+	.pkts_acked = (void *)logwestwood_plus_pkts_acked,
+	.cong_avoid = (void *)logwestwood_plus_cong_avoid,
+	.ssthresh = (void *)logwestwood_plus_ssthresh,
+	.undo_cwnd = (void *)logwestwood_plus_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "bp_logwestwood",
+	.name = "bp_logwestplus",
 };

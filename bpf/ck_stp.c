@@ -26,65 +26,65 @@ BP_PARAMETERS = {
 	.rtt = 500000,
 };
 
-struct ckstp {
+struct ck_stp {
 	struct bp_window window;
 };
-BP_FITS(struct ckstp);
+BP_FITS(struct ck_stp);
 
 /* The bandwidth-delay product, at least one segment. */
-BP_INLINE u64 ckstp_product(const struct tcp_sock *tp)
+BP_INLINE u64 ck_stp_product(const struct tcp_sock *tp)
 {
 	u64 bytes = bp_mul_div(parameters.rate, parameters.rtt, 8 * BP_SECOND);
 
 	return bp_max(bp_mul_div(bytes, BP_ONE, tp->mss_cache), BP_ONE);
 }
 
-BP_INLINE void ckstp_restore(struct tcp_sock *tp, struct ckstp *ca)
+BP_INLINE void ck_stp_restore(struct tcp_sock *tp, struct ck_stp *ca)
 {
-	ca->window.cwnd = ckstp_product(tp);
+	ca->window.cwnd = ck_stp_product(tp);
 	bp_store(tp, &ca->window);
 }
 
 SEC("struct_ops")
-void BPF_PROG(ckstp_init, struct sock *sk)
+void BPF_PROG(ck_stp_init, struct sock *sk)
 {
 	struct tcp_sock *tp = bp_tcp(sk);
-	struct ckstp *ca = bp_state(sk);
+	struct ck_stp *ca = bp_state(sk);
 
 	bp_start(tp, &ca->window);
-	ckstp_restore(tp, ca);
+	ck_stp_restore(tp, ca);
 }
 
 SEC("struct_ops")
-void BPF_PROG(ckstp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+void BPF_PROG(ck_stp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	ckstp_restore(bp_tcp(sk), bp_state(sk));
+	ck_stp_restore(bp_tcp(sk), bp_state(sk));
 }
 
 SEC("struct_ops")
-u32 BPF_PROG(ckstp_ssthresh, struct sock *sk)
+u32 BPF_PROG(ck_stp_ssthresh, struct sock *sk)
 {
-	struct ckstp *ca = bp_state(sk);
+	struct ck_stp *ca = bp_state(sk);
 
-	return bp_reduce(&ca->window, ckstp_product(bp_tcp(sk)));
+	return bp_reduce(&ca->window, ck_stp_product(bp_tcp(sk)));
 }
 
 /* The kernel has cut the window because nothing was sent for a while. */
 SEC("struct_ops")
-void BPF_PROG(ckstp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+void BPF_PROG(ck_stp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	if (event == CA_EVENT_TX_START || event == CA_EVENT_COMPLETE_CWR)
-		ckstp_restore(bp_tcp(sk), bp_state(sk));
+		ck_stp_restore(bp_tcp(sk), bp_state(sk));
 }
 
-BP_UNDO(ckstp)
+BP_UNDO(ck_stp)
 
-BP_CONTROLLER(ckstp) = {
-	.init = (void *)ckstp_init,
-	.cong_avoid = (void *)ckstp_cong_avoid,
-	.ssthresh = (void *)ckstp_ssthresh,
-	.cwnd_event = (void *)ckstp_cwnd_event,
-	.undo_cwnd = (void *)ckstp_undo_cwnd,
+BP_CONTROLLER(ck_stp) = {
+	.init = (void *)ck_stp_init,
+	.cong_avoid = (void *)ck_stp_cong_avoid,
+	.ssthresh = (void *)ck_stp_ssthresh,
+	.cwnd_event = (void *)ck_stp_cwnd_event,
+	.undo_cwnd = (void *)ck_stp_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "bp_ckstp",
+	.name = "bp_ck_stp",
 };

@@ -21,27 +21,27 @@ BP_PARAMETERS = {
 	.memory = 3865470566,
 };
 
-struct westwood {
+struct westwood_plus {
 	struct bp_window window;
 	struct bp_rate rate;
 };
-BP_FITS(struct westwood);
+BP_FITS(struct westwood_plus);
 
-BP_INIT(westwood)
+BP_INIT(westwood_plus)
 
 SEC("struct_ops")
-void BPF_PROG(westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+void BPF_PROG(westwood_plus_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct westwood *ca = bp_state(sk);
+	struct westwood_plus *ca = bp_state(sk);
 
 	bp_rate_on_ack(&ca->rate, bp_tcp(sk), sample, parameters.memory);
 }
 
 SEC("struct_ops")
-void BPF_PROG(westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+void BPF_PROG(westwood_plus_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = bp_tcp(sk);
-	struct westwood *ca = bp_state(sk);
+	struct westwood_plus *ca = bp_state(sk);
 	u64 rest = bp_slow_start(tp, &ca->window, acked);
 
 	if (rest)
@@ -50,21 +50,21 @@ void BPF_PROG(westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 }
 
 SEC("struct_ops")
-u32 BPF_PROG(westwood_ssthresh, struct sock *sk)
+u32 BPF_PROG(westwood_plus_ssthresh, struct sock *sk)
 {
-	struct westwood *ca = bp_state(sk);
+	struct westwood_plus *ca = bp_state(sk);
 
 	return bp_reduce(&ca->window, bp_rate_threshold(&ca->rate, bp_tcp(sk)));
 }
 
-BP_UNDO(westwood)
+BP_UNDO(westwood_plus)
 
-BP_CONTROLLER(westwood) = {
-	.init = (void *)westwood_init,
-	.pkts_acked = (void *)westwood_pkts_acked,
-	.cong_avoid = (void *)westwood_cong_avoid,
-	.ssthresh = (void *)westwood_ssthresh,
-	.undo_cwnd = (void *)westwood_undo_cwnd,
+BP_CONTROLLER(westwood_plus) = {
+	.init = (void *)westwood_plus_init,
+	.pkts_acked = (void *)westwood_plus_pkts_acked,
+	.cong_avoid = (void *)westwood_plus_cong_avoid,
+	.ssthresh = (void *)westwood_plus_ssthresh,
+	.undo_cwnd = (void *)westwood_plus_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = "bp_westwood",
+	.name = "bp_westwoodplus",
 };

@@ -1,0 +1,158 @@
+//! What Linux calls its own controllers, and how far each is the algorithm that is defined here.
+//!
+//! A name is no proof: Linux's `westwood` is Westwood+, its `nv` is not the New Vegas of satellite
+//! papers, and most others differ from their papers in details. The testbed judges by this table.
+//! Read in `net/ipv4/tcp_*.c` of Linux 6.12.
+
+/// How far a controller of Linux is the one that is defined here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The same algorithm.
+    Same,
+    /// The same algorithm with other constants or details, which change its window.
+    Variant,
+    /// Another algorithm with the same name, or one that is taken for it.
+    Different,
+}
+
+impl Likeness {
+    /// The word in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Variant => "variant",
+            Self::Different => "different",
+        }
+    }
+}
+
+/// A controller of Linux beside a definition.
+#[derive(Clone, Copy, Debug)]
+pub struct OfLinux {
+    /// The controller of the simulator.
+    pub definition: &'static str,
+    /// What Linux calls the one that it has.
+    pub kernel_name: &'static str,
+    /// How far the two are the same.
+    pub likeness: Likeness,
+    /// What Linux does differently; empty when nothing.
+    pub differs: &'static str,
+}
+
+const fn of(
+    definition: &'static str,
+    kernel_name: &'static str,
+    likeness: Likeness,
+    differs: &'static str,
+) -> OfLinux {
+    OfLinux { definition, kernel_name, likeness, differs }
+}
+
+use Likeness::{Different, Same, Variant};
+
+/// All definitions that Linux has a controller for, or one that could be taken for it.
+pub const OF_LINUX: &[OfLinux] = &[
+    of("reno", "reno", Same, ""),
+    of("newreno", "reno", Same, ""),
+    of("bbr", "bbr", Variant, "detects policers; ProbeBW begins in a random phase"),
+    of(
+        "bic",
+        "bic",
+        Variant,
+        "keeps 819/1024 of cwnd, grows by at most 16 segments and by a quarter of the distance to W_max",
+    ),
+    of(
+        "cubic",
+        "cubic",
+        Variant,
+        "looks ahead by the smallest RTT, and grows by at least 5 % of cwnd in an RTT before the first loss",
+    ),
+    of("highspeed", "highspeed", Variant, "takes the table of RFC 3649 and not its equations"),
+    of(
+        "htcp",
+        "htcp",
+        Variant,
+        "a quarter and not half of Delta squared, with the growth scaled by RTT / 100 ms",
+    ),
+    of(
+        "hybla",
+        "hybla",
+        Variant,
+        "starts with rho segments, does not estimate ssthresh and does not space segments out",
+    ),
+    of("scalable", "scalable", Variant, "is standard TCP below 100 segments and not below 16"),
+    of(
+        "vegas",
+        "vegas",
+        Variant,
+        "alpha = 2 and beta = 4, no fine timeout, doubles in each RTT of slow start, halves after a loss",
+    ),
+    of(
+        "veno",
+        "veno",
+        Variant,
+        "takes the smallest RTT since the last ACK, and does not learn BaseRTT anew after a loss",
+    ),
+    of("westwood", "westwood", Different, "Linux's westwood is Westwood+, here westwood-plus"),
+    of(
+        "westwood-plus",
+        "westwood",
+        Variant,
+        "samples of at least 50 ms through two filters that keep 7/8; RTTmin is learnt anew after a timeout",
+    ),
+    of(
+        "new-vegas",
+        "nv",
+        Different,
+        "Linux's nv is TCP-NV, for data centres; it has only its name in common",
+    ),
+];
+
+/// What Linux has for the definition called `name`.
+pub fn of_linux(name: &str) -> Option<&'static OfLinux> {
+    OF_LINUX.iter().find(|row| row.definition == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names that Linux 6.12 registers.
+    const NAMES: [&str; 17] = [
+        "reno",
+        "bbr",
+        "bic",
+        "cdg",
+        "cubic",
+        "dctcp",
+        "highspeed",
+        "htcp",
+        "hybla",
+        "illinois",
+        "lp",
+        "nv",
+        "scalable",
+        "vegas",
+        "veno",
+        "westwood",
+        "yeah",
+    ];
+
+    #[test]
+    fn each_definition_that_linux_has_a_name_for_is_judged_once() {
+        for entry in congestion::entries() {
+            let rows = OF_LINUX.iter().filter(|row| row.definition == entry.name).count();
+            let expected = usize::from(NAMES.contains(&entry.name));
+            assert!(rows == expected || (rows == 1 && expected == 0), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn rows_name_what_there_is_and_say_what_differs() {
+        for row in OF_LINUX {
+            assert!(congestion::find(row.definition).is_some(), "{}", row.definition);
+            assert!(NAMES.contains(&row.kernel_name), "{}", row.kernel_name);
+            assert_eq!(row.differs.is_empty(), row.likeness == Same, "{}", row.definition);
+        }
+    }
+}

@@ -9,6 +9,14 @@
 //! - `parts/` has what several of them share
 //! - [`entries`], [`find`] and [`Specification`] give controllers by name; [`register`] adds those
 //!   of other crates
+//!
+//! ```
+//! use congestion::Specification;
+//!
+//! let specification = Specification::named("cubic").unwrap();
+//! assert_eq!(specification.entry().source, "RFC 9438");
+//! assert!(Specification::named("cubik").is_err());
+//! ```
 
 mod any;
 mod controller;

@@ -5,7 +5,7 @@
 //!   left of it when names are taken away.
 //! - [`Quantity`] is one number of it, for studies.
 //! - [`Table`] shows parts of it as Parquet and Arrow.
-//! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load`] takes it back.
+//! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load()`] takes it back.
 //! - [`CaptureWriter`] writes packets for Wireshark.
 
 mod arrow;

@@ -3,6 +3,26 @@
 //! A file becomes a tree of values with their places (`tree`). Overrides are written into the tree
 //! (`overrides`). The tree is checked against the JSON Schema (`check`), which is generated from the
 //! types of `document`. Finally the document is resolved into a scenario (`resolve`).
+//!
+//! ```
+//! let text = r#"
+//!     [[link]]
+//!     between = ["server", "client"]
+//!     rate = "2Mbit/s"
+//!     delay = "250ms"
+//!
+//!     [[flow]]
+//!     from = "server"
+//!     to = "client"
+//!     controller = "newreno"
+//!     traffic = { download = "1MB" }
+//! "#;
+//! let scenario = scenario::Scenario::parse(text, "geo.toml", &[]).unwrap();
+//! assert_eq!(scenario.flows.len(), 1);
+//!
+//! let errors = scenario::Scenario::parse(&text.replace("rate", "rat"), "geo.toml", &[]).unwrap_err();
+//! assert!(errors.to_string().contains("did you mean"), "{errors}");
+//! ```
 
 mod check;
 mod describe;

@@ -2,6 +2,24 @@
 //!
 //! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, what is written down in
 //! `report`, and packets in `capture`. What applications do is the same in every bed.
+//!
+//! ```
+//! # let text = r#"
+//! # duration = "60s"
+//! # [[link]]
+//! # between = ["server", "client"]
+//! # rate = "2Mbit/s"
+//! # delay = "250ms"
+//! # [[flow]]
+//! # from = "server"
+//! # to = "client"
+//! # controller = "newreno"
+//! # traffic = { download = "100kB" }
+//! # "#;
+//! let scenario = scenario::Scenario::parse(text, "geo.toml", &[]).unwrap();
+//! let recording = simulator::run(&scenario, 1, simulator::Options::default());
+//! assert_eq!(recording.flows[0].bytes, 100_000);
+//! ```
 
 mod build;
 mod capture;

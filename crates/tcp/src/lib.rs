@@ -2,7 +2,7 @@
 //! deadlines come out.
 //!
 //! A [`Connection`] is one end. It is made of parts that can be called on their own: the
-//! [`Sender`](sender) with its RTT estimator, scoreboard and recovery, and the receiver with
+//! sender (`sender`) with its RTT estimator, scoreboard and recovery, and the receiver with
 //! reassembly, delayed ACKs and window. Payload is counted, not carried: byte `n` of a stream is
 //! byte `n` for both ends.
 

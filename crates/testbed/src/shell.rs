@@ -57,7 +57,7 @@ pub struct Ran {
 /// Runs `program` until it ends, with `servers` on other hosts, which end with it.
 ///
 /// # Errors
-/// When there is no such host or program, and for the reasons of [`crate::run`].
+/// When there is no such host or program, and for the reasons of [`crate::run()`].
 pub fn shell(
     scenario: &Scenario,
     seed: u64,

@@ -3,6 +3,15 @@
 //! Inside, everything is an unsigned integer (nanoseconds, bits per second, bytes), so that two
 //! machines compute the same thing. Outside, values are strings with units: `"250ms"`,
 //! `"2Mbit/s"`, `"64KiB"`. A bare number, or a unit that could mean two things (`bps`), is an error.
+//!
+//! ```
+//! use units::{Rate, Span};
+//!
+//! assert_eq!("2Mbit/s".parse::<Rate>()?, Rate::from_bits_per_second(2_000_000));
+//! assert_eq!("250ms".parse::<Span>()?.as_millis_f64(), 250.0);
+//! assert!("2Mbps".parse::<Rate>().is_err(), "it could mean bytes");
+//! # Ok::<(), units::UnitError>(())
+//! ```
 
 mod parse;
 mod rate;

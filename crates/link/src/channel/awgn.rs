@@ -20,7 +20,7 @@ pub struct Budget {
     pub eb_n0: f64,
     /// How information bits are protected.
     pub code: Code,
-    /// Wrong bits in one error event; see [`Awgn::packet_error_rate`].
+    /// Wrong bits in one error event; see [`Budget::packet_error_rate`].
     pub errors_per_event: f64,
     /// Noise temperature of the receiving system in clear sky, in K; `None` if rain does not
     /// add noise.

@@ -1,31 +1,57 @@
-# Everything sets itself up: its own virtual environment, locked packages, the compiled engine.
-# Second runs start at once; see scripts/prepare.py.
+# Everything sets itself up: system packages, uv, the environment of uv.lock, the compiled engine.
+# Second runs start at once; see scripts/set-up.sh.
 
-PREPARE = scripts/python.sh scripts/prepare.py
+# The toolchain of rust-toolchain.toml, or the machine's own where rustup does not have that one
+# and cannot bring it.
+ifneq ($(shell rustc --version >/dev/null 2>&1 || echo missing),)
+export RUSTUP_TOOLCHAIN := $(firstword $(shell cd / && rustup default 2>/dev/null))
+endif
 
-.PHONY: help run test bench lock clean
+PYTHON_OF_TESTS = .venv/bin/python
+STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
+
+.PHONY: help run test check engine format bench lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@echo '  make STEP     one step of the tests: $(STEPS)' | fold -s -w 100
 
 run: ## set up, and reproduce the papers (plots and tables in out/papers)
-	@$(PREPARE) run
+	@scripts/set-up.sh run
 	@.venv/bin/bentpipe papers run --out out/papers
 
 test: ## set up, and run every test and check
-	@scripts/python.sh scripts/test.py
+	@scripts/set-up.sh packages || { echo '0 passed, 1 failed, 0 skipped'; exit 1; }
+	@scripts/peers.sh || echo 'bentpipe: going on without ns-2 or ns-3; the tests that need them are skipped'
+	@$(PYTHON_OF_TESTS) scripts/test.py
 
-bench: ## side by side with ns-2 and ns-3; fails on nothing
-	@$(PREPARE) test
+check: ## the quick part of the tests: formatting, lints, types, unit tests
+	@scripts/set-up.sh packages
+	@$(PYTHON_OF_TESTS) scripts/test.py --check
+
+engine: ## build the extension module of the Python package
+	@scripts/set-up.sh test
+
+format: ## format Rust and Python
+	@scripts/set-up.sh packages
+	@cargo fmt --all
+	@.venv/bin/ruff check --quiet --fix-only .
+	@.venv/bin/ruff format --quiet .
+
+# The steps that use the extension module.
+stubtest stubs python-tests: engine
+$(STEPS):
+	@scripts/set-up.sh packages
+	@$(PYTHON_OF_TESTS) scripts/test.py $@
+
+bench: engine ## side by side with ns-2 and ns-3; fails on nothing
 	@scripts/peers.sh
-	@.venv/bin/python benches/side_by_side.py
-	@.venv/bin/python benches/study.py
-	@.venv/bin/python benches/emulators.py
+	@$(PYTHON_OF_TESTS) benches/side_by_side.py
+	@$(PYTHON_OF_TESTS) benches/study.py
+	@$(PYTHON_OF_TESTS) benches/emulators.py
 
 lock: ## choose the versions of all Python packages anew
-	@$(PREPARE) test
-	@.venv/bin/pip install --quiet uv
-	@scripts/lock.sh
+	@scripts/uv.sh lock --upgrade
 
 clean: ## remove all that was made, the environment included
 	rm -rf .venv .cache out target .mypy_cache .pytest_cache .ruff_cache

@@ -20,9 +20,9 @@ if [ -e "$mark" ]; then
     say "ns-3 $version: there"
 else
     say "ns-3 $version: installing from PyPI (half a gigabyte on disk)"
-    python3 -m venv "$peers/venv"
-    "$peers/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --no-cache-dir "ns3==$version"
+    "$root/scripts/uv.sh" venv --quiet --clear "$peers/venv"
+    "$root/scripts/uv.sh" pip install --quiet --no-cache --python "$peers/venv/bin/python" \
+        "ns3==$version"
     : >"$mark"
 fi
 

@@ -17,10 +17,13 @@ need_header() { # header, package
 
 need_header libelf.h libelf-dev # libbpf, which loads controllers into the kernel, reads objects with it
 need_header zlib.h zlib1g-dev   # and that reads compressed ones
-"${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+if ! command -v uv >/dev/null 2>&1; then # brought by pip where the machine has none
+    "${PYTHON:-python3}" -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+fi
 required=$missing
 
 if [ "$purpose" = test ]; then
+    "${PYTHON:-python3}" -c 'import venv' 2>/dev/null || missing="$missing python3-venv"
     need tshark tshark            # reads our packet captures
     need tcptrace tcptrace        # reads them in its own way
     need editcap wireshark-common # turns them into what tcptrace reads

@@ -1,49 +1,73 @@
-"""Runs every check and test, whatever fails, and sums them up in one last line.
+"""Runs checks and tests, whatever fails, and sums them up in one last line.
 
-The last line reads `N passed, N failed, N skipped`: tests of cargo and pytest one by one, and each
-of the other checks as one. Exit status 1 when anything failed.
+    test.py              all steps
+    test.py --check      the quick steps: formatting, lints, types, unit tests
+    test.py STEP...      these steps
+
+Before the sum stand the 20 slowest tests. The last line reads `N passed, N failed, N skipped`:
+tests of cargo and pytest one by one, and each of the other checks as one. Exit status 1 when
+anything failed. The environment must be there (scripts/set-up.sh).
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import prepare
-
-REPORT = prepare.ROOT / ".cache" / "pytest.xml"
+ROOT = Path(__file__).resolve().parent.parent
+REPORT = ROOT / ".cache" / "pytest.xml"
+SLOWEST = 20
 CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored")
+CARGO_TEST = re.compile(r"test (?P<name>\S+)(?: - should panic)? \.\.\. .*<(?P<seconds>[\d.]+)s>")
+RUST = ("--workspace", "--locked")
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many tests passed, failed and were skipped."""
+    """How many tests passed, failed and were skipped, and how long single ones took."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def __add__(self, other: Count) -> Count:
         return Count(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.seconds | other.seconds,
         )
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def stream(command: list[str]) -> tuple[int, list[str]]:
+def environment() -> dict[str, str]:
+    """Environment of every command: the virtual environment first, one interpreter for PyO3."""
+    scripts = Path(sys.prefix) / "bin"
+    return os.environ | {
+        "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYO3_PYTHON": str(scripts / "python"),
+        "VIRTUAL_ENV": sys.prefix,
+    }
+
+
+def stream(command: tuple[str, ...], **variables: str) -> tuple[int, list[str]]:
     """Run a command, show its output as it comes, and return its status and output lines."""
     lines = []
     with subprocess.Popen(
         command,
-        cwd=prepare.ROOT,
-        env=prepare.environment(),
+        cwd=ROOT,
+        env=environment() | variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -56,30 +80,58 @@ def stream(command: list[str]) -> tuple[int, list[str]]:
     return process.returncode, lines
 
 
-def check(*command: str) -> Count:
+def check(*command: str, **variables: str) -> Count:
     """Run a command that is one test."""
-    status, _ = stream(list(command))
+    status, _ = stream(command, **variables)
     return Count(passed=1) if status == 0 else Count(failed=1)
 
 
-def cargo_tests() -> Count:
-    """All Rust tests. A crate that does not compile counts as one failure.
+def cargo_tests(*selection: str) -> Count:
+    """Rust tests. A crate that does not compile counts as one failure.
 
     Cargo takes tests that return at once as passed; those that this machine cannot run say so.
     """
-    status, lines = stream(["cargo", "test", "--workspace", "--locked", "--no-fail-fast"])
+    # The times of single tests are behind a switch that only nightly programs have. The variable
+    # gives it to the tests; it is kept from the compiler, which would compile all anew.
+    host = next(
+        line.split()[1]
+        for line in subprocess.check_output(["rustc", "-vV"], text=True, cwd=ROOT).splitlines()
+        if line.startswith("host: ")
+    )
+    runner = f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"
+    timed = ("--", "-Z", "unstable-options", "--report-time")
+    status, lines = stream(
+        ("cargo", "test", *RUST, "--no-fail-fast", *selection, *timed),
+        **{runner: "env RUSTC_BOOTSTRAP=1"},
+    )
+    return cargo_count(status, lines)
+
+
+def cargo_count(status: int, lines: list[str]) -> Count:
+    """What the output of `cargo test` says."""
     results = [match for line in lines if (match := CARGO_RESULT.search(line))]
     skipped = sum(line.startswith("skipped: ") for line in lines)
+    seconds = {
+        match["name"]: float(match["seconds"])
+        for line in lines
+        if (match := CARGO_TEST.match(line))
+    }
     total = sum(
-        (Count(*map(int, match.groups())) for match in results), Count(-skipped, 0, skipped)
+        (Count(int(match[1]), int(match[2]), int(match[3])) for match in results),
+        Count(-skipped, 0, skipped, seconds),
     )
     return total + Count(failed=1) if status and not total.failed else total
 
 
-def python_tests() -> Count:
-    """All Python tests. A session that dies counts as one failure."""
+def doctests() -> Count:
+    """The examples in the documentation of the crates."""
+    return cargo_count(*stream(("cargo", "test", *RUST, "--no-fail-fast", "--doc")))
+
+
+def python_tests(*options: str) -> Count:
+    """Python tests. A session that dies counts as one failure."""
     REPORT.unlink(missing_ok=True)
-    status, _ = stream([str(prepare.PYTHON), "-m", "pytest", f"--junit-xml={REPORT}"])
+    status, _ = stream((sys.executable, "-m", "pytest", f"--junit-xml={REPORT}", *options))
     total = Count()
     if REPORT.exists():
         for suite in ET.parse(REPORT).getroot().iter("testsuite"):
@@ -87,18 +139,20 @@ def python_tests() -> Count:
                 int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
             )
             failed = failures + errors
-            total += Count(max(tests - failed - skipped, 0), failed, skipped)
+            seconds = {
+                f"{case.get('classname')}::{case.get('name')}": float(case.get("time", 0))
+                for case in suite.iter("testcase")
+            }
+            total += Count(max(tests - failed - skipped, 0), failed, skipped, seconds)
     return total + Count(failed=1) if status and not total.failed else total
 
 
-def build() -> Count:
-    """The extension module that the Python tests use."""
-    try:
-        prepare.prepare_engine()
-    except (subprocess.CalledProcessError, FileNotFoundError) as error:
-        print(error)
-        return Count(failed=1)
-    return Count(passed=1)
+def all_python_tests() -> Count:
+    """Side by side where that changes nothing, then one by one those that need the machine."""
+    together = python_tests(
+        "-m", "not alone", "-n", str(os.cpu_count() or 1), "--dist", "loadgroup"
+    )
+    return together + python_tests("-m", "alone")
 
 
 def instructions() -> Count:
@@ -106,41 +160,55 @@ def instructions() -> Count:
     if shutil.which("valgrind") is None:
         print("skipped: valgrind, which counts instructions, is not installed")
         return Count(skipped=1)
-    return check(str(prepare.PYTHON), "benches/instructions.py")
+    return check(sys.executable, "benches/instructions.py")
 
 
-STEPS = {
-    "cargo fmt": lambda: check("cargo", "fmt", "--all", "--check"),
-    "cargo clippy": lambda: check(
-        "cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"
-    ),
-    "cargo test": cargo_tests,
-    "ruff check": lambda: check("ruff", "check", "."),
-    "ruff format": lambda: check("ruff", "format", "--check", "."),
+QUICK = {
+    "fmt": lambda: check("cargo", "fmt", "--all", "--check"),
+    "ruff": lambda: check("ruff", "check", "."),
+    "ruff-format": lambda: check("ruff", "format", "--check", "."),
     "mypy": lambda: check("mypy"),
-    "build": build,
+    "deny": lambda: check(sys.executable, "scripts/deny.py"),
+    "clippy": lambda: check("cargo", "clippy", *RUST, "--all-targets", "--", "-D", "warnings"),
+    "unit-tests": lambda: cargo_tests("--lib"),
+}
+"""The steps of `make check`."""
+
+STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
+    "rust-tests": lambda: cargo_tests("--tests"),
+    "doctests": doctests,
+    "doc": lambda: check(
+        "cargo", "doc", *RUST, "--no-deps", "--document-private-items", RUSTDOCFLAGS="-D warnings"
+    ),
+    "engine": lambda: check("scripts/set-up.sh", "test"),
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
-    "stubs": lambda: check(str(prepare.PYTHON), "scripts/stubs.py", "--check"),
-    "pytest": python_tests,
+    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
+    "python-tests": all_python_tests,
 }
+"""The steps of `make test`."""
 
 
 def main() -> int:
-    """Set up, run all steps, print the sum."""
-    try:
-        prepare.prepare_packages("test")
-        prepare.prepare_peers()
-    except (subprocess.CalledProcessError, FileNotFoundError) as error:
-        print(f"set-up failed: {error}\n{Count(failed=1)}")
-        return 1
+    """Run the steps, print the sum."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("steps", metavar="STEP", nargs="*", help=", ".join(QUICK | STEPS))
+    parser.add_argument("--check", action="store_true", help="the quick steps")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.steps) - (QUICK | STEPS).keys():
+        parser.error(f"no such step: {', '.join(sorted(unknown))}")
+    names = arguments.steps or list(QUICK if arguments.check else STEPS)
     total, summary = Count(), []
-    for name, step in STEPS.items():
+    for name in names:
         print(f"\n== {name}", flush=True)
         start = time.monotonic()
-        count = step()
+        count = (QUICK | STEPS)[name]()
         total += count
         summary.append(f"{name:<14}{count}  ({time.monotonic() - start:.0f} s)")
+    slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
+    if slowest:
+        print(f"\n== the {len(slowest)} slowest tests")
+        print(*(f"{seconds:7.1f} s  {test}" for test, seconds in slowest), sep="\n")
     print("\n== summary", *summary, "", total, sep="\n")
     return 1 if total.failed else 0
 

@@ -24,6 +24,15 @@ EXAMPLES = ROOT / "examples"
 # Ctrl-C would then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Tests on the kernel are in real time: they have the machine for themselves."""
+    for item in items:
+        if {"kernel", "for_kernel"} & set(item.fixturenames):
+            item.add_marker("alone")
+
+
 SMALL = """\
 name = "small"
 duration = "60s"

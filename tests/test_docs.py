@@ -26,18 +26,16 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 MISSING = bentpipe.kernel_missing()
-in_the_kernel = pytest.mark.skipif(bool(MISSING), reason=f"missing: {'; '.join(MISSING)}")
 
 
-def blocks(language: str) -> list[Any]:
+def blocks(language: str, in_the_kernel: bool = False) -> list[Any]:
     """The blocks of one language that are to be run, named by page and position."""
     found = []
     for page in PAGES:
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
-            marks = [in_the_kernel] if match[3] == IN_THE_KERNEL else []
-            if match[1] == language and (not match[3] or marks):
-                name = f"{page.stem}-{number}"
-                found.append(pytest.param(match[2], id=name, marks=marks))
+            wanted = match[3] == IN_THE_KERNEL if in_the_kernel else not match[3]
+            if match[1] == language and wanted:
+                found.append(pytest.param(match[2], id=f"{page.stem}-{number}"))
     return found
 
 
@@ -55,7 +53,13 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.skipif(bool(MISSING), reason=f"missing: {'; '.join(MISSING)}")
 @pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("block", blocks("sh", in_the_kernel=True))
+def test_a_command_runs_in_the_kernel_as_written(block: str, tmp_path: Path) -> None:
+    test_a_command_runs_as_written(block, tmp_path)
+
+
 @pytest.mark.parametrize("block", blocks("sh"))
 def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run(["sh", "-euc", block], tmp_path)

@@ -18,6 +18,8 @@ from bentpipe.reproductions.reproduction import find, save
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.alone
+
 FOREVER = ("duration=1000000h", 'flow.0.traffic={bulk="unlimited"}', "record.interval=1h")
 
 

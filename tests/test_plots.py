@@ -15,6 +15,8 @@ from conftest import EXAMPLES
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("plots")
+
 FIGURES = {
     "cwnd": "congestion window (kB)",
     "goodput": "goodput (Mbit/s)",

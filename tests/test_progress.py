@@ -9,10 +9,14 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from test_interrupt import FOREVER
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.alone
 
 
 def stderr_on_a_terminal(*arguments: str, seconds: float) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from conftest import Bentpipe
 
+pytestmark = pytest.mark.xdist_group("report")
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
 

@@ -147,6 +147,7 @@ def test_a_recording_that_cannot_be_read_says_where(scenario: bp.Scenario, tmp_p
     assert (caught.value.file, caught.value.line) == (str(recording), 4)
 
 
+@pytest.mark.alone
 def test_other_threads_work_while_a_run_runs(scenario: bp.Scenario) -> None:
     long = scenario.with_({"duration": "200h", "flow.0.traffic": {"bulk": "unlimited"}})
     runs: list[bp.Run] = []

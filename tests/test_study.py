@@ -306,6 +306,7 @@ def test_a_program_names_scenarios_files_and_quantities(file: Path, tmp_path: Pa
         Study.make(name="made", scenario=3, **plan)  # type: ignore[arg-type]
 
 
+@pytest.mark.alone
 def test_ten_thousand_rows_open_in_under_a_second(file: Path, tmp_path: Path) -> None:
     file.write_text(STUDY.replace("count = 20", "count = 2500"))
     study = Study.load(file)
@@ -322,6 +323,7 @@ def test_ten_thousand_rows_open_in_under_a_second(file: Path, tmp_path: Path) ->
     assert rows["link.server-client.forward.utilisation"].null_count() == 10_000
 
 
+@pytest.mark.alone
 def test_a_study_that_was_killed_goes_on_and_ends_the_same(file: Path, tmp_path: Path) -> None:
     # Long enough to be met on its way.
     longer = SMALL.replace("300kB", "30MB").replace("60s", "600s")

@@ -15,6 +15,8 @@ import pytest
 import bentpipe
 from conftest import ROOT
 
+pytestmark = pytest.mark.xdist_group("wheel")
+
 SECTION = re.compile(
     r"^## Five lines of Python\n.*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
@@ -26,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder)]
-    # As in scripts/prepare.py: with another interpreter all would be compiled anew.
+    # As in scripts/uv.sh: with another interpreter all would be compiled anew.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     interpreter = {"PATH": path, "PYO3_PYTHON": sys.executable, "VIRTUAL_ENV": sys.prefix}
     environment = os.environ | interpreter

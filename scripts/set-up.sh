@@ -1,0 +1,30 @@
+#!/bin/sh
+# Sets up the project: `set-up.sh run|packages|test`. Where nothing has changed it takes no time.
+#
+#   run       what `make run` needs: some system packages, Python packages, the engine
+#   packages  what `make test` needs, without the engine
+#   test      what `make test` needs
+set -eu
+
+cd "$(dirname "$0")/.."
+purpose=${1:-run}
+# The packages of uv.lock, and the extension module when its sources have changed (`cache-keys` in
+# pyproject.toml).
+set -- --quiet --locked
+if [ "$purpose" = run ]; then
+    scripts/system-packages.sh run
+    # These packages are among those of the tests. What is there of them stays.
+    set -- "$@" --inexact --no-default-groups --group build
+else
+    scripts/system-packages.sh test
+fi
+if [ "$purpose" = packages ]; then
+    set -- "$@" --no-install-project
+elif [ ! -e python/bentpipe/_native.abi3.so ]; then
+    echo "bentpipe: building the engine (minutes the first time)"
+    set -- "$@" --reinstall-package bentpipe
+fi
+start=$(date +%s)
+scripts/uv.sh sync "$@"
+seconds=$(($(date +%s) - start))
+[ "$seconds" -lt 5 ] || echo "bentpipe: packages and engine set up in $seconds s"

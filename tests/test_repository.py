@@ -1,0 +1,87 @@
+"""What the repository says about itself is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from typing import Any
+
+import pytest
+
+import deny
+from conftest import ROOT
+
+FACADES: set[str] = set()
+"""Crates that are meant for a registry."""
+
+
+def toml(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_map_of_contributing_leads_to_what_there_is() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("## I want to change\n")[1].split("\n## ")[0]
+    paths = re.findall(
+        r"`([^`]+)`", "".join(row.split("|")[2] for row in table.splitlines() if row)
+    )
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_package_has_the_version_of_the_crates() -> None:
+    project = toml("pyproject.toml")["project"]["version"]
+    assert project == toml("Cargo.toml")["workspace"]["package"]["version"]
+
+
+def test_no_crate_is_published_by_accident() -> None:
+    command = ["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    publishable = {p["name"] for p in json.loads(done.stdout)["packages"] if p["publish"] != []}
+    assert publishable == FACADES
+
+
+def test_no_snapshot_is_pending() -> None:
+    command = ["git", "ls-files", "*.snap.new", "*.pending-snap"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout == ""
+
+
+def test_the_lock_names_the_public_index_only() -> None:
+    sources = {json.dumps(package["source"]) for package in toml("uv.lock")["package"]}
+    assert sources == {'{"registry": "https://pypi.org/simple"}', '{"editable": "."}'}
+    hosts = set(re.findall(r'url = "https?://([^/"]+)', (ROOT / "uv.lock").read_text()))
+    assert hosts == {"files.pythonhosted.org"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_allowed"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("GPL-3.0-only OR MIT", True),
+        ("GPL-3.0-only AND MIT", False),
+        ("MIT/Zlib", True),
+        ("GPL-3.0-only OR MIT AND Zlib", True),
+        ("(GPL-3.0-only OR MIT) AND LGPL-2.1-only", False),
+        ("(GPL-3.0-only OR MIT) AND Zlib", True),
+        ("Apache-2.0 WITH LLVM-exception", False),
+    ],
+)
+def test_a_licence_is_allowed_when_its_expression_can_be_satisfied(
+    expression: str, is_allowed: bool
+) -> None:
+    assert deny.allowed(expression, {"MIT", "Zlib"}) == is_allowed
+
+
+def test_what_deny_toml_does_not_allow_is_found() -> None:
+    crate = {"name": "odd", "version": "1", "license": "SSPL-1.0", "dependencies": []}
+    odd = crate | {"source": "git+https://example.org/odd"}
+    twin = odd | {"version": "2"}
+    rules = toml("deny.toml")
+    assert len(deny.licences(rules["licenses"], [odd])) == 1
+    assert len(deny.sources(rules["sources"], [odd])) == 1
+    several = [line for line in deny.bans(rules["bans"], [odd, twin]) if line.startswith("odd")]
+    assert several == ["odd: in versions 1, 2"]

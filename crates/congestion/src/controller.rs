@@ -1,17 +1,17 @@
-//! What a congestion controller decides, and what it does by default.
+//! The interface of congestion controllers, with standard TCP as the default.
 //!
-//! [`Controller`] is for every transport protocol. What only TCP asks is a trait of its own,
-//! [`TcpPolicy`](crate::TcpPolicy), so that QUIC and SCTP can do without.
+//! [`Controller`] is for every transport protocol. Decisions that only TCP needs are in a second
+//! trait, [`TcpPolicy`](crate::TcpPolicy), which QUIC and SCTP do not use.
 //!
-//! Two things are done otherwise than in neqo, which was considered:
+//! There are two differences from neqo, which was considered as a model:
 //!
-//! - Slow start is no type parameter. The ways to end it (`parts/slow_start`) are values that a
-//!   scenario chooses with a parameter; as types, every controller would be compiled, listed and
-//!   matched once for each of them.
-//! - The controller does not save its state before a reduction, to have it back when the loss proves
-//!   spurious. TCP saves cwnd and ssthresh and restores them, as Linux does for every controller
-//!   here; W_max of CUBIC, which RFC 9438 section 4.9 restores too, stays. A controller that needs
-//!   more gets a method with that default.
+//! - Slow start is not a type parameter. Its variants (`parts/slow_start`) are values that a scenario
+//!   chooses with a parameter. As types, every controller would be compiled, listed and matched once
+//!   for each of them.
+//! - The controller does not save its state before a reduction, to restore it after a spurious loss.
+//!   TCP saves and restores cwnd and ssthresh, as Linux does for every controller here. W_max of
+//!   CUBIC, which RFC 9438 section 4.9 also restores, is not restored. A controller that needs more
+//!   will get a method with this default.
 
 use units::{Span, Time};
 
@@ -24,25 +24,25 @@ pub trait Controller {
     /// cwnd and ssthresh.
     fn window(&self) -> &Window;
 
-    /// cwnd and ssthresh, to change: recovery inflates and deflates cwnd (RFC 6582 section 3.2).
+    /// Mutable cwnd and ssthresh: recovery inflates and deflates cwnd (RFC 6582 section 3.2).
     fn window_mut(&mut self) -> &mut Window;
 
     /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
     fn on_rtt(&mut self, _now: Time, _sample: Span) {}
 
-    /// What it needs to be told beyond the ACKs that let standard TCP grow.
+    /// Events that the controller needs in addition to those of standard TCP.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// An ACK arrived, whatever it acknowledges; comes before all that follows from it. Given to
-    /// those that [need](Needs::feedback) it.
+    /// An ACK of any kind arrived. Called before the events that follow from it, for controllers that
+    /// [need](Needs::feedback) it.
     fn on_feedback(&mut self, _feedback: &Feedback) {}
 
-    /// A segment was sent. Given to those that [need](Needs::feedback) it.
+    /// A segment was sent. Called for controllers that [need](Needs::feedback) it.
     fn on_sent(&mut self, _sent: &Sent) {}
 
-    /// A segment was found to be lost; comes before the feedback of the same ACK. Given to those
+    /// A segment was detected as lost. Called before the feedback of the same ACK, for controllers
     /// that [need](Needs::records) it.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
@@ -51,7 +51,7 @@ pub trait Controller {
         standard::on_ack(self, ack);
     }
 
-    /// Growth by the rule of the phase, unless something else than cwnd held the sender back.
+    /// Growth by the rule of the phase, if cwnd limited the sender.
     fn grow(&mut self, ack: &Ack) {
         standard::grow(self, ack);
     }
@@ -71,19 +71,19 @@ pub trait Controller {
         standard::threshold_after_loss(self, loss)
     }
 
-    /// Recovery found a loss and begins: cwnd falls to the new ssthresh.
+    /// Recovery begins after a loss: cwnd is reduced to the new ssthresh.
     fn on_loss(&mut self, loss: &Loss) {
         standard::on_loss(self, loss);
     }
 
-    /// The network marked data to say that it is congested: as after a loss, but nothing has to be
-    /// sent again (RFC 3168 section 6.1.2). At most once in a round trip, and not in recovery.
+    /// The network signalled congestion with ECN marks. The reaction is that to a loss, but without
+    /// retransmission (RFC 3168 section 6.1.2). At most once per round trip, and not in recovery.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         standard::on_congestion_mark(self, loss);
     }
 
-    /// A partial ACK: deflate by what was acknowledged and add one SMSS back
-    /// (RFC 6582 section 3.2 step 5). The pipe needs no deflating.
+    /// A partial ACK: deflate cwnd by the acknowledged bytes and add one SMSS (RFC 6582 section 3.2
+    /// step 5). If recovery counts the pipe, cwnd is not deflated.
     fn on_partial_ack(&mut self, partial: &PartialAck) {
         standard::on_partial_ack(self, partial);
     }
@@ -98,14 +98,14 @@ pub trait Controller {
         standard::on_timeout(self, loss);
     }
 
-    /// Nothing was sent for longer than the RTO: at most the initial window
-    /// (RFC 5681 section 4.1).
+    /// The sender was idle for longer than the RTO: cwnd is at most the initial window (RFC 5681
+    /// section 4.1).
     fn on_idle(&mut self) {
         standard::on_idle(self);
     }
 
-    /// The rate, in bytes per second, that segments must not exceed; `None` while there is none.
-    /// Asked of those that [need](Needs::pacing) it.
+    /// The pacing rate in bytes per second; `None` for no pacing. Called for controllers that
+    /// [need](Needs::pacing) it.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }

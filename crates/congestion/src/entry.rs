@@ -1,26 +1,26 @@
-//! The description of a controller before it runs, as its own file writes it.
+//! The description of a controller, which each controller's file defines.
 
 use crate::controller::Controller;
 use crate::parameters::{Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::Settings;
 
-/// How far a controller can be trusted to be the one of its source.
+/// Confidence that a controller is the algorithm of its source.
 ///
-/// Every use matches all of them without a wildcard, so that another status does not compile until
-/// each place has decided what to do with it.
+/// Every use matches all variants without a wildcard, so that a new status does not compile until
+/// each place handles it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Its rules were read in the published source.
     Published,
     /// Some of its rules were not found and had to be reconstructed.
     Reconstructed,
-    /// Unpublished work: nothing to compare it with.
+    /// Unpublished work, without a source to compare with.
     Experimental,
 }
 
 impl Status {
-    /// The word that users see.
+    /// The name of the status for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Published => "published",
@@ -30,8 +30,8 @@ impl Status {
     }
 }
 
-/// The loss repair that a controller was designed for. Each transport maps it to a repair of its
-/// own; QUIC and SCTP know [`SelectiveAcks`](Self::SelectiveAcks) only.
+/// The loss recovery that a controller was designed for. Each transport maps it to its own recovery.
+/// QUIC and SCTP have only [`SelectiveAcks`](Self::SelectiveAcks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// One loss in a window: repair ends with the first new ACK (RFC 5681 section 3.2).
@@ -42,18 +42,18 @@ pub enum Repair {
     SelectiveAcks,
 }
 
-/// A controller as lists, errors and references show it.
+/// Description of a controller, for lists, errors and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in scenarios.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// Description in one sentence.
     pub summary: &'static str,
     /// The paper or RFC that defines it.
     pub source: &'static str,
-    /// How far it is the one of its source.
+    /// Confidence that it is the algorithm of its source.
     pub status: Status,
-    /// The loss repair that it was designed for; the default of a scenario.
+    /// The loss recovery that it was designed for, which is the default of scenarios.
     pub repair: Repair,
     /// Its parameters.
     pub parameters: &'static [Parameter],

@@ -1,44 +1,43 @@
-//! What a congestion controller is told.
+//! Events that a transport reports to congestion controllers.
 
 use units::{Span, Time};
 
-/// How recovery keeps count of what is in the network.
+/// Method by which recovery counts the data in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryStyle {
     /// cwnd is inflated by each duplicate ACK and deflated again (RFC 5681, RFC 6582).
     Inflation,
-    /// cwnd stands still and the scoreboard counts the pipe (RFC 6675).
+    /// cwnd is constant and the scoreboard counts the pipe (RFC 6675).
     Pipe,
 }
 
 /// An ACK for new data outside of loss recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When it arrived.
+    /// Arrival time.
     pub now: Time,
-    /// Bytes that it acknowledges for the first time.
+    /// Newly acknowledged bytes.
     pub acked: u64,
     /// Flight size in bytes after this ACK.
     pub flight: u64,
-    /// The window that the receiver advertised, in bytes.
+    /// Advertised window of the receiver in bytes.
     pub advertised: u64,
-    /// Smoothed round-trip time, if there has been a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Span>,
-    /// Smallest round-trip time of the connection, if there has been a sample.
+    /// Minimum round-trip time of the connection; `None` before the first sample.
     pub min_rtt: Option<Span>,
-    /// Whether the congestion window was what held the sender back; growing a window that is not
-    /// used says nothing about the path (RFC 7661).
+    /// True if cwnd limited the sender. A window that is not used must not grow (RFC 7661).
     pub cwnd_limited: bool,
 }
 
-/// A loss that recovery found, or a retransmission timeout.
+/// A loss detected by recovery, or a retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// Flight size in bytes when it was found.
+    /// Flight size in bytes at that time.
     pub flight: u64,
-    /// The retransmission of the same data timed out before: ssthresh stays as it is
+    /// True if the retransmission of the same data timed out before: ssthresh does not change then
     /// (RFC 5681 section 3.1).
     pub repeated: bool,
 }
@@ -46,14 +45,14 @@ pub struct Loss {
 /// An ACK for new data during recovery that leaves some of the old data unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct PartialAck {
-    /// Bytes that it acknowledges for the first time.
+    /// Newly acknowledged bytes.
     pub acked: u64,
-    /// How recovery counts what is in the network.
+    /// Method by which recovery counts the data in the network.
     pub style: RecoveryStyle,
 }
 
-/// What a controller needs to be told beyond the ACKs that let standard TCP grow. Asked once for
-/// each connection, so that what nobody needs costs nothing.
+/// Events and features that a controller needs in addition to those of standard TCP. Queried once
+/// per connection, so that unused features cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// [`Controller::on_feedback`](crate::Controller::on_feedback) for each ACK, and
@@ -63,21 +62,22 @@ pub struct Needs {
     /// unacknowledged segment was sent, in each [`Feedback`], and
     /// [`Controller::on_segment_lost`](crate::Controller::on_segment_lost).
     pub records: bool,
-    /// Segments leave no faster than [`Controller::pacing_rate`](crate::Controller::pacing_rate).
+    /// Pacing at [`Controller::pacing_rate`](crate::Controller::pacing_rate).
     pub pacing: bool,
-    /// Routers may mark instead of dropping, and the receiver echoes it (RFC 3168).
+    /// ECN: routers may mark packets instead of dropping them, and the receiver echoes the marks
+    /// (RFC 3168).
     pub marks: bool,
-    /// The receiver reports what it has received twice (RFC 2883).
+    /// DSACK: the receiver reports data that arrived twice (RFC 2883).
     pub duplicate_reports: bool,
     /// [`Controller::take_probe`](crate::Controller::take_probe) and
     /// [`Controller::on_probe_answered`](crate::Controller::on_probe_answered).
     pub probes: bool,
-    /// cwnd during recovery is left to it, where others have it reduced proportionally (RFC 9937).
+    /// The controller sets cwnd during recovery, instead of proportional rate reduction (RFC 9937).
     pub own_recovery: bool,
 }
 
 impl Needs {
-    /// What either of the two needs.
+    /// The union of the needs of both.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -92,92 +92,90 @@ impl Needs {
     }
 }
 
-/// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
+/// Information from any ACK, for new data or a duplicate, in recovery or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
-    /// When it arrived.
+    /// Arrival time.
     pub now: Time,
-    /// Bytes that it acknowledges cumulatively for the first time.
+    /// Bytes that are newly acknowledged cumulatively.
     pub acked: u64,
-    /// Bytes that its SACK blocks acknowledge for the first time.
+    /// Bytes that are newly acknowledged by SACK blocks.
     pub sacked: u64,
-    /// It counts as a duplicate ACK.
+    /// True for a duplicate ACK.
     pub duplicate: bool,
-    /// It arrived during recovery or before what was outstanding at a timeout was acknowledged.
+    /// True during recovery, and after a timeout until the data outstanding then is acknowledged.
     pub recovering: bool,
-    /// Round-trip time that it measures.
+    /// Round-trip time measured by this ACK.
     pub round_trip: Option<Span>,
-    /// Smoothed round-trip time, this sample included.
+    /// Smoothed round-trip time, including this sample.
     pub srtt: Option<Span>,
-    /// Smallest round-trip time of the connection, this sample included.
+    /// Minimum round-trip time of the connection, including this sample.
     pub min_rtt: Option<Span>,
-    /// Position in the stream up to which everything is acknowledged. A round trip is over when it
-    /// reaches what `sent` was at the start of the round.
+    /// Stream position up to which everything is acknowledged. A round trip ends when it reaches the
+    /// value of `sent` at the start of the round trip.
     pub acknowledged: u64,
-    /// Position in the stream behind the last byte sent.
+    /// Stream position after the last byte sent.
     pub sent: u64,
-    /// Bytes thought to be in the network after this ACK (RFC 6675 section 4, `SetPipe`).
+    /// Estimated bytes in the network after this ACK (RFC 6675 section 4, `SetPipe`).
     pub pipe: u64,
-    /// The window that the receiver advertised, in bytes.
+    /// Advertised window of the receiver in bytes.
     pub advertised: u64,
-    /// TSval of the ACK, in milliseconds of the receiver's clock, when timestamps are in use
-    /// (RFC 7323 section 3.2).
+    /// TSval of the ACK in milliseconds of the receiver's clock, if timestamps are used (RFC 7323
+    /// section 3.2).
     pub peer_clock: Option<u32>,
-    /// A router marked data on its way, and the receiver echoes it (ECN-Echo, RFC 3168 section
-    /// 6.1.3).
+    /// True if the receiver echoes an ECN mark (ECN-Echo, RFC 3168 section 6.1.3).
     pub marked: bool,
-    /// Bytes that the receiver reports to have received twice: they were sent again needlessly
-    /// (RFC 2883).
+    /// Bytes that the receiver reports as received twice, from needless retransmissions (RFC 2883).
     pub needless: u64,
-    /// When the first unacknowledged segment was last sent; with [`Needs::records`].
+    /// Time at which the first unacknowledged segment was last sent; with [`Needs::records`].
     pub head_sent: Option<Time>,
-    /// A sample of the delivery rate, when this ACK delivers anything; with [`Needs::records`].
+    /// Sample of the delivery rate, if this ACK delivers data; with [`Needs::records`].
     pub rate: Option<RateSample>,
 }
 
-/// How fast the network delivered, between the sending of a segment and its acknowledgement
+/// Delivery rate between the transmission of a segment and its acknowledgement
 /// (draft-ietf-ccwg-bbr section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Delivery rate in bytes per second; `None` when the interval is too short to say.
+    /// Delivery rate in bytes per second; `None` if the interval is too short.
     pub rate: Option<f64>,
-    /// Bytes delivered over the whole connection, this ACK included.
+    /// Bytes delivered over the whole connection, including this ACK.
     pub delivered: u64,
-    /// The same when the segment was sent.
+    /// Bytes delivered when the segment was sent.
     pub prior_delivered: u64,
     /// Bytes lost between the sending of the segment and this ACK.
     pub lost: u64,
     /// Bytes in the network right after the segment was sent.
     pub in_flight_when_sent: u64,
-    /// The application, and not the network, may have set the rate.
+    /// True if the application may have limited the rate.
     pub app_limited: bool,
 }
 
-/// A segment that was found to be lost.
+/// A segment detected as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// Its bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// Bytes in the network right after it was sent.
     pub in_flight_when_sent: u64,
-    /// Bytes lost since it was sent, its own included.
+    /// Bytes lost since it was sent, including its own.
     pub lost_since_sent: u64,
-    /// The application may have held the sender back when it was sent.
+    /// True if the application may have limited the sender when it was sent.
     pub app_limited: bool,
 }
 
 /// A segment that has just been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When.
+    /// Time of transmission.
     pub now: Time,
-    /// Its bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// It was sent before.
+    /// True for a retransmission.
     pub again: bool,
-    /// Position in the stream behind the last byte sent.
+    /// Stream position after the last byte sent.
     pub sent: u64,
     /// Bytes in the network before it was sent.
     pub pipe_before: u64,

@@ -1,13 +1,13 @@
-//! Congestion controllers, and the interface that transport protocols drive them by.
+//! Congestion controllers, and their interface to transport protocols.
 //!
-//! A [`Controller`] is a state machine without I/O. A transport reports what happened (an ACK, a
-//! loss, a timeout), with the time as an argument, and reads its congestion window. A controller
-//! writes only what it changes: the defaults of the trait are RFC 5681 and RFC 6582. What only TCP
-//! asks is [`TcpPolicy`].
+//! A [`Controller`] is a state machine without I/O. The transport reports events (an ACK, a loss, a
+//! timeout) with the time as an argument, and reads the congestion window. A controller implements
+//! only the methods that it changes: the defaults of the trait are RFC 5681 and RFC 6582. Decisions
+//! that only TCP needs are in [`TcpPolicy`].
 //!
 //! - `controllers/` has one file per algorithm, and its `mod.rs` is the list of them
-//! - `parts/` has what several of them share
-//! - [`entries`], [`find`] and [`Specification`] give controllers by name; [`register`] adds those
+//! - `parts/` has the parts that several of them share
+//! - [`entries`], [`find`] and [`Specification`] find controllers by name; [`register`] adds those
 //!   of other crates
 //!
 //! ```

@@ -1,6 +1,6 @@
-//! A controller's parameters: names, defaults, allowed values, and what was set.
+//! Parameters of controllers: names, defaults, allowed values, and set values.
 
-/// What a parameter may be set to.
+/// Allowed values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowed {
     /// A number from the first to the second value, both included.
@@ -23,15 +23,15 @@ pub enum Value {
 pub struct Parameter {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// The default as it would be written in a scenario.
+    /// Default, in the notation of scenarios.
     pub default: &'static str,
-    /// What it may be.
+    /// Allowed values.
     pub allowed: Allowed,
-    /// What it means, with its unit and source.
+    /// Meaning, with unit and source.
     pub meaning: &'static str,
 }
 
-/// A parameter that cannot be set like this.
+/// Error of setting a parameter.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The controller has no such parameter.
@@ -49,7 +49,7 @@ pub enum ParameterError {
     NotAllowed {
         /// The parameter.
         name: &'static str,
-        /// What it may be.
+        /// Allowed values.
         expected: String,
     },
 }
@@ -95,7 +95,7 @@ impl Values {
         self.table.iter().zip(&self.values)
     }
 
-    /// Whether there is a parameter called `name`: one type may stand behind several controllers.
+    /// Returns true if there is a parameter called `name`. One type can implement several controllers.
     pub fn has(&self, name: &str) -> bool {
         self.iter().any(|(parameter, _)| parameter.name == name)
     }

@@ -1,8 +1,8 @@
-//! Controllers by name: the built-in ones, and those that other crates register.
+//! Registry of controllers by name: built-in controllers, and those of other crates.
 //!
-//! The list of the built-in ones is in `controllers/mod.rs`. Other crates call [`register`] before
-//! they read a scenario; from then on scenarios, the schema and all lists know their names. The
-//! registry only grows, and nothing in a run reads it: a connection gets its controller from a
+//! The built-in controllers are listed in `controllers/mod.rs`. Other crates call [`register`] before
+//! they read a scenario. Then scenarios, the schema and all lists include their names. Entries are
+//! never removed. Runs do not use the registry: a connection gets its controller from a
 //! [`Specification`](crate::Specification).
 
 use std::fmt::Debug;

@@ -1,8 +1,8 @@
-//! Standard TCP, RFC 5681 and RFC 6582: what a controller does that does not say otherwise.
+//! Standard TCP, RFC 5681 and RFC 6582: the default methods of controllers.
 //!
-//! The bodies of [`Controller`]'s defaults, by name, so that whoever passes the trait on to somebody
-//! else can fall back to them. Where one rule asks for another it asks the controller, which may
-//! have its own. The rules are told where the trait declares them.
+//! These are the bodies of [`Controller`]'s defaults as functions, so that wrappers of the trait can
+//! fall back to them. A rule that uses another rule calls the method of the controller, which may
+//! have its own. The trait documents the rules.
 
 use crate::controller::Controller;
 use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
@@ -55,7 +55,7 @@ pub fn on_loss<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     window.cwnd = ssthresh;
 }
 
-/// The default of [`Controller::on_congestion_mark`]: what a loss does to the window.
+/// The default of [`Controller::on_congestion_mark`]: the same reduction as after a loss.
 #[inline]
 pub fn on_congestion_mark<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     on_loss(controller, loss);

@@ -1,58 +1,57 @@
-//! What only TCP asks of a congestion controller.
+//! Decisions of congestion controllers that only TCP needs.
 
 use units::{Span, Time};
 
 use crate::events::Feedback;
 
-/// The two moments at which the sender asks how much the receiver lets it send.
+/// The two moments at which the sender checks the advertised window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizing {
-    /// Once when an ACK has arrived: how much may be sent in all.
+    /// After each ACK, for the total amount that may be sent.
     Total,
-    /// Before each new segment: how long it may be.
+    /// Before each new segment, for its length.
     Segment,
 }
 
-/// What the sender has outstanding when it asks.
+/// Outstanding data of the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct SendState {
     /// Flight size in bytes.
     pub flight: u64,
-    /// Bytes from the first unacknowledged one to the end of the data that was outstanding when
-    /// the last loss was found; zero when all of it is acknowledged.
+    /// Bytes from the first unacknowledged byte to the end of the data that was outstanding when the
+    /// last loss was detected; zero if all of it is acknowledged.
     pub to_recover: u64,
 }
 
-/// A segment of low priority that probes for unused capacity: queues may drop it before others, and
-/// the receiver answers it at once. What it carries may be of use or not.
+/// A segment of low priority that probes for unused capacity. Queues may drop it before others, and
+/// the receiver answers it at once. Its data may be useful or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// A copy of the segment that was sent last; the receiver takes nothing from it.
+    /// A copy of the last segment. The receiver ignores its data.
     Dummy,
-    /// Data that is outstanding, which the receiver takes if it lacks it; the oldest first, again
-    /// and again.
+    /// Outstanding data, oldest first and cyclically. The receiver uses data that it lacks.
     Repeat,
-    /// Data that was never sent, from the far end of what the receiver's window and the send buffer
-    /// hold; it is sent again only if the receiver does not report it.
+    /// New data, from the end of the data that fits the receiver's window and the send buffer. It is
+    /// retransmitted only if the receiver does not report it.
     Ahead,
 }
 
-/// What the sender knows when it asks for a probe.
+/// State of the sender when it requests a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeState {
-    /// When.
+    /// Current time.
     pub now: Time,
-    /// Smoothed round-trip time, if there has been a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Span>,
-    /// The window that the receiver advertised, in bytes.
+    /// Advertised window of the receiver in bytes.
     pub advertised: u64,
 }
 
-/// Decisions of a controller about TCP besides its window. The defaults are standard TCP; most
-/// controllers have an empty `impl`.
+/// Decisions of a controller about TCP, in addition to its window. The defaults are standard TCP.
+/// Most controllers have an empty `impl`.
 pub trait TcpPolicy {
-    /// The window that the sender takes as advertised, in bytes, given the one it took so far.
-    /// Each ACK puts it back to what the receiver said. Going beyond breaks flow control.
+    /// The window in bytes that the sender uses as the advertised window, given its present value.
+    /// Each ACK resets it to the receiver's window. A larger value violates flow control.
     fn advertised_window(&mut self, _sizing: Sizing, taken: u64, _state: &SendState) -> u64 {
         taken
     }
@@ -62,47 +61,48 @@ pub trait TcpPolicy {
         Span::ZERO
     }
 
-    /// How many segments may be retransmitted in answer to one ACK or timeout.
+    /// Maximum number of retransmissions for one ACK or timeout.
     fn retransmission_quota(&self) -> u32 {
         u32::MAX
     }
 
-    /// Duplicate ACKs, or segments above a gap, that mean a loss, given the number that the
-    /// scenario sets (RFC 5681 section 3.2).
+    /// Number of duplicate ACKs, or of segments above a gap, that indicate a loss, given the value of
+    /// the scenario (RFC 5681 section 3.2).
     fn duplicate_threshold(&self, configured: u32) -> u32 {
         configured
     }
 
-    /// Whether this ACK shows a loss before the duplicate threshold is reached. Asked after
-    /// [`on_feedback`](Self::on_feedback); counts outside of recovery while data is outstanding.
+    /// Returns true if this ACK shows a loss before the duplicate threshold is reached. Called after
+    /// [`on_feedback`](Self::on_feedback). Used outside of recovery while data is outstanding.
     fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
         false
     }
 
-    /// Whether a loss that was found by duplicate ACKs is answered by sending everything
-    /// outstanding again, and not only what is known to be lost. Asked after
-    /// [`on_loss`](Self::on_loss).
+    /// Returns true if, after a loss detected by duplicate ACKs, all outstanding data is
+    /// retransmitted, instead of the lost data only. Called after [`on_loss`](Self::on_loss).
     fn repeats_everything(&self) -> bool {
         false
     }
 
-    /// Whether each retransmission timeout doubles the next (RFC 6298 rule 5.5).
+    /// Returns true if each retransmission timeout doubles the next (RFC 6298 rule 5.5).
     fn backs_off(&self) -> bool {
         true
     }
 
-    /// The probe to send now, if there is to be one; it counts as sent. Asked after each ACK, each
-    /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until
-    /// there is none, of those that [need](Needs::probes) it. Probes are no part of the flight.
+    /// The probe to send now, if any. It then counts as sent. Called after each ACK, after each
+    /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until it
+    /// returns `None`, for controllers that [need](Needs::probes) it. Probes are not part of the
+    /// flight.
     fn take_probe(&mut self, _state: &ProbeState) -> Option<Probe> {
         None
     }
 
-    /// When a probe is to be sent even if nothing arrives.
+    /// Time at which a probe must be sent even if no ACK arrives.
     fn probe_deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// The receiver has answered a probe; comes after what its answer acknowledges.
+    /// The receiver answered a probe. Called after the events of the data that the answer
+    /// acknowledges.
     fn on_probe_answered(&mut self, _state: &ProbeState) {}
 }

@@ -1,6 +1,6 @@
 //! The congestion window and its exact arithmetic.
 
-/// What a connection tells its controller when it is built.
+/// Parameters of a connection for a new controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Sender maximum segment size (SMSS) in bytes: the payload of a full segment.
@@ -45,8 +45,8 @@ impl Window {
         }
     }
 
-    /// The retransmission timer expired. In the slow start that follows, an ACK that covers much
-    /// tells of segments that had arrived before, and so L is 1 (RFC 3465 section 2.3).
+    /// The retransmission timer expired. In the following slow start L is 1, because a large ACK
+    /// covers segments that arrived before (RFC 3465 section 2.3).
     pub fn count_singly_after_timeout(&mut self) {
         self.after_timeout = true;
     }

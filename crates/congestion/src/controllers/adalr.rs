@@ -3,9 +3,9 @@
 //! Source: M. Omueti and L. Trajkovic, "TCP-ADaLR: TCP with adaptive delay and loss response for
 //! broadband GEO satellite networks", conference slides of 26 June 2007 and thesis talk, 2007.
 //! All rules below are from the slides; they have no equation numbers, so the comments name the
-//! slide. What the slides leave open is a parameter, and its `meaning` says so.
+//! slide. Gaps of the slides are parameters, and their `meaning` describes them.
 //!
-//! What it is: a scaling component rho = 60 * RTT / 1 s makes slow start and congestion avoidance
+//! Rules: a scaling component rho = 60 * RTT / 1 s makes slow start and congestion avoidance
 //! steeper on long paths, makes the sender take the advertised window as larger than it is, and a
 //! partial ACK adds two segments instead of one.
 //!

@@ -13,13 +13,13 @@
 //!   bottleneck served (equation 7). From there the gap to Wmax shrinks to 1 / alpha in each round
 //!   trip (equations 4 to 6), with a larger alpha on a longer path: [`alpha`].
 //!
-//! Reconstructed: the equations stand in the paper as images that were not at hand. They are derived
+//! Reconstructed: the equations stand in the paper as images that were not available. They are derived
 //! from its prose, which hardly leaves a choice for (1), (2), (4) to (8), (10) and (11). What it
 //! leaves open are parameters: the target of the fast increase in (3), whether RTTmax is that of the
 //! connection or that since the last loss, what happens at Wmax, and alpha as a function of the RTT.
 //!
 //! LIAD (B.-J. Chang, S.-Y. Lin, J.-Y. Jin, Computer Networks 53(14), 2009) is here A-LIAD with
-//! alpha = 2 and a slow start that doubles up to gamma. Only its abstract was at hand: that alpha is
+//! alpha = 2 and a slow start that doubles up to gamma. Only its abstract was available: that alpha is
 //! 2, that gamma is an estimate of the path and that the decrease depends on the RTT is known, the
 //! formulas of the latter two are A-LIAD's.
 //!
@@ -310,7 +310,7 @@ impl Aliad {
         self.round.window = self.window.cwnd as f64;
     }
 
-    /// A new phase freezes the window anew. The round that it cuts short is no round trip, so the
+    /// A new phase freezes the window again. The round that it cuts short is no round trip, so the
     /// window of the one before stays.
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;

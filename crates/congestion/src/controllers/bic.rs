@@ -3,7 +3,7 @@
 //! Source: L. Xu, K. Harfoush and I. Rhee, "Binary increase congestion control (BIC) for fast
 //! long-distance networks", IEEE INFOCOM 2004.
 //!
-//! What it is: the last loss was at the window W_max, so the window that fits lies between what the
+//! Rules: the last loss was at the window W_max, so the window that fits lies between what the
 //! loss left and W_max. In each RTT the window goes half of the way to W_max, by no more than S_max
 //! (additive increase) and no less than S_min segments. Beyond W_max it looks for a new maximum,
 //! with steps as long as its distance from W_max, in the same bounds.

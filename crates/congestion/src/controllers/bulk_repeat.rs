@@ -6,10 +6,10 @@
 //! losses and NewReno repairs one in each round trip. A discriminator says what a loss comes from:
 //!
 //! - congestion: Westwood (`westwood.rs`),
-//! - errors: all segments outstanding are sent again in one bulk, and the window stays,
+//! - errors: all segments outstanding are retransmitted in one bulk, and the window stays,
 //! - the retransmission timeout does not grow, whatever it comes from.
 //!
-//! Reconstructed: no more than the abstract was at hand. It names the three changes, and the two
+//! Reconstructed: no more than the abstract was available. It names the three changes, and the two
 //! parts of the discriminator: Spike (`spike.rs`), and a threshold on the rate gap. Decisions:
 //!
 //! - the gap is 1 - BWE RTTmin / cwnd, the part of the window that the path does not carry, and

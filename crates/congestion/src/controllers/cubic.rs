@@ -4,7 +4,7 @@
 //! of sections 4.1 to 4.8 were read in the text of its draft. The numbers in the tests are
 //! computed from the equations.
 //!
-//! What it is: after a loss at the window W_max, the window climbs quickly back towards W_max,
+//! Rules: after a loss at the window W_max, the window climbs quickly back towards W_max,
 //! stands almost still around it, and then looks for more with growing steps. How fast depends on
 //! time and not on the RTT. On short paths with small windows, where standard TCP would be faster,
 //! it takes the window that standard TCP would have (the Reno-friendly region).

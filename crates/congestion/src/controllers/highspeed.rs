@@ -4,12 +4,12 @@
 //! lead to it); Appendix B tabulates both for the default parameters. The comments name the
 //! sections; w is the window in segments.
 //!
-//! What it is: up to `low_window` segments it is standard TCP. Above it the window grows by a(w)
+//! Rules: up to `low_window` segments it is standard TCP. Above it the window grows by a(w)
 //! segments for each window of ACKs and a loss takes the share b(w) of it, so that w = `low_window`
 //! at a loss rate of `low_p` and w = `high_window` at `high_p`, on a straight line in log w over
 //! log p between them. Slow start and the timeout are those of standard TCP.
 //!
-//! What was decided here: the equations themselves are used. The RFC rounds 1 / S to 1.2 and its
+//! Decisions: the equations themselves are used. The RFC rounds 1 / S to 1.2 and its
 //! factor to 0.078 before it computes the table, which makes a(w) there 1 to 2.5 % smaller. a(w) is
 //! never less than one segment, and b(w) never less than `high_decrease`: beyond `high_window` the
 //! line for b, which the last rows of the table still follow, would become negative. As in RFC

@@ -4,13 +4,13 @@
 //! draft-leith-tcp-htcp-06, 2008 (increase and RTT scaling); D. Leith and R. Shorten, "H-TCP: TCP
 //! for high-speed and long-distance networks", PFLDnet 2004 (adaptive backoff).
 //!
-//! What it is: for Delta_L = 1 s after a congestion event, the window grows as in standard TCP.
+//! Rules: for Delta_L = 1 s after a congestion event, the window grows as in standard TCP.
 //! Then it grows by alpha = 1 + 10 (Delta - Delta_L) + 0.5 (Delta - Delta_L)^2 segments for each
 //! window of ACKs, times 2 (1 - beta). A loss leaves the share beta = RTTmin / RTTmax, between 0.5
 //! and 0.8, so that the queue empties and no more; if the throughput has changed by more than 20 %
 //! since the congestion before (bandwidth switch), it leaves one half.
 //!
-//! What is reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not
+//! Reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not
 //! found as text but as what the implementations in Linux and FreeBSD share. RTTmax forgets 5 % of
 //! its excess over RTTmin at each congestion event. The throughput of an epoch is the largest that
 //! was measured over a smoothed RTT outside of recovery; without two of them to compare, a loss

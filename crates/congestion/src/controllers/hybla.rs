@@ -12,7 +12,7 @@
 //! paper ends slow start at Hoe's estimate of what the path holds, and spaces the segments out by
 //! RTT / cwnd instead of sending a window at once.
 //!
-//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
+//! Reconstructed: the text of the paper was not available; the rules are those of secondary
 //! descriptions and agree with the ones in common use.
 //!
 //! Decisions:

@@ -13,10 +13,10 @@
 //!   echoes it as in RFC 3168.
 //! - ACK with the warning: rate control, ssthresh = cwnd = ownd, once in a round trip.
 //! - Third duplicate ACK with the warning: rate control and fast retransmit; without it the segment
-//!   is sent again and the window stays as it is.
+//!   is retransmitted and the window stays as it is.
 //! - Timeout: ssthresh = ownd, one segment. Growth is standard.
 //!
-//! Reconstructed: only the abstracts and a port to ns-3 were at hand; what follows from a warning is
+//! Reconstructed: only the abstracts and a port to ns-3 were available; what follows from a warning is
 //! from memory. Decisions: RTTmin and not the last RTT makes ownd, so that a queue does not feed
 //! itself; without timestamps New Jersey is Jersey; its clock is that of the receiver's timestamps,
 //! a millisecond.

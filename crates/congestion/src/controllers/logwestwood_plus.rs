@@ -9,7 +9,7 @@
 //! - loss and timeout: as Westwood+, to the bandwidth that the ACKs show times RTTmin,
 //! - slow start is standard.
 //!
-//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
+//! Reconstructed: the text of the paper was not available; the rules are those of secondary
 //! descriptions, and alpha = 2 is what the A-LIAD paper says of it. Whether the paper adapts alpha,
 //! and what it does beyond Wmax, is not known. A larger alpha climbs more slowly here, and not
 //! faster as in A-LIAD. W is the running window, so that with alpha = 2 an ACK for each segment

@@ -3,14 +3,14 @@
 //! Source: T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", ACM
 //! SIGCOMM Computer Communication Review 33(2), 2003. Its rules have no equation numbers.
 //!
-//! What it is: each ACK adds 0.01 segments and a loss takes an eighth of the window, so that the
+//! Rules: each ACK adds 0.01 segments and a loss takes an eighth of the window, so that the
 //! time to recover from a loss is a number of round trips that does not depend on the rate. Up to
 //! the legacy window of 16 segments it is standard TCP, and so are slow start and the timeout.
 //!
-//! What was decided here: the paper counts segments and rounds the eighth up to a whole one; bytes
+//! Decisions: the paper counts segments and rounds the eighth up to a whole one; bytes
 //! need no rounding. The rule is for each ACK, so delayed ACKs halve the growth, unless the limit L
 //! of byte counting is 2. As in RFC 5681, what a loss reduces is the flight size. The legacy window
-//! of 16 is the value that is commonly given; the paper's own text was not at hand.
+//! of 16 is the value that is commonly given; the paper's own text was not available.
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};

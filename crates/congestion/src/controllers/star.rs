@@ -9,10 +9,10 @@
 //! - lift window control (LWC): in avoidance, while cwnd is below ownd, each ACK adds
 //!   SMSS (ownd - cwnd) / cwnd, and otherwise grows as in standard TCP,
 //! - acknowledgement error notification (AEN): the receiver says when a segment arrives that it has
-//!   already; if all that was sent again since the last reduction was needless, ACKs were lost or
+//!   already; if all that was retransmitted since the last reduction was needless, ACKs were lost or
 //!   late and no segment was, and the reduction is undone.
 //!
-//! Reconstructed: only the abstract was at hand, so the names of the mechanisms are the paper's and
+//! Reconstructed: only the abstract was available, so the names of the mechanisms are the paper's and
 //! the formulas are ours. The estimate R is that of TCP-Jersey (`bandwidth/sliding.rs`), with which
 //! the paper compares itself. The notification is the duplicate report of RFC 2883, and all
 //! retransmissions have to be reported (RFC 3708) because one that repairs a loss may be followed by
@@ -49,7 +49,7 @@ const PARAMETERS: &[Parameter] = &[
 struct Reduction {
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes sent again since.
+    /// Bytes retransmitted since.
     repeated: u64,
     /// Bytes that the receiver had already.
     needless: u64,

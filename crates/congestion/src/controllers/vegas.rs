@@ -12,7 +12,7 @@
 //! - it grows only while at most two segments of it are unused,
 //! - a duplicate ACK, or the first ACK after a loss, shows a loss when the first unacknowledged
 //!   segment is older than the fine timeout; the duplicate threshold counts as well,
-//! - loss: 3/4 of cwnd, 1/2 when the segment had been sent again before, two segments when it was
+//! - loss: 3/4 of cwnd, 1/2 when the segment had been retransmitted before, two segments when it was
 //!   three or less; nothing when cwnd was reduced after the segment was sent,
 //! - timeout: cwnd is two segments, ssthresh half.
 //!
@@ -75,7 +75,7 @@ pub struct Vegas {
     reduced: Option<Time>,
     /// The window that the last loss left, without what recovery adds to it.
     left: u64,
-    /// Position of the segment that was last sent again.
+    /// Position of the segment that was last retransmitted.
     repaired: Option<u64>,
     /// ACKs that are still to be looked at after a loss.
     worried: u8,

@@ -8,9 +8,9 @@
 //! - avoidance: standard growth for N < beta, otherwise only with every other ACK,
 //! - fast retransmit: ssthresh is 4/5 for N < beta (a random loss), otherwise 1/2,
 //! - timeout and slow start are standard,
-//! - BaseRTT, the smallest RTT, is learnt anew after each loss and each timeout.
+//! - BaseRTT, the smallest RTT, is learnt again after each loss and each timeout.
 //!
-//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
+//! Reconstructed: the text of the paper was not available; the rules are those of secondary
 //! descriptions. Decisions: RTT is the smoothed one; N is computed with each ACK outside of
 //! recovery, and a loss is judged by the last value; without any value all is standard. The shares
 //! are shares of the flight size (RFC 5681 equation 4), at least two segments.

@@ -5,7 +5,7 @@
 //! Westwood", IEEE Globecom 2002. What a loss and a timeout do is Westwood's (`westwood.rs`), and so
 //! is the accounting of the ACKs; the estimate is `bandwidth/abse.rs`.
 //!
-//! Reconstructed: the text of the paper was not at hand. The estimate is that of a later paper that
+//! Reconstructed: the text of the paper was not available. The estimate is that of a later paper that
 //! restates it; the ranges of its two adaptations are from memory, and all its constants are
 //! parameters.
 

@@ -10,7 +10,7 @@
 //!   and one segment after a timeout,
 //! - slow start and avoidance are standard.
 //!
-//! Reconstructed: the text of the paper was not at hand; the rules are those of secondary
+//! Reconstructed: the text of the paper was not available; the rules are those of secondary
 //! descriptions. Decisions: before the first sample, ssthresh is half the flight size. After a loss
 //! cwnd is ssthresh even where that is more than it was.
 

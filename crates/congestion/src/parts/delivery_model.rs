@@ -131,7 +131,7 @@ impl Progress {
 }
 
 /// Whether a segment was acknowledged that was sent after `end` bytes were delivered. One that had
-/// arrived before it was sent again gives no rate and ends no round: Linux takes it so, where the
+/// arrived before it was retransmitted gives no rate and ends no round: Linux takes it so, where the
 /// draft is silent. After a needless timeout each ACK would end one.
 pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {
     sample.rate.is_some() && sample.prior_delivered >= end

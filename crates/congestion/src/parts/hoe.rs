@@ -1,10 +1,10 @@
-//! Hoe's estimate: how much the path holds, from the spacing of the ACKs.
+//! Hoe's estimate of the bandwidth-delay product, from the spacing of the ACKs.
 //!
 //! Source: J. C. Hoe, "Improving the start-up behavior of a congestion control scheme for TCP",
 //! SIGCOMM 1996. Segments sent back to back leave the bottleneck at its rate, so the ACKs for them
 //! arrive at its rate, and rate * RTTmin is the threshold at which slow start should end.
 //!
-//! Reconstructed: the text of the paper was not at hand. Known from secondary descriptions is the
+//! Reconstructed: the text of the paper was not available. Known from secondary descriptions is the
 //! product, and that the rate comes from three closely spaced ACKs. A-LIAD repeats the estimate in
 //! each round trip. Decisions:
 //!

@@ -1,4 +1,4 @@
-//! What several algorithms share.
+//! Parts that several algorithms share.
 
 pub(crate) mod bandwidth;
 pub(crate) mod delivery_model;

@@ -1,5 +1,5 @@
-//! What TCP-Peach, TCP-Peach+ and TCP-Cherry share: probes of low priority tell how much of the
-//! path nobody uses. The three differ in what their probes carry.
+//! Probing of TCP-Peach, TCP-Peach+ and TCP-Cherry: probes of low priority measure the unused
+//! capacity of the path. The three differ in the data of their probes.
 //!
 //! - Start: after the first segment one probe each tau = RTT / rwnd, rwnd - 1 in all, which fills
 //!   one round trip. Each ACK and each answer adds a segment to cwnd, up to rwnd. After two round

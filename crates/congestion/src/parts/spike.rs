@@ -1,4 +1,4 @@
-//! Spike: whether a path is congested, told from the one-way delay.
+//! Spike: detection of congestion from the one-way delay.
 //!
 //! Source: S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and
 //! wireless losses", IEEE/ACM Transactions on Networking 11(5), 2003. With ROTT the one-way delay up
@@ -8,7 +8,7 @@
 //!   1/2,
 //! - and is so no longer when it falls below ROTTmin + end (ROTTmax - ROTTmin), end = 1/3.
 //!
-//! Reconstructed: the text of the paper was not at hand; rules and constants are from memory.
+//! Reconstructed: the text of the paper was not available; rules and constants are from memory.
 //! Decisions: the delay is between the sender's timestamp and the receiver's (RFC 7323), in
 //! milliseconds of two clocks that need not agree; without timestamps it is the round-trip time.
 //! Both contain the time for which a receiver delays its ACK.

@@ -1,7 +1,7 @@
 //! A path for tests of controllers that need samples of the delivery rate: one bottleneck with a
 //! queue, a fixed delay, segments that are lost by number, and a sender that always has data.
 //!
-//! A lost segment is found when the third one behind it is acknowledged. What is sent again is
+//! A lost segment is found when the third one behind it is acknowledged. What is retransmitted is
 //! just the next segment: the controllers do not see the difference.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! What Vegas and its relatives measure: the segments that wait in queues, and a fine timeout.
+//! The estimator of Vegas and its variants: segments that wait in queues, and a fine-grained timeout.
 //!
 //! Source: L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
 //! Internet", IEEE JSAC 13(8), 1995; the arithmetic was read in ns-2.35, `tcp/tcp-vegas.cc`.
@@ -123,7 +123,7 @@ impl FineTimeout {
         }
     }
 
-    /// A segment is sent again: an eighth more, and twice as much if it was not for the first time.
+    /// A segment is retransmitted: an eighth more, and twice as much if not for the first time.
     pub(crate) fn back_off(&mut self, again: bool) {
         self.timeout = self.timeout.map(|t| if again { 2.0 * t } else { 1.125 * t });
     }

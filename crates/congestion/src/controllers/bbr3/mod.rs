@@ -6,9 +6,9 @@
 //! - here: states, Startup and Drain (5.3.1, 5.3.2), pacing and cwnd (5.6)
 //! - `model`: bandwidth, its bounds and those of the data in flight (5.5)
 //! - `probe_bw`: the cycle of DOWN, CRUISE, REFILL and UP (5.3.3)
-//! - `probe_rtt`: the smallest RTT and how it is measured anew (5.3.4)
+//! - `probe_rtt`: the smallest RTT and how it is measured again (5.3.4)
 //!
-//! What it is: the bandwidth is the largest delivery rate of two cycles. Once in 2 to 3 s, or 63
+//! Rules: the bandwidth is the largest delivery rate of two cycles. Once in 2 to 3 s, or 63
 //! rounds, the flow probes for more: it fills the pipe, sends 25 % faster until the rate stands
 //! still or more than 2 % are lost, and then yields until the queue is empty. Too much loss while it
 //! probes sets a long-term bound of what may be in flight. Any loss while it does not probe lowers

@@ -33,7 +33,7 @@ struct Measuring {
 }
 
 impl MinRtt {
-    /// Measures anew after `interval` without a smaller one.
+    /// Measures again after `interval` without a smaller one.
     pub(super) fn every(interval: Span) -> Self {
         Self { interval, smallest: None, recent: None, expired: false, measuring: None }
     }

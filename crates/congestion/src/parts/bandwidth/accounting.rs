@@ -1,4 +1,4 @@
-//! How much has arrived at the receiver with each ACK.
+//! Accounting of the bytes that arrived at the receiver with each ACK.
 //!
 //! Source: C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: end-to-end
 //! congestion control for wired/wireless networks", Wireless Networks 8, 2002, as the authors'

@@ -1,4 +1,4 @@
-//! By which clock deliveries are timed.
+//! Clocks for the time of deliveries.
 
 use units::{Span, Time};
 

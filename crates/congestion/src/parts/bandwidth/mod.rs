@@ -1,9 +1,8 @@
-//! What the path carries, as the ACKs show it: estimators for controllers that set their window
-//! from a rate.
+//! Bandwidth estimators from ACKs, for controllers that set their window from a rate.
 //!
-//! [`accounting`] says how much has arrived with each ACK, an [`Estimator`] makes a rate in bytes per
-//! second of that, and [`Share`] a window of the rate. The estimator is what the members of the
-//! Westwood family differ in.
+//! [`accounting`] computes the bytes delivered by each ACK. An [`Estimator`] computes a rate in bytes
+//! per second, and [`Share`] a window from the rate. The members of the Westwood family differ in the
+//! estimator.
 
 mod abse;
 mod accounting;
@@ -26,7 +25,7 @@ use units::Time;
 use crate::events::Feedback;
 use crate::window::Window;
 
-/// What the Westwood family asks of an estimator.
+/// Interface of the estimators of the Westwood family.
 pub trait Estimator {
     /// An ACK that tells of `delivered` more bytes.
     fn on_ack(&mut self, feedback: &Feedback, delivered: u64, window: &Window);

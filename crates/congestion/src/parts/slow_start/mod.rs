@@ -1,5 +1,5 @@
-//! How slow start grows and how it ends, apart from what comes after it. A controller that offers a
-//! choice keeps a [`SlowStart`], passes it each ACK, and asks it to grow the window.
+//! Variants of slow start: growth and end. A controller that offers a choice has a [`SlowStart`],
+//! passes each ACK to it, and lets it grow the window.
 //!
 //! - `standard`: RFC 5681, until a loss or ssthresh,
 //! - `hystart`: the same growth, ended by signs of a queue,

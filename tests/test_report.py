@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bentpipe.report.render import GENERATOR
+from bentpipe.report.run import run_page
 from conftest import SMALL
 
 if TYPE_CHECKING:
@@ -295,3 +296,17 @@ rate = { path = "link.0.rate", values = ["1Mbit/s", "2Mbit/s"] }
     means = [caption for caption in captions if "means" in caption]
     # Twelve series of the controllers, which are compared, by mss and rate.
     assert means == [f"goodput, mss {mss}: means with 95 % intervals" for mss in (536, 1000)]
+
+
+@pytest.mark.parametrize(
+    ("traffic", "is_endless"),
+    [("{ web = {} }", True), ('{ bulk = "unlimited" }', True), ('{ download = "900MB" }', False)],
+)
+def test_only_a_flow_with_an_end_is_reported_as_not_finished(
+    tmp_path: Path, traffic: str, is_endless: bool
+) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    sets = ("--set", f"flow.0.traffic={traffic}", "--set", "duration=5s")
+    bentpipe_in(tmp_path, "run", "small.toml", *sets, "--out", "run")
+    page = run_page(tmp_path / "run")
+    assert page.warnings == ([] if is_endless else ["Not finished at the end of the run: flow-0."])

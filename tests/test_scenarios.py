@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from conftest import EXAMPLES, SMALL
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from conftest import Bentpipe
 
 LINK = {
     "between": ["server", "client"],
@@ -195,3 +198,36 @@ def test_what_is_wrong_with_a_scenario_is_data(tmp_path: Path) -> None:
     assert [(one.path, one.expected) for one in caught.value.errors] == [("seed", "a value")]
     again = pickle.loads(pickle.dumps(caught.value))
     assert again.errors == caught.value.errors
+
+
+def test_an_explanation_is_text_and_data(small: Path, bentpipe: Bentpipe) -> None:
+    explanation = bp.Scenario.load(small).explain()
+    assert str(explanation) == bentpipe("explain", str(small)).stdout
+    told = json.loads(bentpipe("explain", str(small), "--json").stdout)
+    assert told == explanation.to_dict() == json.loads(explanation.to_json())
+    (flow,) = explanation.flows
+    assert (flow.route, flow.endless) == (["server", "client"], False)
+    assert flow.figures.propagation_rtt_ms == 500.0
+    rate = next(one for one in explanation.links[0].settings if one.name == "rate")
+    assert (rate.value, rate.unit, rate.default) == (2_000_000, "bit/s", False)
+    narrow = bp.Scenario.load(small, ["flow.0.transport.receive_buffer=8KiB"]).explain()
+    assert [(one.kind, one.subject) for one in narrow.warnings] == [("window_below_bdp", "flow-0")]
+
+
+def test_errors_of_a_command_are_data_too(small: Path, bentpipe: Bentpipe) -> None:
+    done = bentpipe("run", str(small), "--json", "--set", "flow.0.controller=cubicc")
+    assert done.returncode == 2
+    (error,) = json.loads(done.stdout)["errors"]
+    assert (error["path"], error["suggestion"]) == ("flow[0].controller", '"cubic"')
+    assert error["set"] == "--set flow.0.controller=cubicc"
+
+
+def test_an_old_name_is_warned_of_once_by_a_command(small: Path, bentpipe: Bentpipe) -> None:
+    done = bentpipe("explain", str(small), "--set", "link.0.framing=18B")
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("bentpipe: warning: --set link.0.framing=18B: link[0].overhead: ")
+    assert (
+        "renamed_key"
+        in bentpipe("explain", str(small), "--json", "--set", "link.0.framing=18B").stdout
+    )

@@ -48,6 +48,7 @@ from bentpipe.errors import (
     SeriesError,
     StudyError,
 )
+from bentpipe.explanation import Explanation
 from bentpipe.runs import Run, load, run
 from bentpipe.study import Study
 
@@ -59,6 +60,7 @@ __all__ = [
     "ClusterError",
     "Controller",
     "ControllerError",
+    "Explanation",
     "InputError",
     "Interrupted",
     "KernelError",

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self, TypedDict, final, type_check_only
 import polars as pl
 from typing_extensions import disjoint_base
 
+from bentpipe.explanation import Explanation
+
 __all__ = [
     "Ack",
     "ArrowTable",
@@ -161,8 +163,11 @@ class Scenario:
         Changes are part of it, its name and seed are written out, and names of files are absolute.
         """
 
-    def explain(self) -> str:
-        """Every value that will be used, defaults included, with warnings."""
+    def explain(self) -> Explanation:
+        """Every value that will be used, defaults included, with figures and warnings.
+
+        A `bentpipe.Explanation`: its text is for people, its fields are data with units.
+        """
 
     def route(self, flow: int = 0, *, back: bool = False) -> list[Hop]:
         """The links on the way of a flow's data, or `back` on that of its ACKs, in order.
@@ -868,6 +873,12 @@ def kernel_status() -> list[KernelUse]:
 
 def reference() -> str:
     """The reference of the scenario language in Markdown: `docs/scenario.md`."""
+
+def scenario_files(text: str) -> list[str]:
+    """The files that a scenario in TOML refers to, in their order; none of what is no TOML."""
+
+def names_a_file(path: str) -> bool:
+    """Whether the values of a path of the scenario language can be names of files."""
 
 def schema() -> str:
     """The JSON Schema of the scenario language."""

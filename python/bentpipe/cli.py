@@ -166,9 +166,11 @@ def shell(
 @cli.command()
 @click.argument("file", type=FILE)
 @sets_option
-def explain(file: Path, sets: tuple[str, ...]) -> None:
+@json_option
+def explain(file: Path, sets: tuple[str, ...], as_json: bool) -> None:
     """Show what FILE will run: every default, derived values, warnings."""
-    click.echo(bentpipe.Scenario.load(file, sets).explain(), nl=False)
+    explanation = bentpipe.Scenario.load(file, sets).explain()
+    click.echo(explanation.to_json() if as_json else explanation.text, nl=as_json)
 
 
 @cli.command()
@@ -546,6 +548,16 @@ def status_kernel(as_json: bool) -> None:
     print_status(as_json)
 
 
+def echo_errors(error: bentpipe.BentpipeError) -> None:
+    """Print the errors as one JSON object, for programs that asked for JSON."""
+    import json
+    from dataclasses import asdict
+
+    found = error.errors if isinstance(error, bentpipe.InputError) else ()
+    errors = [asdict(problem) for problem in found] or [{"message": str(error)}]
+    click.echo(json.dumps({"errors": errors}))
+
+
 def warn_once() -> None:
     """Show warnings of renamed keys as messages of this command: each key of each file once."""
     import warnings
@@ -572,6 +584,8 @@ def main() -> None:
     try:
         cli(prog_name="bentpipe", standalone_mode=False)
     except bentpipe.BentpipeError as error:
+        if "--json" in sys.argv:
+            echo_errors(error)
         refuse(str(error))
     except click.ClickException as error:
         error.show()

@@ -40,7 +40,8 @@ mod _native {
         output::OutputFolder, prototype::Ack, prototype::Controller, prototype::Feedback,
         prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
         prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
-        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::reference,
-        scenario::schema, study::Quantity, study::number_columns, study::run_study, version,
+        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::names_a_file,
+        scenario::reference, scenario::scenario_files, scenario::schema, study::Quantity,
+        study::number_columns, study::run_study, version,
     };
 }

@@ -111,9 +111,14 @@ impl Scenario {
         self.given.to_toml(&self.inner, seed.map_or(self.inner.seed, |Seed(seed)| seed))
     }
 
-    /// Every value that will be used, defaults included, with warnings.
-    fn explain(&self) -> String {
-        scenario::explain(&self.inner, &self.written).to_string()
+    /// Every value that will be used, defaults included, with figures and warnings.
+    ///
+    /// A `bentpipe.Explanation`: its text is for people, its fields are data with units.
+    fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let explanation = scenario::explain(&self.inner, &self.written);
+        let fields = values::fields(py, &explanation)?;
+        let class = py.import("bentpipe.explanation")?.getattr("Explanation")?;
+        class.call_method1("of", (fields, explanation.to_string()))
     }
 
     /// The links on the way of a flow's data, or `back` on that of its ACKs, in order.
@@ -203,4 +208,16 @@ pub fn schema() -> String {
 #[pyfunction]
 pub fn reference() -> String {
     scenario::reference()
+}
+
+/// The files that a scenario in TOML refers to, in their order; none of what is no TOML.
+#[pyfunction]
+pub fn scenario_files(text: &str) -> Vec<String> {
+    scenario::files(text)
+}
+
+/// Whether the values of a path of the scenario language can be names of files.
+#[pyfunction]
+pub fn names_a_file(path: &str) -> bool {
+    scenario::names_a_file(path)
 }

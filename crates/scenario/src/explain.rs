@@ -9,15 +9,19 @@ mod text;
 mod warnings;
 
 use serde::Serialize;
+use units::{Rate, Span};
 
 use crate::load::Written;
-use crate::model::{Flow, Link, Node, Scenario};
+use crate::model::{Change, Flow, Link, Node, Scenario};
 use crate::routes::{Hop, Routes, routes};
 
 use figures::Load;
 
 pub use figures::{Figures, Offered};
 pub use settings::Setting;
+#[cfg(test)]
+pub(crate) use settings::{FLOW_TABLES, absent};
+pub use warnings::{Warning, WarningKind};
 
 /// A scenario explained. It serialises, and its `Display` is for a terminal.
 #[derive(Clone, Debug, Serialize)]
@@ -33,7 +37,7 @@ pub struct Explanation {
     /// Each `[[flow]]`.
     pub flows: Vec<FlowExplanation>,
     /// What will run, but probably not as meant.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A node.
@@ -42,7 +46,33 @@ pub struct NodeExplanation {
     /// Its name.
     pub name: String,
     /// What limits its forwarding.
-    pub forwarding: Option<String>,
+    pub forwarding: Option<ForwardingExplanation>,
+}
+
+/// The limits of a router.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ForwardingExplanation {
+    /// Forwarding rate in bit/s of IP packets.
+    pub rate_bps: u64,
+    /// Memory for packets that wait, in bytes.
+    pub buffer_bytes: u64,
+}
+
+/// An event of one direction of a link; `None` stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EventExplanation {
+    /// From when on, in seconds.
+    pub at_s: f64,
+    /// Seconds after which it happens again.
+    pub every_s: Option<f64>,
+    /// The new rate in bit/s.
+    pub rate_bps: Option<u64>,
+    /// The new propagation delay in seconds.
+    pub delay_s: Option<f64>,
+    /// Seconds without transmission.
+    pub outage_s: Option<f64>,
+    #[serde(skip)]
+    pub(crate) change: Change,
 }
 
 /// One direction of a link.
@@ -56,8 +86,8 @@ pub struct DirectionExplanation {
     pub settings: Vec<Setting>,
     /// What the channel does, if more can be said of it than a word.
     pub channel: Vec<Setting>,
-    /// What becomes different while the run goes on: when, and what.
-    pub changes: Vec<Setting>,
+    /// What becomes different while the run goes on.
+    pub events: Vec<EventExplanation>,
 }
 
 /// A `[[flow]]`; with `count` it stands for several flows.
@@ -69,6 +99,8 @@ pub struct FlowExplanation {
     pub count: usize,
     /// What the application does, in one sentence.
     pub summary: String,
+    /// Whether the application goes on until the run ends, so that the flow never completes.
+    pub endless: bool,
     /// Names of the nodes that the data passes.
     pub route: Vec<String>,
     /// Names of the nodes that the ACKs pass.
@@ -104,7 +136,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
             (explain_flow(scenario, written, &routes, (entry, count, flow), &figures), flow)
         })
         .collect();
-    let warnings = warnings::warnings(scenario, &flows);
+    let warnings = warnings::warnings(scenario, written, &flows);
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(written),
@@ -130,10 +162,10 @@ fn first_of_each_entry<'a>(
 fn nodes(scenario: &Scenario) -> Vec<NodeExplanation> {
     let explain = |node: &Node| NodeExplanation {
         name: node.name.clone(),
-        forwarding: node
-            .forwarding
-            .as_ref()
-            .map(|limit| format!("forwards {}, memory {}", limit.rate, limit.buffer)),
+        forwarding: node.forwarding.map(|limit| ForwardingExplanation {
+            rate_bps: limit.rate.bits_per_second(),
+            buffer_bytes: limit.buffer.get(),
+        }),
     };
     scenario.nodes.iter().map(explain).collect()
 }
@@ -150,10 +182,22 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             to: to.clone(),
             settings: settings::of_direction(direction, i, side, written),
             channel: channels::details(scenario, &direction.channel, i, side, written),
-            changes: direction.changes.iter().map(settings::of_change).collect(),
+            events: direction.changes.iter().map(event).collect(),
         })
     };
     scenario.links.iter().enumerate().flat_map(directions).collect()
+}
+
+fn event(change: &Change) -> EventExplanation {
+    let Change { at, every, rate, delay, outage } = change;
+    EventExplanation {
+        at_s: at.as_secs_f64(),
+        every_s: every.map(Span::as_secs_f64),
+        rate_bps: rate.map(Rate::bits_per_second),
+        delay_s: delay.map(Span::as_secs_f64),
+        outage_s: outage.map(Span::as_secs_f64),
+        change: *change,
+    }
 }
 
 fn explain_flow(
@@ -177,6 +221,7 @@ fn explain_flow(
         name: name.to_owned(),
         count,
         summary: settings::summary(scenario, flow),
+        endless: settings::is_endless(&flow.traffic),
         route: names(flow.from, flow.to),
         return_route: names(flow.to, flow.from),
         figures: figures.clone(),

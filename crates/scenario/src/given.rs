@@ -2,10 +2,14 @@
 
 use std::path::{Path as FilePath, PathBuf, absolute};
 
+use serde_json::Value as Json;
+
+use crate::describe;
 use crate::error::{ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
 use crate::overrides::Override;
+use crate::schema;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
 
@@ -67,7 +71,7 @@ impl Given {
         mut rename: impl FnMut(&FilePath) -> String,
     ) -> String {
         let mut tree = self.tree.clone();
-        rename_files(&mut tree, self.source.directory(), &mut rename);
+        rename_files(&mut tree, self.source.directory(), schema::cached(), &mut rename);
         let mut missing = String::new();
         if tree.get("name").is_none() {
             missing += &format!("name = {}\n", write::string(&scenario.name));
@@ -105,28 +109,64 @@ fn entry<'a>(tree: &'a mut Tree, key: &str) -> Option<&'a mut Entry> {
     }
 }
 
-/// Gives every file that the scenario names the name that `rename` makes of its place.
+/// The names of files that a scenario in TOML refers to, in their order; none of what is no TOML.
+pub fn files(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Ok(mut tree) = Tree::parse(text) {
+        let mut collect = |file: &FilePath| {
+            let name = file.to_string_lossy().into_owned();
+            names.push(name.clone());
+            name
+        };
+        rename_files(&mut tree, FilePath::new(""), schema::cached(), &mut collect);
+    }
+    names
+}
+
+/// Whether the values of `path`, written as in an override, can be names of files.
+pub fn names_a_file(path: &str) -> bool {
+    let mut schemas = vec![schema::cached()];
+    for step in path.split('.') {
+        let options: Vec<_> = schemas.into_iter().flat_map(describe::alternatives).collect();
+        let inner = |option: &&'static Json| match describe::type_of(option) {
+            "array" => option.get("items"),
+            _ => option["properties"].get(step),
+        };
+        schemas = options.iter().filter_map(inner).collect();
+    }
+    schemas.into_iter().flat_map(describe::alternatives).any(is_file)
+}
+
+fn is_file(schema: &Json) -> bool {
+    schema["format"] == "path"
+}
+
+/// Gives every file that the scenario names the name that `rename` makes of its place. Texts that
+/// name files have the format `path` in the schema.
 fn rename_files(
     tree: &mut Tree,
     directory: &FilePath,
+    schema: &Json,
     rename: &mut impl FnMut(&FilePath) -> String,
 ) {
+    let options = describe::alternatives(schema);
     match &mut tree.value {
         Value::List(items) => {
-            items.iter_mut().for_each(|item| rename_files(item, directory, rename));
+            let list = options.iter().find(|option| describe::type_of(option) == "array");
+            for (item, list) in items.iter_mut().zip(list.iter().cycle()) {
+                rename_files(item, directory, &list["items"], rename);
+            }
         }
         Value::Table(entries) => {
             for one in entries {
-                match one.key.as_str() {
-                    "attenuation" => {
-                        rename_file(&mut one.tree, directory, rename);
-                        if let Some(file) = entry(&mut one.tree, "file") {
-                            rename_file(&mut file.tree, directory, rename);
-                        }
-                    }
-                    _ => rename_files(&mut one.tree, directory, rename),
+                let known = options.iter().find_map(|option| option["properties"].get(&one.key));
+                if let Some(schema) = known {
+                    rename_files(&mut one.tree, directory, schema, rename);
                 }
             }
+        }
+        Value::String(_) if options.iter().any(|option| is_file(option)) => {
+            rename_file(tree, directory, rename);
         }
         _ => {}
     }

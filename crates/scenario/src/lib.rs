@@ -46,10 +46,11 @@ mod write;
 
 pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
-    ControllerExplanation, DirectionExplanation, Explanation, Figures, FlowExplanation,
-    NodeExplanation, Offered, Setting, explain,
+    ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
+    FlowExplanation, ForwardingExplanation, NodeExplanation, Offered, Setting, Warning,
+    WarningKind, explain,
 };
-pub use given::{Given, Packed};
+pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::{NewValue, Override};

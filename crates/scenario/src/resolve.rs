@@ -37,7 +37,7 @@ pub(crate) fn resolve(
     let (nodes, numbers) = graph::nodes(document, &mut problems);
     let channels = Channels { tree, directory, duration: document.duration };
     let links = graph::links(document, &numbers, &channels, &mut problems);
-    graph::check_overrides(document, tree, &mut problems);
+    graph::check_overrides(tree, &mut problems);
     let (flows, entries) = flows::flows(document, &numbers, &mut problems);
     let record = &document.record;
     let scenario = Scenario {

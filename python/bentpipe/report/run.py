@@ -13,7 +13,6 @@ from bentpipe.report.scenarios import (
     explained,
     facts_table,
     scenario_section,
-    warnings_of,
 )
 from bentpipe.report.source import read_json, read_table
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+
+    from bentpipe.explanation import Explanation
 
     Totals = list[dict[str, Any]]
 
@@ -70,7 +71,7 @@ def run_page(folder: Path) -> Page:
         version=recording["version"],
         summary=summary(recording),
         sections=sections,
-        warnings=run_warnings(recording, endless_flows(explanation or "")),
+        warnings=run_warnings(recording, endless_flows(explanation)),
     )
 
 
@@ -170,10 +171,10 @@ def effort_sentence(recording: dict[str, Any]) -> str:
 # -------------------------------------------------------------------------------------- tables
 
 
-def what_was_run(recording: dict[str, Any], explanation: str | None) -> list[Any]:
+def what_was_run(recording: dict[str, Any], explanation: Explanation | None) -> list[Any]:
     """The limits of each flow, and warnings about the scenario."""
     facts = facts_table(explanation) if explanation else None
-    warned = warnings_of(explanation) if explanation else []
+    warned = [str(one) for one in explanation.warnings] if explanation else []
     blocks: list[Any] = [facts] if facts else []
     if warned:
         blocks += [Text(["Warnings about the scenario:"]), Text(warned, marked=True)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING
 
 import bentpipe
-from bentpipe.numbers import NONE
+from bentpipe.numbers import amount, count, significant
 from bentpipe.report.page import Column, Details, Section, Table, Text, words
 from bentpipe.report.source import read_text
 
@@ -15,44 +14,53 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from bentpipe.explanation import Explanation, Figures
     from bentpipe.plots.vega import Figure
 
 FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rate")
-"""The lines of `bentpipe explain` on a flow that a reader needs first."""
+"""The columns of the table that a reader needs first."""
 
 
-def explained(path: Path) -> str | None:
-    """The text of `bentpipe explain` for a saved scenario; None if it cannot be read any more."""
+def explained(path: Path) -> Explanation | None:
+    """The explanation of a saved scenario; None if it cannot be read any more."""
     try:
         return bentpipe.Scenario.load(path).explain()
     except bentpipe.BentpipeError:
         return None
 
 
-def facts_table(explanation: str) -> Table | None:
+def facts_table(explanation: Explanation) -> Table:
     """What limits each flow: its route, round trip, bottleneck, BDP and window."""
     rows = []
-    for block in explanation.split("\n\n"):
-        head, *lines = block.splitlines()
-        if not head.startswith("Flow"):
-            continue
-        name, _, told = head.removeprefix("Flow").strip().partition(": ")
-        found = dict(re.findall(r"^  (\S+(?: \S+)*) {2,}(.+)$", "\n".join(lines), re.MULTILINE))
-        rows.append(words(name, told, *(found.get(fact, NONE) for fact in FACTS)))
+    for flow in explanation.flows:
+        name = flow.name if flow.count == 1 else f"{flow.name} x {flow.count}"
+        rows.append(words(name, flow.summary, " \N{RIGHTWARDS ARROW} ".join(flow.route),
+                          *facts(flow.figures)))  # fmt: skip
     columns = [Column(label, numeric=False) for label in ("flow", "traffic", *FACTS)]
-    return Table("facts", "What limits each flow", columns, rows) if rows else None
+    return Table("facts", "What limits each flow", columns, rows)
 
 
-def endless_flows(explanation: str) -> set[str]:
+def facts(figures: Figures) -> list[str]:
+    """The figures of a flow in words, one for each column after the route."""
+    shared = f", shared by {figures.bottleneck_flows} flows" if figures.bottleneck_flows > 1 else ""
+    several = f" in each of {figures.connections} connections" if figures.connections > 1 else ""
+    return [
+        f"{significant(figures.propagation_rtt_ms)} ms propagation, "
+        f"{significant(figures.base_rtt_ms)} ms with a full packet of {figures.packet_bytes} B",
+        f"{figures.bottleneck}: {amount(figures.bottleneck_bps, 'bit/s')} of IP packets, "
+        f"{amount(figures.capacity_bps, 'bit/s')} of payload{shared}",
+        f"{amount(figures.bdp_bytes, 'B')} = {significant(figures.bdp_segments)} segments",
+        f"at most {amount(figures.window_bytes, 'B')} = {count(figures.window_segments)} segments"
+        f"{several}: {amount(figures.window_limit_bps, 'bit/s')}",
+        f"{significant(figures.per, 3)} of a full packet, {significant(figures.ack_per, 3)} of an "
+        "ACK",
+    ]
+
+
+def endless_flows(explanation: Explanation | None) -> set[str]:
     """The names of flows that go on until the run ends."""
-    heads = re.findall(r"^Flow (\S+): (.+)$", explanation, re.MULTILINE)
-    return {name for name, told in heads if " without end, " in told or " writes " in told}
-
-
-def warnings_of(explanation: str) -> list[str]:
-    """The warnings of `bentpipe explain`."""
-    _, _, told = explanation.partition("\nWarnings\n")
-    return [line.strip() for line in told.splitlines() if line.strip()]
+    flows = explanation.flows if explanation else []
+    return {flow.name for flow in flows if flow.endless}
 
 
 def made_with(version: str, command: Sequence[str]) -> list[Text | Details]:
@@ -64,7 +72,7 @@ def made_with(version: str, command: Sequence[str]) -> list[Text | Details]:
 
 
 def scenario_section(
-    path: Path, version: str, command: Sequence[str], explanation: str | None
+    path: Path, version: str, command: Sequence[str], explanation: Explanation | None
 ) -> Section:
     """The scenario with all its settings, and the command that reproduces the data."""
     blocks: list[Text | Table | Details | Figure] = [
@@ -78,7 +86,7 @@ def scenario_section(
         title = "Every setting, with its defaults"
         if bentpipe.__version__ != version:
             title += f" (as Bentpipe {bentpipe.__version__} reads the scenario)"
-        blocks.append(Details(title, explanation))
+        blocks.append(Details(title, str(explanation)))
     return Section("scenario", "Scenario and version", blocks)
 
 

@@ -31,7 +31,7 @@ from bentpipe.study.checks import (
 from bentpipe.study.complaints import Complaints
 from bentpipe.study.parameters import Parameter, Value, axes, points
 from bentpipe.study.quantities import Quantity
-from bentpipe.study.scenarios import FILES, Base
+from bentpipe.study.scenarios import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +216,7 @@ class Study:
 
     def values_of_files(self) -> list[str]:
         """The values of parameters that name files, relative to the working directory."""
-        files = [p for p in self.parameters if p.path.rpartition(".")[2] in FILES]
+        files = [p for p in self.parameters if _native.names_a_file(p.path)]
         values = [str(value) for parameter in files for value in parameter.values]
         return [value for value in values if Path(value).is_file()]
 

@@ -9,14 +9,10 @@ import tomllib
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from bentpipe._native import Scenario
+from bentpipe._native import Scenario, scenario_files
 from bentpipe.errors import StudyError
-
-FILES = ("attenuation", "file")
-"""The last step of paths whose values name files."""
-
 
 AnyScenario: TypeAlias = "Base | Scenario | str | Path"
 
@@ -46,12 +42,13 @@ class Base:
         """The scenario file and, if it can be read, the files that it refers to."""
         try:
             content = path.read_bytes()
-            found = tomllib.loads(content.decode())
+            text = content.decode()
+            tomllib.loads(text)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
             Scenario.load(path)  # raises the error with its place
             raise
         files = {path.name: content}
-        for name in referred(found):
+        for name in scenario_files(text):
             beside = path.parent / name
             if beside.is_file():
                 files[name] = beside.read_bytes()
@@ -67,7 +64,7 @@ class Base:
         """A scenario that a program created, with the files that it names."""
         text = scenario.to_toml()
         files = {"scenario.toml": b""}
-        for number, name in enumerate(dict.fromkeys(referred(tomllib.loads(text)))):
+        for number, name in enumerate(dict.fromkeys(scenario_files(text))):
             beside = f"attenuation-{number}{Path(name).suffix}"
             files[beside] = Path(name).read_bytes()
             text = text.replace(json.dumps(name), json.dumps(beside))
@@ -105,12 +102,3 @@ def write(files: dict[str, bytes], folder: Path, main: str | None = None) -> Non
             raise StudyError(f"{name}: expected a file in the folder of the scenario or below it")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-
-
-def referred(value: Any, key: str = "") -> list[str]:
-    """The names of files in a scenario document."""
-    if isinstance(value, dict):
-        return [name for key, inner in value.items() for name in referred(inner, key)]
-    if isinstance(value, list):
-        return [name for inner in value for name in referred(inner)]
-    return [value] if key in FILES and isinstance(value, str) else []

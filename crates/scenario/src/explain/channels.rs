@@ -1,9 +1,10 @@
 //! Figures of a channel, computed before the run.
 
 use link::{Awgn, Bursts, Lock};
+use serde_json::json;
 use units::{Span, Time};
 
-use super::settings::Setting;
+use super::settings::{Amount, Setting};
 use super::text::{per, short};
 use crate::load::Written;
 use crate::model::{Channel, Scenario};
@@ -18,8 +19,8 @@ pub(super) fn details(
 ) -> Vec<Setting> {
     let own = format!("link[{link}].{side}.channel");
     let path = if written.contains(&own) { own } else { format!("link[{link}].channel") };
-    let setting = |key: &str, value: String| {
-        Setting::new(key, value, written.contains(&format!("{path}.{key}")))
+    let setting = |key: &str, value: Amount, text: String| {
+        Setting::new(key, value, text, written.contains(&format!("{path}.{key}")))
     };
     match channel {
         Channel::Perfect | Channel::PacketErrors { .. } | Channel::BitErrors { .. } => Vec::new(),
@@ -28,15 +29,19 @@ pub(super) fn details(
     }
 }
 
-fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, String) -> Setting) -> Vec<Setting> {
+fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, Amount, String) -> Setting) -> Vec<Setting> {
     let gap = match bursts.mean_gap() {
         gap if gap.is_finite() => format!(", {} between bursts", short(gap, 1)),
         _ => ", never".into(),
     };
     vec![
-        setting("mean_loss", format!("{:?}", bursts.mean_loss)),
-        setting("mean_burst", format!("{} packets{gap}", bursts.mean_burst)),
-        setting("loss_in_burst", bursts.loss_in_burst.to_string()),
+        setting("mean_loss", bursts.mean_loss.into(), format!("{:?}", bursts.mean_loss)),
+        setting(
+            "mean_burst",
+            bursts.mean_burst.into(),
+            format!("{} packets{gap}", bursts.mean_burst),
+        ),
+        setting("loss_in_burst", bursts.loss_in_burst.into(), bursts.loss_in_burst.to_string()),
     ]
 }
 
@@ -44,7 +49,7 @@ fn of_awgn(
     scenario: &Scenario,
     awgn: &Awgn,
     file: Option<&str>,
-    setting: impl Fn(&str, String) -> Setting,
+    setting: impl Fn(&str, Amount, String) -> Setting,
 ) -> Vec<Setting> {
     let budget = awgn.budget();
     let longest = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max();
@@ -80,13 +85,34 @@ fn of_awgn(
         || "never lost".to_owned(),
         |lock| describe(&lock, &Outages::of(awgn, scenario.duration)),
     );
+    let attenuation_data = Amount::plain(json!({
+        "file": file,
+        "samples": samples.len(),
+        "max_db": deepest,
+        "max_at_s": at.since(Time::ZERO).as_secs_f64(),
+    }));
+    let temperature_data = Amount::plain(budget.system_temperature);
+    let lock_data = Amount::plain(budget.lock.map(|lock| {
+        let outages = Outages::of(awgn, scenario.duration);
+        json!({
+            "threshold_db": lock.threshold,
+            "hysteresis_db": lock.hysteresis,
+            "reacquisition_s": lock.reacquisition.as_secs_f64(),
+            "outages": outages.count,
+            "outage_s": outages.total.as_secs_f64(),
+        })
+    }));
     vec![
-        setting("eb_n0", meets(budget.eb_n0)),
-        setting("code", budget.code.name().to_owned()),
-        setting("errors_per_event", budget.errors_per_event.to_string()),
-        setting("attenuation", attenuation),
-        setting("system_temperature", temperature),
-        setting("lock", lock),
+        setting("eb_n0", Amount::decibels(budget.eb_n0), meets(budget.eb_n0)),
+        setting("code", Amount::plain(budget.code.name()), budget.code.name().to_owned()),
+        setting(
+            "errors_per_event",
+            budget.errors_per_event.into(),
+            budget.errors_per_event.to_string(),
+        ),
+        setting("attenuation", attenuation_data, attenuation),
+        setting("system_temperature", temperature_data, temperature),
+        setting("lock", lock_data, lock),
     ]
 }
 

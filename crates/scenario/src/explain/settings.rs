@@ -2,30 +2,85 @@
 
 use congestion::Value as ControllerValue;
 use serde::Serialize;
-use serde_json::Value as Json;
-use units::{Bytes, Span};
+use serde_json::{Value as Json, json};
+use units::{Bytes, Rate, Span};
 
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Change, Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario,
-    Traffic,
+    Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic,
 };
 
 /// A value of the scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Setting {
     /// Its name: `rate`, `transport.rto.min`.
     pub name: String,
-    /// The value as it would be written.
-    pub value: String,
+    /// The value: quantities as a number in their unit, null for no limit or none.
+    pub value: Json,
+    /// The unit of the number: `s`, `bit/s`, `B` or `dB`.
+    pub unit: Option<&'static str>,
+    /// The value for people, with what follows from it.
+    pub text: String,
     /// Whether nobody wrote it.
     pub default: bool,
 }
 
 impl Setting {
-    pub(super) fn new(name: impl Into<String>, value: impl Into<String>, written: bool) -> Self {
-        Self { name: name.into(), value: value.into(), default: !written }
+    pub(super) fn new(
+        name: impl Into<String>,
+        value: Amount,
+        text: impl Into<String>,
+        written: bool,
+    ) -> Self {
+        let (value, unit) = value.0;
+        Self { name: name.into(), value, unit, text: text.into(), default: !written }
+    }
+}
+
+/// A value with its unit.
+pub(crate) struct Amount((Json, Option<&'static str>));
+
+impl Amount {
+    pub fn decibels(number: f64) -> Self {
+        Self((number.into(), Some("dB")))
+    }
+
+    pub fn plain(value: impl Into<Json>) -> Self {
+        Self((value.into(), None))
+    }
+
+    /// A value as it is written in a scenario: texts with a unit become numbers.
+    fn written(json: &Json) -> Self {
+        let Json::String(text) = json else { return Self((json.clone(), None)) };
+        let span = text.parse().map(|span: Span| Self::from(span)).ok();
+        let rate = || text.parse().map(|rate: Rate| Self::from(rate)).ok();
+        let size = || text.parse().map(|size: Bytes| Self::from(size)).ok();
+        span.or_else(rate).or_else(size).unwrap_or(Self::plain(text.as_str()))
+    }
+}
+
+impl From<f64> for Amount {
+    fn from(number: f64) -> Self {
+        Self::plain(number)
+    }
+}
+
+impl From<Span> for Amount {
+    fn from(span: Span) -> Self {
+        Self((span.as_secs_f64().into(), Some("s")))
+    }
+}
+
+impl From<Rate> for Amount {
+    fn from(rate: Rate) -> Self {
+        Self((rate.bits_per_second().into(), Some("bit/s")))
+    }
+}
+
+impl From<Bytes> for Amount {
+    fn from(bytes: Bytes) -> Self {
+        Self((bytes.get().into(), Some("B")))
     }
 }
 
@@ -33,7 +88,8 @@ impl Setting {
 pub(super) fn of_scenario(written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
     for key in ["duration", "seed", "ip", "delay_tolerance", "record"] {
-        leaves(&written.document[key], key, key, written, &|_| "none".into(), &mut settings);
+        let absent = |_: &str| Some((Amount::plain(Json::Null), "none".into()));
+        leaves(&written.document[key], key, key, written, &absent, &mut settings);
     }
     settings
 }
@@ -45,18 +101,37 @@ pub(super) fn of_direction(
     side: &str,
     written: &Written,
 ) -> Vec<Setting> {
-    let setting = |key: &str, value: String| {
+    let setting = |key: &str, value: Amount, text: String| {
         let own = written.contains(&format!("link[{link}].{side}.{key}"));
-        Setting::new(key, value, own || written.contains(&format!("link[{link}].{key}")))
+        Setting::new(key, value, text, own || written.contains(&format!("link[{link}].{key}")))
     };
+    // Without `..`, so that a new key has to be explained.
+    let Direction {
+        rate,
+        delay,
+        jitter: most,
+        queue: limit,
+        low_priority,
+        ecn_marking,
+        overhead,
+        channel: kind,
+        changes: _,
+    } = direction;
     vec![
-        setting("rate", direction.rate.to_string()),
-        setting("delay", direction.delay.to_string()),
-        setting("jitter", jitter(direction.jitter)),
-        setting("queue", queue(direction)),
-        setting("ecn_marking", direction.ecn_marking.map_or("never".into(), mark)),
-        setting("overhead", direction.overhead.to_string()),
-        setting("channel", channel(&direction.channel)),
+        setting("rate", (*rate).into(), rate.to_string()),
+        setting("delay", (*delay).into(), delay.to_string()),
+        setting("jitter", (*most).into(), jitter(*most)),
+        setting("queue", queue_data(*limit, *low_priority), queue(*limit, *low_priority)),
+        setting(
+            "ecn_marking",
+            Amount::plain(ecn_marking.map_or(
+                Json::Null,
+                |mark| json!({ "packets": mark.packets, "weight": mark.weight }),
+            )),
+            ecn_marking.map_or("never".into(), mark),
+        ),
+        setting("overhead", (*overhead).into(), overhead.to_string()),
+        setting("channel", Amount::plain(channel_data(kind)), channel(kind)),
     ]
 }
 
@@ -64,27 +139,26 @@ fn jitter(most: Span) -> String {
     if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
 }
 
-/// A change of a direction; nothing in it is a default.
-pub(super) fn of_change(change: &Change) -> Setting {
-    let when = match change.every {
-        Some(every) => format!("at {} and every {every}", change.at),
-        None => format!("at {}", change.at),
+fn queue_data(limit: QueueLimit, low_priority: LowPriority) -> Amount {
+    let low_priority = match low_priority {
+        LowPriority::Ignore => "ignore",
+        LowPriority::PushOut => "push-out",
+        LowPriority::Refuse => "refuse",
     };
-    let what = [
-        change.rate.map(|rate| format!("rate {rate}")),
-        change.delay.map(|delay| format!("delay {delay}")),
-        change.outage.map(|outage| format!("outage of {outage}")),
-    ];
-    Setting::new(when, what.into_iter().flatten().collect::<Vec<_>>().join(", "), true)
+    Amount::plain(match limit {
+        QueueLimit::Packets(packets) => json!({ "packets": packets, "low_priority": low_priority }),
+        QueueLimit::Bytes(bytes) => json!({ "bytes": bytes, "low_priority": low_priority }),
+        QueueLimit::Unlimited => Json::Null,
+    })
 }
 
-fn queue(direction: &Direction) -> String {
-    let limit = match direction.queue {
+fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
+    let limit = match limit {
         QueueLimit::Packets(packets) => format!("{packets} packets"),
         QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
         QueueLimit::Unlimited => "unlimited".into(),
     };
-    match direction.low_priority {
+    match low_priority {
         LowPriority::Ignore => limit,
         LowPriority::PushOut => format!("{limit}, pushes out low priority"),
         LowPriority::Refuse => format!("{limit}, refuses low priority"),
@@ -93,6 +167,22 @@ fn queue(direction: &Direction) -> String {
 
 fn mark(mark: Mark) -> String {
     format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
+}
+
+fn channel_data(channel: &Channel) -> Json {
+    match channel {
+        Channel::Perfect => json!({ "kind": "perfect" }),
+        Channel::PacketErrors { per } => json!({ "kind": "packet_errors", "per": per }),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            json!({ "kind": "bit_errors", "ber": ber, "ecc_threshold": ecc_threshold })
+        }
+        Channel::Bursts(bursts) => json!({ "kind": "bursts", "mean_loss": bursts.mean_loss }),
+        Channel::Awgn { awgn, .. } => json!({
+            "kind": "awgn",
+            "eb_n0_db": awgn.budget().eb_n0,
+            "code": awgn.budget().code.name(),
+        }),
+    }
 }
 
 fn channel(channel: &Channel) -> String {
@@ -118,51 +208,65 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     let mut settings = Vec::new();
     for (parameter, value) in flow.controller.values().iter() {
         let name = format!("controller.{}", parameter.name);
-        let value = match value {
-            ControllerValue::Number(number) => format!("{number}"),
-            ControllerValue::Word(word) => word.clone(),
+        let (value, text) = match value {
+            ControllerValue::Number(number) => (Amount::plain(*number), format!("{number}")),
+            ControllerValue::Word(word) => (Amount::plain(word.as_str()), word.clone()),
         };
         let set = written.contains(&format!("{path}.{name}"));
-        settings.push(Setting::new(name, value, set));
+        settings.push(Setting::new(name, value, text, set));
     }
-    let absent = |key: &str| absent(key, flow);
-    for key in ["start", "stop", "traffic", "transport"] {
+    let absent = |name: &str| absent(name, flow);
+    for key in FLOW_TABLES {
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
     let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
     if let Some(setting) = delayed
-        && setting.value != "off"
+        && setting.text != "off"
     {
         // The short form leaves the number of segments unsaid.
-        setting.value += &format!(", {} segments", flow.transport.delayed_ack.segments);
+        setting.text += &format!(", {} segments", flow.transport.delayed_ack.segments);
     }
     settings
 }
 
-/// What holds where nothing was written and the language has no word for it.
-fn absent(key: &str, flow: &Flow) -> String {
-    match key {
-        "min" => flow.transport.rto.min.to_string(),
-        "recovery" => flow.transport.recovery.name().into(),
-        "initial_sequence" => flow.initial_sequence.to_string(),
-        "reader_rate" => "at once".into(),
-        "stop" => "never".into(),
-        "pages" => "until the run ends".into(),
-        "message" | "shape" => of_source(key, &flow.traffic).unwrap_or_else(|| "none".into()),
-        _ => "none".into(),
-    }
-}
+/// The keys of a flow that are shown value by value.
+pub(crate) const FLOW_TABLES: [&str; 4] = ["start", "stop", "traffic", "transport"];
 
-/// What a source of constant rate or of bursts does where nothing was written.
-fn of_source(key: &str, traffic: &Traffic) -> Option<String> {
-    match (key, traffic) {
-        ("message", Traffic::Constant { message, .. } | Traffic::OnOff { message, .. }) => {
-            Some(message.to_string())
+/// What holds where nothing was written and the schema has no default. A test asks for each such
+/// key; `None` is a key that nobody thought of.
+pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
+    let transport = &flow.transport;
+    let word = |word: &str| Some((Amount::plain(Json::Null), word.to_owned()));
+    match name {
+        "transport.rto.min" => {
+            let min = transport.rto.min;
+            Some((min.into(), min.to_string()))
         }
-        ("shape", Traffic::OnOff { pattern, .. }) => match pattern.distribution {
-            Distribution::Pareto { shape } => Some(shape.to_string()),
-            Distribution::Exponential | Distribution::Constant => None,
+        "transport.recovery" => {
+            let recovery = transport.recovery.name();
+            Some((Amount::plain(recovery), recovery.to_owned()))
+        }
+        "transport.initial_sequence" => {
+            let first = flow.initial_sequence;
+            Some((Amount::plain(first), first.to_string()))
+        }
+        "transport.reader_rate" => word("at once"),
+        "transport.careful_resume" => word("none"),
+        "stop" => word("never"),
+        "traffic.web.pages" => word("until the run ends"),
+        "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {
+            Traffic::Constant { message, .. } | Traffic::OnOff { message, .. } => {
+                Some(((*message).into(), message.to_string()))
+            }
+            _ => word("none"),
+        },
+        "traffic.on_off.shape" => match &flow.traffic {
+            Traffic::OnOff { pattern, .. } => match pattern.distribution {
+                Distribution::Pareto { shape } => Some((Amount::plain(shape), shape.to_string())),
+                Distribution::Exponential | Distribution::Constant => word("none"),
+            },
+            _ => word("none"),
         },
         _ => None,
     }
@@ -174,10 +278,10 @@ fn leaves(
     name: &str,
     path: &str,
     written: &Written,
-    absent: &dyn Fn(&str) -> String,
+    absent: &dyn Fn(&str) -> Option<(Amount, String)>,
     settings: &mut Vec<Setting>,
 ) {
-    let value = match json {
+    let (value, text) = match json {
         Json::Object(object) => {
             for (key, value) in object {
                 let (name, path) = (format!("{name}.{key}"), format!("{path}.{key}"));
@@ -185,10 +289,10 @@ fn leaves(
             }
             return;
         }
-        Json::Null => absent(name.rsplit('.').next().unwrap_or(name)),
-        value => describe::plain(value),
+        Json::Null => absent(name).unwrap_or((Amount::plain(Json::Null), "none".into())),
+        value => (Amount::written(value), describe::plain(value)),
     };
-    settings.push(Setting::new(name, value, written.contains(path)));
+    settings.push(Setting::new(name, value, text, written.contains(path)));
 }
 
 /// What the application of a flow does.
@@ -209,4 +313,13 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
         ),
     };
     format!("{what}, {}", flow.controller.entry().name)
+}
+
+/// Whether the application goes on until the run ends.
+pub(super) fn is_endless(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Download { .. } | Traffic::Bulk { size: Some(_) } => false,
+        Traffic::Web(web) => web.pages.is_none(),
+        Traffic::Bulk { size: None } | Traffic::Constant { .. } | Traffic::OnOff { .. } => true,
+    }
 }

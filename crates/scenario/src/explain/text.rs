@@ -2,8 +2,11 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use units::{Bytes, Rate};
+
 use super::{
-    DirectionExplanation, Explanation, Figures, FlowExplanation, NodeExplanation, Setting,
+    DirectionExplanation, EventExplanation, Explanation, Figures, FlowExplanation, NodeExplanation,
+    Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -50,7 +53,7 @@ fn milliseconds(ms: f64) -> String {
 /// A value, with a mark if nobody wrote it.
 fn marked(setting: &Setting) -> String {
     let mark = if setting.default { " (default)" } else { "" };
-    format!("{}{mark}", setting.value)
+    format!("{}{mark}", setting.text)
 }
 
 /// Writes rows with aligned columns, indented by two.
@@ -82,8 +85,8 @@ impl Display for Explanation {
 
         writeln!(f, "\nLinks")?;
         links(f, &self.links)?;
-        details(f, &self.links, "Channel", |link| &link.channel)?;
-        details(f, &self.links, "Changes", |link| &link.changes)?;
+        details(f, &self.links, "Channel", |link| link.channel.iter().map(row).collect())?;
+        details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
         for flow in &self.flows {
             writeln!(f)?;
@@ -119,7 +122,10 @@ fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
         writeln!(f, "{line}")?;
     }
     let limited = nodes.iter().filter_map(|node| {
-        node.forwarding.as_ref().map(|limit| vec![node.name.clone(), limit.clone()])
+        let limit = node.forwarding?;
+        let rate = Rate::from_bits_per_second(limit.rate_bps);
+        let limit = format!("forwards {rate}, buffer {}", Bytes(limit.buffer_bytes));
+        Some(vec![node.name.clone(), limit])
     });
     table(f, &limited.collect::<Vec<_>>())
 }
@@ -145,14 +151,14 @@ fn details(
     f: &mut Formatter<'_>,
     directions: &[DirectionExplanation],
     heading: &str,
-    of: impl Fn(&DirectionExplanation) -> &[Setting],
+    of: impl Fn(&DirectionExplanation) -> Vec<Vec<String>>,
 ) -> fmt::Result {
     let write = |f: &mut Formatter<'_>, link: &DirectionExplanation, arrow: &str| {
         if of(link).is_empty() {
             return Ok(());
         }
         writeln!(f, "\n{heading} {} {arrow} {}", link.from, link.to)?;
-        table(f, &of(link).iter().map(row).collect::<Vec<_>>())
+        table(f, &of(link))
     };
     for link in directions.chunks(2) {
         match link {
@@ -176,6 +182,21 @@ fn two_columns(f: &mut Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
         rows[i].iter().chain(right).cloned().collect()
     };
     table(f, &(0..half).map(beside).collect::<Vec<_>>())
+}
+
+/// When an event happens, and what becomes different.
+fn event_row(event: &EventExplanation) -> Vec<String> {
+    let change = &event.change;
+    let when = match change.every {
+        Some(every) => format!("at {} and every {every}", change.at),
+        None => format!("at {}", change.at),
+    };
+    let what = [
+        change.rate.map(|rate| format!("rate {rate}")),
+        change.delay.map(|delay| format!("delay {delay}")),
+        change.outage.map(|outage| format!("outage of {outage}")),
+    ];
+    vec![when, what.into_iter().flatten().collect::<Vec<_>>().join(", ")]
 }
 
 /// A setting as a row, without the prefix that its heading says.

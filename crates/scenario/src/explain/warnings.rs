@@ -1,6 +1,9 @@
 //! Warnings: a scenario that runs, but probably not as intended.
 
+use std::fmt;
+
 use congestion::Value;
+use serde::Serialize;
 use units::Span;
 
 use super::FlowExplanation;
@@ -8,47 +11,107 @@ use super::changes;
 use super::channels::Outages;
 use super::figures::Figures;
 use super::text::{bytes, rate};
+use crate::load::Written;
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
 
+/// Something that will run, but probably not as meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Which doubt it is; stable.
+    pub kind: WarningKind,
+    /// The flow, or the link with its direction; empty for the scenario.
+    pub subject: String,
+    /// The doubt for people.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, message, .. } = self;
+        if subject.is_empty() { f.write_str(message) } else { write!(f, "{subject}: {message}") }
+    }
+}
+
+/// The kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is described where it is found")]
+pub enum WarningKind {
+    WindowBelowBdp,
+    SlowReader,
+    SmallQueue,
+    AcksFillReturn,
+    Overload,
+    LongDelayedAck,
+    RtoBelowDelayedAck,
+    RtoBelowRtt,
+    EnlargedWindow,
+    JumpAboveWindow,
+    StartAfterEnd,
+    StopAfterEnd,
+    CannotComplete,
+    HeavyLoss,
+    UselessEcc,
+    NoiseWithoutRain,
+    NoLock,
+    QueueBelowPacket,
+    EventWithoutEffect,
+    NoSample,
+    NothingRandom,
+    RenamedKey,
+}
+
 /// All warnings, flow by flow, then link by link.
-pub(super) fn warnings(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Vec<String> {
+pub(super) fn warnings(
+    scenario: &Scenario,
+    written: &Written,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<Warning> {
+    use WarningKind as Kind;
+    let warning = |kind, subject: &str, message| Warning { kind, subject: subject.into(), message };
     let mut warnings = Vec::new();
     for (explanation, flow) in flows {
         let figures = &explanation.figures;
         let found = [
-            window(flow, figures),
-            reader(flow, figures),
-            queue(figures),
-            acks(flow, figures),
-            overload(figures),
-            delayed_ack(flow),
-            rto_below_delayed_ack(flow),
-            rto_below_rtt(flow, figures),
-            enlarged_window(flow),
-            resumed_window(flow, figures),
-            start(scenario, flow),
-            stop(scenario, flow),
-            duration(scenario, flow, figures),
-            lossy(figures),
+            (Kind::WindowBelowBdp, window(flow, figures)),
+            (Kind::SlowReader, reader(flow, figures)),
+            (Kind::SmallQueue, queue(figures)),
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::Overload, overload(figures)),
+            (Kind::LongDelayedAck, delayed_ack(flow)),
+            (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
+            (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
+            (Kind::EnlargedWindow, enlarged_window(flow)),
+            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+            (Kind::StartAfterEnd, start(scenario, flow)),
+            (Kind::StopAfterEnd, stop(scenario, flow)),
+            (Kind::CannotComplete, duration(scenario, flow, figures)),
+            (Kind::HeavyLoss, lossy(figures)),
         ];
-        warnings.extend(found.into_iter().flatten().map(|w| format!("{}: {w}", explanation.name)));
+        let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
+        warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
     }
     for link in &scenario.links {
         for (side, direction) in [("forward", &link.forward), ("backward", &link.backward)] {
             let found = [
-                threshold(&direction.channel),
-                rainless_noise(&direction.channel),
-                lockless(scenario, &direction.channel),
-                small_queue(scenario, direction.queue),
+                (Kind::UselessEcc, threshold(&direction.channel)),
+                (Kind::NoiseWithoutRain, rainless_noise(&direction.channel)),
+                (Kind::NoLock, lockless(scenario, &direction.channel)),
+                (Kind::QueueBelowPacket, small_queue(scenario, direction.queue)),
             ];
+            let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
+            let idle = changes::warnings(scenario, direction);
+            let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
             let place = format!("{} {side}", link.name);
-            let found = found.into_iter().flatten().chain(changes::warnings(scenario, direction));
-            warnings.extend(found.map(|w| format!("{place}: {w}")));
+            warnings.extend(found.chain(idle).map(|(kind, text)| warning(kind, &place, text)));
         }
     }
-    warnings.extend(interval(scenario));
-    warnings.extend(nothing_random(scenario, flows));
+    warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));
+    let random = nothing_random(scenario, flows);
+    warnings.extend(random.map(|text| warning(Kind::NothingRandom, "", text)));
+    let old_names = written.old_names.iter();
+    warnings.extend(old_names.map(|old| warning(Kind::RenamedKey, "", old.to_string())));
     warnings
 }
 
@@ -269,5 +332,5 @@ fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
 fn interval(scenario: &Scenario) -> Option<String> {
     let interval = scenario.record.interval?;
     (interval > scenario.duration)
-        .then(|| format!("record: no samples, because the interval of {interval} exceeds the run"))
+        .then(|| format!("no samples, because the interval of {interval} exceeds the run"))
 }

@@ -2,17 +2,20 @@
 
 use std::collections::btree_map::Entry;
 
+use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 
 use super::Numbers;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
+use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Mark, Node, QueueLimit};
 use crate::path::Path;
+use crate::schema;
 use crate::suggest;
-use crate::tree::{Origin, Tree};
+use crate::tree::{self, Origin, Tree, Value};
 
 /// All nodes: first those with a table of their own, then the others as the links name them.
 pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<Node>, Numbers) {
@@ -171,30 +174,51 @@ fn low_priority(queue: document::Queue) -> LowPriority {
 }
 
 /// An override of both directions that each direction overrides again would change nothing, and
-/// the user would compare two equal runs.
-pub(super) fn check_overrides(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
-    let links = document.link.iter().enumerate();
-    let tables = links.flat_map(|(i, link)| {
-        let path = Path::entry("link", i);
-        let change = path.key("event");
-        let changes: Vec<_> = (0..link.event.len()).map(|j| change.index(j)).collect();
-        std::iter::once(path).chain(changes)
-    });
-    for path in tables {
-        for key in
-            ["rate", "delay", "jitter", "queue", "ecn_marking", "overhead", "channel", "outage"]
-        {
-            let written = |path: &Path| tree.at(path).is_some();
-            let own = ["forward", "backward"].map(|side| path.key(side).key(key));
-            let set = tree.at(&path.key(key)).map(|value| &value.origin);
-            if let Some(Origin::Set(_)) = set
-                && own.iter().all(written)
-            {
-                let reason = "both directions of this link have their own";
-                let expected = format!("{} or {}", own[0], own[1]);
-                let found = format!("{}", path.key(key));
-                problems.push(Problem::new(path.key(key), expected, found).because(reason));
+/// the user would compare two equal runs. A table with directions is one whose schema says so.
+pub(super) fn check_overrides(tree: &Tree, problems: &mut Vec<Problem>) {
+    overridden(tree, schema::cached(), &Path::default(), problems);
+}
+
+fn overridden(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
+    let options = describe::alternatives(schema);
+    match &tree.value {
+        Value::List(items) => {
+            let list = options.iter().find(|option| describe::type_of(option) == "array");
+            for (i, item) in items.iter().enumerate() {
+                list.iter().for_each(|s| overridden(item, &s["items"], &path.index(i), problems));
             }
         }
+        Value::Table(entries) => {
+            for option in options {
+                problems
+                    .extend(entries.iter().filter_map(|entry| useless(entry, tree, option, path)));
+                for entry in entries {
+                    if let Some(property) = option["properties"].get(&entry.key) {
+                        overridden(&entry.tree, property, &path.key(&entry.key), problems);
+                    }
+                }
+            }
+        }
+        _ => {}
     }
+}
+
+/// The problem of an entry of `tree`, which both directions beside it override.
+fn useless(entry: &tree::Entry, tree: &Tree, schema: &Json, path: &Path) -> Option<Problem> {
+    let Origin::Set(_) = entry.tree.origin else { return None };
+    let sides = ["forward", "backward"];
+    let key = entry.key.as_str();
+    let is_both = |side: &str| {
+        let side_schema = &schema["properties"][side];
+        describe::repeats(side_schema, schema) && side_schema["properties"].get(key).is_some()
+    };
+    let has_own = |side: &str| tree.get(side).is_some_and(|own| own.get(key).is_some());
+    if !sides.iter().all(|side| is_both(side) && has_own(side)) {
+        return None;
+    }
+    let own = sides.map(|side| path.key(side).key(key));
+    let expected = format!("{} or {}", own[0], own[1]);
+    let found = path.key(key).to_string();
+    let problem = Problem::new(path.key(key), expected, found);
+    Some(problem.because("both directions of this link have their own"))
 }

@@ -135,7 +135,9 @@ fn changes_that_cannot_be() {
 
 #[test]
 fn a_change_that_changes_nothing_is_told() {
-    let warnings = |sets: &[&str]| example("handover", sets).warnings;
+    let warnings = |sets: &[&str]| -> Vec<String> {
+        example("handover", sets).warnings.iter().map(ToString::to_string).collect()
+    };
     let usual = warnings(&[]);
     let told = |set: &str| {
         let all = warnings(&[set]);
@@ -154,5 +156,5 @@ fn a_change_that_changes_nothing_is_told() {
 fn a_periodic_value_that_is_new_at_some_of_its_times_is_no_mistake() {
     // Not at 10 s, but at 50 s, and not again at 90 s.
     let back = "link.1.event=[{ at = \"10s\", every = \"40s\", delay = \"15ms\" }, { at = \"20s\", delay = \"30ms\" }]";
-    assert_eq!(example("handover", &[back]).warnings, [""; 0]);
+    assert_eq!(example("handover", &[back]).warnings, []);
 }

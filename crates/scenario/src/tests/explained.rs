@@ -1,5 +1,6 @@
 //! What a user is told before a run.
 
+use crate::explain::{FLOW_TABLES, absent};
 use crate::{Explanation, Loaded, explain};
 
 pub(super) fn example(name: &str, sets: &[&str]) -> Explanation {
@@ -11,7 +12,7 @@ pub(super) fn example(name: &str, sets: &[&str]) -> Explanation {
 
 /// The warnings about the lossy example with these overrides.
 fn warnings(sets: &[&str]) -> Vec<String> {
-    example("lossy-geo", sets).warnings
+    example("lossy-geo", sets).warnings.iter().map(ToString::to_string).collect()
 }
 
 /// Asserts that the overrides bring exactly one warning, and returns it.
@@ -122,7 +123,7 @@ fn the_figures_over_ipv6_have_its_longer_header() {
     let expected = 520.0 + 1.216 + 6.08 + 2.25 + 0.0576;
     assert!((figures.base_rtt_ms - expected).abs() < 1e-9, "{}", figures.base_rtt_ms);
     let ip = explanation.settings.iter().find(|setting| setting.name == "ip").unwrap();
-    assert_eq!((ip.value.as_str(), ip.default), ("ipv6", false));
+    assert_eq!((ip.value.as_str(), ip.default), (Some("ipv6"), false));
 }
 
 #[test]
@@ -170,4 +171,57 @@ fn a_default_is_marked_and_an_override_is_not() {
     assert!(is_default("transport.nagle") && is_default("controller.rwnd"));
     let json = serde_json::to_value(&explanation).unwrap();
     assert_eq!(json["flows"][0]["figures"]["bottleneck_flows"], 2);
+}
+
+/// A key without a default in the schema has a line in `absent`.
+#[test]
+fn every_key_without_a_default_is_explained() {
+    fn visit(schema: &serde_json::Value, name: &str, flow: &crate::model::Flow) {
+        for option in crate::describe::alternatives(schema) {
+            for key in crate::describe::keys(option) {
+                let (property, name) = (&option["properties"][key], format!("{name}.{key}"));
+                let required = crate::describe::required(option).any(|one| one == key);
+                if !required && property.get("default").is_none() {
+                    assert!(absent(&name, flow).is_some(), "nothing for {name}");
+                }
+                visit(property, &name, flow);
+            }
+        }
+    }
+    let loaded =
+        Loaded::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/geo-bursts.toml"), &[]);
+    let flow = &loaded.unwrap().scenario.flows[0];
+    let schema = crate::schema();
+    let properties = &schema["properties"]["flow"]["items"]["properties"];
+    for key in FLOW_TABLES {
+        visit(&properties[key], key, flow);
+    }
+}
+
+/// The explanation as data: numbers with their unit, and kinds of warnings.
+#[test]
+fn an_explanation_is_data() {
+    let explanation = example("handover", &["flow.0.transport.receive_buffer=64KiB"]);
+    let json = serde_json::to_value(&explanation).unwrap();
+    let setting = |list: &serde_json::Value, name: &str| {
+        let all = list.as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap().clone()
+    };
+    let flow = &json["flows"][0];
+    let buffer = setting(&flow["settings"], "transport.receive_buffer");
+    assert_eq!((&buffer["value"], &buffer["unit"]), (&65536.into(), &"B".into()));
+    let rto = setting(&flow["settings"], "transport.rto.min");
+    assert_eq!(
+        (&rto["value"], &rto["unit"], &rto["default"]),
+        (&1.0.into(), &"s".into(), &true.into())
+    );
+    assert_eq!(json["links"][2]["events"][0]["at_s"], explanation.links[2].events[0].at_s);
+    assert_eq!(json["warnings"][0]["kind"], "window_below_bdp");
+    assert_eq!(json["warnings"][0]["subject"], flow["name"]);
+    let endless = |traffic: &str| {
+        let set = format!("flow.0.traffic={traffic}");
+        example("lossy-geo", &[&set]).flows[0].endless
+    };
+    assert!(endless("{ web = {} }") && endless("{ bulk = \"unlimited\" }"));
+    assert!(!endless("{ web = { pages = 3 } }") && !endless("{ download = \"5MB\" }"));
 }

@@ -1,0 +1,227 @@
+"""The explanation of a scenario as data: what `Scenario.explain` returns.
+
+The classes mirror those of the engine, which fills them by name, so a field that one side does not
+have is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the scenario."""
+
+    name: str
+    """As it is written in a scenario: `rate`, `transport.rto.min`."""
+    value: Any
+    """Quantities are numbers in `unit`; None is no limit, or none."""
+    unit: str | None
+    """`s`, `bit/s`, `B` or `dB`."""
+    text: str
+    """The value for people, with what follows from it."""
+    default: bool
+    """Whether nobody wrote it."""
+
+
+@dataclass(frozen=True)
+class Forwarding:
+    """The limits of a router."""
+
+    rate_bps: int
+    buffer_bytes: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host or router; `forwarding` is None where nothing limits it."""
+
+    name: str
+    forwarding: Forwarding | None
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of a link direction; None stays as it is."""
+
+    at_s: float
+    every_s: float | None
+    rate_bps: int | None
+    delay_s: float | None
+    outage_s: float | None
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a link."""
+
+    from_: str
+    to: str
+    settings: list[Setting]
+    channel: list[Setting]
+    """Details of the channel, where there are any."""
+    events: list[Event]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A load that does not depend on TCP."""
+
+    mean_bps: float
+    peak_bps: float
+    bottleneck_bps: float
+    """Mean rate of all such flows through the bottleneck."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is known of a flow before it runs, without any queue and before any event."""
+
+    packet_bytes: int
+    propagation_rtt_ms: float
+    base_rtt_ms: float
+    """With the serialisation of a full packet and its ACK."""
+    bottleneck: str
+    bottleneck_flows: int
+    bottleneck_bps: float
+    """Of IP packets."""
+    bottleneck_queue_bytes: float | None
+    """None is unlimited."""
+    segment_time_ms: float
+    return_bottleneck: str
+    return_bottleneck_bps: float
+    bdp_bytes: float
+    bdp_segments: float
+    window_bytes: int
+    window_segments: int
+    connections: int
+    capacity_bps: float
+    """Payload rate that the bottleneck carries."""
+    window_limit_bps: float
+    """Payload rate that the window allows."""
+    ack_limit_bps: float
+    """Payload rate at which ACKs fill the return way."""
+    per: float
+    """Packet error rate of a full packet, in clear sky."""
+    ack_per: float
+    offered: Offered | None = None
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The congestion controller of a flow."""
+
+    name: str
+    status: str
+    source: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A `[[flow]]`; with `count` it stands for several flows, called `name.0`, `name.1`, ..."""
+
+    name: str
+    count: int
+    summary: str
+    endless: bool
+    """Whether it goes on until the run ends, so that it never completes."""
+    route: list[str]
+    return_route: list[str]
+    figures: Figures
+    controller: Controller
+    settings: list[Setting]
+
+
+@dataclass(frozen=True)
+class Warning:  # noqa: A001
+    """Something that will run, but probably not as meant."""
+
+    kind: str
+    """Stable, such as `window_below_bdp`."""
+    subject: str
+    """The flow, or the link with its direction; empty for the scenario."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.message}" if self.subject else self.message
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A scenario explained. Its text is what `bentpipe explain` prints."""
+
+    scenario: str
+    settings: list[Setting]
+    nodes: list[Node]
+    links: list[Direction]
+    flows: list[Flow]
+    warnings: list[Warning]
+    text: str = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, data: dict[str, Any], text: str) -> Explanation:
+        """From the data of the engine."""
+        return cls(
+            scenario=data["scenario"],
+            settings=settings(data["settings"]),
+            nodes=[node(one) for one in data["nodes"]],
+            links=[direction(one) for one in data["links"]],
+            flows=[flow(one) for one in data["flows"]],
+            warnings=[Warning(**one) for one in data["warnings"]],
+            text=text,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dictionaries; names are those of `bentpipe explain --json`."""
+        data = asdict(self)
+        del data["text"]
+        for link in data["links"]:
+            link["from"] = link.pop("from_")
+        return data
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict())
+
+
+def settings(data: list[dict[str, Any]]) -> list[Setting]:
+    """A list of settings."""
+    return [Setting(**one) for one in data]
+
+
+def node(data: dict[str, Any]) -> Node:
+    """One node."""
+    limits = data["forwarding"]
+    return Node(data["name"], Forwarding(**limits) if limits else None)
+
+
+def direction(data: dict[str, Any]) -> Direction:
+    """One direction of a link."""
+    data = dict(data)
+    return Direction(
+        from_=data.pop("from"),
+        settings=settings(data.pop("settings")),
+        channel=settings(data.pop("channel")),
+        events=[Event(**one) for one in data.pop("events")],
+        **data,
+    )
+
+
+def flow(data: dict[str, Any]) -> Flow:
+    """One flow."""
+    data = dict(data)
+    figures = dict(data.pop("figures"))
+    offered = figures.pop("offered", None)
+    return Flow(
+        figures=Figures(**figures, offered=Offered(**offered) if offered else None),
+        controller=Controller(**data.pop("controller")),
+        settings=settings(data.pop("settings")),
+        **data,
+    )

@@ -58,7 +58,7 @@ def test_what_the_kernel_refuses_is_told_with_its_variant(
         "fidelity", for_kernel, "--vary", "flow.0.controller=cubic,peach", "--seeds", "1"
     )
     assert done.returncode == 2
-    assert "flow.0.controller=peach: the kernel bed cannot run this scenario" in done.stderr
+    assert "flow.0.controller=peach: the kernel backend cannot run this scenario" in done.stderr
     assert "expected one that this kernel has" in done.stderr
 
 

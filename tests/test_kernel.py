@@ -145,7 +145,7 @@ def test_a_program_runs_across_the_link(bentpipe: Bentpipe, for_kernel: Path) ->
         (("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"), "CAP_SYS_ADMIN"),
         (
             ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"),
-            "the kernel bed needs /dev/net/tun; load the kernel module tun",
+            "the kernel backend needs /dev/net/tun; load the kernel module tun",
         ),
     ],
 )

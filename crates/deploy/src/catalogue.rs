@@ -1,4 +1,4 @@
-//! The controllers of `bpf/`: which there are, what defines each, and how its parameters are kept.
+//! Catalogue of the controllers of `bpf/`: their definitions and the encoding of their parameters.
 
 use congestion::Parameter;
 
@@ -19,7 +19,7 @@ pub struct Controller {
     pub beyond: &'static [(&'static str, &'static str)],
 }
 
-const RECOVERY: &str = "recovery belongs to the kernel and not to a controller";
+const RECOVERY: &str = "the kernel has its own recovery, which a controller cannot change";
 
 /// All of them.
 pub const CONTROLLERS: &[Controller] = &[
@@ -33,7 +33,7 @@ pub const CONTROLLERS: &[Controller] = &[
                 "sending beyond the advertised window would break flow control; raise the \
                  receiver's net.ipv4.tcp_rmem instead",
             ),
-            ("extra_rto", "the RTO belongs to the kernel; see rto_min of ip-route(8)"),
+            ("extra_rto", "the kernel has its own RTO; see rto_min of ip-route(8)"),
             ("retransmissions", RECOVERY),
         ],
     },

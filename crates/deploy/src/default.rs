@@ -1,5 +1,5 @@
-//! The controller that a network namespace gives to its new sockets. It is changed only when that is
-//! asked for, and put back when the controller goes.
+//! The default controller of new sockets in a network namespace. It is changed only on request, and
+//! restored when the controller is unloaded.
 
 use std::fs;
 use std::path::{Path, PathBuf};

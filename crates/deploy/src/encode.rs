@@ -1,4 +1,4 @@
-//! Parameters as the programs have them: 64-bit numbers with the point at a fixed place.
+//! Encoding of parameters for the programs: 64-bit fixed-point numbers.
 
 use congestion::{Allowed, Parameter, Specification, Value};
 
@@ -130,7 +130,7 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
     for set in sets {
         let (name, text) = set
             .split_once('=')
-            .ok_or_else(|| input(format!("{set:?} must be NAME=VALUE, such as beta=2")))?;
+            .ok_or_else(|| input(format!("expected NAME=VALUE such as beta=2, found {set:?}")))?;
         if let Some((_, reason)) = controller.beyond.iter().find(|(known, _)| *known == name) {
             return Err(input(format!("{name:?} cannot be set in the kernel: {reason}")));
         }
@@ -146,7 +146,7 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
         };
         specification
             .set(name, value)
-            .map_err(|error| input(format!("{error}, and not {text:?}")))?;
+            .map_err(|error| input(format!("{error}, found {text:?}")))?;
     }
     Ok(specification)
 }

@@ -1,27 +1,27 @@
-//! What can go wrong, in words for the one who typed the command.
+//! Errors of loading controllers, with messages for users of the command line.
 
-/// Why something was not done.
+/// An error of loading, changing or unloading a controller.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was asked for cannot be.
+    /// Invalid input.
     #[error("{0}")]
     Input(String),
     /// The machine lacks something.
     #[error("{0}")]
     Machine(String),
-    /// The kernel refused.
+    /// The kernel returned an error.
     #[error("{0}")]
     Kernel(String),
 }
 
 impl Error {
-    /// The kernel refused `what`.
+    /// The kernel rejected `what`.
     pub(crate) fn refused(what: impl std::fmt::Display, reason: impl std::fmt::Display) -> Self {
         Self::Kernel(format!("{what}: {reason}"))
     }
 }
 
-/// The nearest of `names`, or all of them when none is near.
+/// A hint with the nearest of `names`, or with all of them if none is near.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.collect();
     let near = names
@@ -32,6 +32,6 @@ pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> S
     match near {
         Some((_, known)) => format!("did you mean {known:?}?"),
         None if names.is_empty() => "it has none".to_owned(),
-        None => format!("there are {}", names.join(", ")),
+        None => format!("valid names: {}", names.join(", ")),
     }
 }

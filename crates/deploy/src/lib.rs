@@ -1,9 +1,9 @@
 //! Congestion controllers in the running Linux kernel.
 //!
-//! `bpf/` has some of the controllers of `congestion` as eBPF programs. Here they are given their
-//! parameters, loaded, counted and unloaded. A loaded controller is held by a pin in the BPF file
-//! system, so that it stays when the process that loaded it ends; nothing else of the machine is
-//! changed unless it is asked for.
+//! `bpf/` has some of the controllers of `congestion` as eBPF programs. This crate sets their
+//! parameters, loads, lists and unloads them. A pin in the BPF file system keeps a loaded controller
+//! after the end of the process that loaded it. Nothing else of the machine is changed, except on
+//! request.
 
 mod catalogue;
 mod default;

@@ -1,4 +1,4 @@
-//! What Linux calls its own controllers, and how far each is the algorithm that is defined here.
+//! Linux's own controllers, compared with the algorithms of this project.
 //!
 //! A name is no proof: Linux's `westwood` is Westwood+, its `nv` is not the New Vegas of satellite
 //! papers, and most others differ from their papers in details. The testbed judges by this table.

@@ -1,4 +1,4 @@
-//! What the machine must have, and where things are on it.
+//! Requirements of the machine, and paths of the kernel's files.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 const PINS: &str = "/sys/fs/bpf";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// What is missing here to load controllers, each with what to do; empty when nothing is.
+/// The requirements that this machine lacks to load controllers, each with a remedy.
 pub fn missing() -> Vec<String> {
     let mut missing = Vec::new();
     if !cfg!(target_os = "linux") {
@@ -34,14 +34,14 @@ pub fn missing() -> Vec<String> {
     missing
 }
 
-/// Answers what is missing.
+/// Returns an error if the machine lacks a requirement.
 pub(crate) fn require() -> Result<(), Error> {
     let missing = missing();
     if missing.is_empty() {
         return Ok(());
     }
     Err(Error::Machine(format!(
-        "controllers cannot be loaded here, missing: {}",
+        "controllers cannot be loaded on this machine; missing: {}",
         missing.join("; ")
     )))
 }

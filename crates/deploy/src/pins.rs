@@ -208,7 +208,7 @@ pub fn unload(controller: &'static Controller) -> Result<u64, Error> {
         }
         sleep(STEP);
     }
-    Err(Error::Kernel(format!("{name} is unpinned, but some process still holds it")))
+    Err(Error::Kernel(format!("{name} is unpinned, but a process still uses it")))
 }
 
 /// Connections of all network namespaces by the kernel's name of their controller.

@@ -12,7 +12,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Starts at zero.
-    #[expect(clippy::disallowed_methods, reason = "this bed runs in real time")]
+    #[expect(clippy::disallowed_methods, reason = "this backend runs in real time")]
     pub(crate) fn start() -> Self {
         Self { origin: Instant::now() }
     }

@@ -1,20 +1,20 @@
-//! Why a scenario cannot run on this machine's kernel.
+//! Errors of running a scenario on this machine's kernel.
 
 use std::fmt;
 use std::io;
 
 use thiserror::Error;
 
-/// Why a scenario cannot run on this machine's kernel. Each says what would have to be different.
+/// Reasons why a scenario cannot run on this machine's kernel. Each names what is required.
 #[derive(Debug, Error)]
 pub enum KernelError {
     /// The machine or the user lacks something.
-    #[error("the kernel bed needs {0}")]
+    #[error("the kernel backend needs {0}")]
     Missing(String),
-    /// The scenario asks for what a kernel cannot do.
-    #[error("the kernel bed cannot run this scenario:\n{}", Lines(.0))]
+    /// The scenario has settings that a kernel cannot apply.
+    #[error("the kernel backend cannot run this scenario:\n{}", Lines(.0))]
     Refused(Vec<Refusal>),
-    /// The kernel refused something that it should have done.
+    /// A system call failed that should have worked.
     #[error("cannot {action}: {source}")]
     Failed {
         /// What was tried.
@@ -27,14 +27,14 @@ pub enum KernelError {
     Capture(#[from] recording::CaptureError),
 }
 
-/// A setting that a kernel cannot honour.
+/// A setting that a kernel cannot apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Where it applies: the name of a flow or host, and the setting.
     pub place: String,
-    /// What the scenario asks for.
+    /// The value in the scenario.
     pub asked: String,
-    /// What a kernel can do instead.
+    /// The values that a kernel can apply.
     pub possible: String,
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn set_up(
     Ok((namespaces, ports))
 }
 
-/// Finds out whether this machine and user can run the kernel bed at all.
+/// Checks that this machine and user can run the kernel backend.
 ///
 /// # Errors
 /// What is missing.

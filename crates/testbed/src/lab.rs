@@ -1,4 +1,4 @@
-//! The hosts of a scenario and the network between them, for as long as somebody works on them.
+//! The hosts of a scenario and the network between them, for the duration of a run or a shell.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;

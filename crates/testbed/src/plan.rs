@@ -1,5 +1,5 @@
-//! What a scenario asks of the hosts' TCP, and what a kernel makes of it: each setting is honoured,
-//! reported (the kernel does something else, and the recording says what) or refused.
+//! The plan of a run on the kernel: settings of the hosts' TCP. Each setting of the scenario is
+//! applied, approximated (the kernel uses another value, which the recording reports) or rejected.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,14 +78,14 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         refusals.push(Refusal {
             place: "flow".to_owned(),
             asked: scenario.flows.len().to_string(),
-            possible: format!("at most {MOST_FLOWS} flows, for each has a port"),
+            possible: format!("at most {MOST_FLOWS} flows, because each uses a port"),
         });
     }
     if scenario.record.events {
         refusals.push(Refusal {
             place: "record.events".to_owned(),
             asked: "true".to_owned(),
-            possible: "false: a kernel tells no events; give record.interval".to_owned(),
+            possible: "false: a kernel reports no events; use record.interval".to_owned(),
         });
     }
     let routes = scenario::routes(scenario);
@@ -149,7 +149,7 @@ impl Host {
             refusals.push(Refusal {
                 place: format!("flow {:?}, {setting}", flow.name),
                 asked,
-                possible: format!("the same as for flow {other:?}, for they share a host"),
+                possible: format!("the same as for flow {other:?}, because they share a host"),
             });
         };
         for (sysctl, value) in &sockets.sysctls {
@@ -229,7 +229,7 @@ fn low_priority(scenario: &Scenario, hops: &[Hop]) -> Option<settings::Entry> {
             setting: "queue.low_priority",
             asked: asked.to_owned(),
             verdict: Verdict::Reported,
-            kernel: "no packet is of low priority here".to_owned(),
+            kernel: "no packets have low priority".to_owned(),
         })
     })
 }

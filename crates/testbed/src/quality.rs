@@ -1,4 +1,4 @@
-//! How well the network was emulated: how late packets were delivered, and how fast links were.
+//! Accuracy of the emulation: delay errors of packets, and rates of links.
 
 use units::{Rate, Span, Time};
 

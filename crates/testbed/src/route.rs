@@ -1,5 +1,5 @@
-//! Routes with metrics: the only way to tell a kernel the initial window, a longer minimum of the
-//! retransmission timer, or to acknowledge each segment, for one destination.
+//! Routes with metrics: the only way to set the initial window, a longer minimum of the
+//! retransmission timer, or acknowledgement of each segment for one destination.
 
 use std::io;
 use std::net::IpAddr;

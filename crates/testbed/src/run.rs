@@ -1,4 +1,4 @@
-//! One run: the applications of a scenario work on a bed, and a recording comes out.
+//! One run of a scenario on the kernel, with a recording as its result.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,11 +30,11 @@ pub struct Options<'a> {
     pub capture: Option<&'a mut (dyn Write + Send)>,
 }
 
-/// Runs `scenario` with `seed`, which decides what links damage. The result depends on this machine
-/// as well.
+/// Runs `scenario` with `seed`, which determines the errors of links. The result also depends on this
+/// machine.
 ///
 /// # Errors
-/// When the machine lacks what it takes, or the kernel cannot do what the scenario asks for.
+/// If the machine lacks something, or the kernel cannot apply the settings of the scenario.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
     let Options { mut progress, capture } = options;
     let plan = &plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;

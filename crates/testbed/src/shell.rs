@@ -1,4 +1,4 @@
-//! Any program on the hosts of a scenario, which it reaches by their names.
+//! Programs on the hosts of a scenario, which reach each other by name.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Sockets of the hosts: made inside the namespaces, set as the plan says, read and written by one
-//! thread for all of them.
+//! Sockets of the hosts. They are created inside the namespaces, configured by the plan, and read and
+//! written by one thread.
 
 use std::collections::BTreeMap;
 use std::io;

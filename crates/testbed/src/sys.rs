@@ -1,4 +1,4 @@
-//! The edge to the kernel: the few calls that no library offers safely.
+//! System calls that no library offers safely.
 
 #![allow(unsafe_code)]
 

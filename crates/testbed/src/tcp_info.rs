@@ -1,4 +1,4 @@
-//! `TCP_INFO`: what the kernel tells of a connection (linux/tcp.h).
+//! `TCP_INFO`: the kernel's state of a connection (linux/tcp.h).
 
 /// `tcpi_ca_state` in fast recovery.
 const RECOVERY: u8 = 3;

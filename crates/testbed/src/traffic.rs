@@ -1,4 +1,4 @@
-//! The applications on the hosts, and what the kernel tells of their connections.
+//! The applications on the hosts, and the samples of their connections.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

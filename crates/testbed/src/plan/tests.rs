@@ -53,7 +53,7 @@ fn flows_that_want_one_host_to_be_two_ways_are_refused() {
     let refusals = planned(json!([plain, other])).unwrap_err();
     assert_eq!(refusals.len(), 1, "{refusals:?}");
     assert_eq!(refusals[0].place, "flow \"flow-1\", tcp_timestamps");
-    assert_eq!(refusals[0].possible, "the same as for flow \"flow-0\", for they share a host");
+    assert_eq!(refusals[0].possible, "the same as for flow \"flow-0\", because they share a host");
 }
 
 #[test]

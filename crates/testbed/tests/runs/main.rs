@@ -17,7 +17,7 @@ use testbed::{Options, Program, run, shell};
 use units::Span;
 use wire::IpVersion;
 
-/// Whether this machine cannot run the kernel bed; says why not.
+/// Returns true and prints the reason if this machine cannot run the kernel backend.
 fn is_skipped() -> bool {
     let missing = testbed::available().err();
     // Not `eprintln`, which is kept back of tests that pass.

@@ -1,5 +1,5 @@
-//! The controllers of `bpf/`, compiled for this machine instead of the kernel's, and a socket to
-//! call them on. Only for tests; what crosses over to C stands here and nowhere else.
+//! The controllers of `bpf/`, compiled for this machine instead of the kernel, and a socket to call
+//! them with. Only for tests. This crate has the whole interface to C.
 
 use std::ffi::{CString, c_char};
 
@@ -13,7 +13,7 @@ pub struct View {
     pub srtt: u32,
     /// Position in the stream up to which everything is acknowledged.
     pub acknowledged: u32,
-    /// Position behind the last byte sent.
+    /// Position after the last byte sent.
     pub sent: u32,
     /// Window of the receiver in bytes.
     pub advertised: u32,

@@ -1,4 +1,4 @@
-//! Packets for Wireshark: what a capture at the host that sends the data would show.
+//! Packet captures for Wireshark, as at the host that sends the data.
 //!
 //! Each packet is captured at one host only. Captured at both, every packet would be in the file
 //! twice, and every analyser would take the second for a retransmission. All hosts share one

@@ -1,7 +1,8 @@
-//! Virtual time: builds a network and its hosts from a scenario, runs them, fills a recording.
+//! The simulator: builds a network and its hosts from a scenario, runs them in virtual time, and
+//! fills a recording.
 //!
-//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, what is written down in
-//! `report`, and packets in `capture`. What applications do is the same in every bed.
+//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, records in `report`, and
+//! packet captures in `capture`. Applications are the same for all backends.
 //!
 //! ```
 //! # let text = r#"

@@ -1,4 +1,4 @@
-//! What a run writes down: totals at its end, and series if the scenario asks for them.
+//! Records of a run: totals at its end, and series if the scenario sets them.
 
 use congestion::Controller;
 use network::{Fabric, LaneReport};

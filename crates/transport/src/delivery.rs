@@ -1,12 +1,12 @@
-//! A record of each segment in flight, and the samples of the delivery rate that follow from them.
+//! Records of segments in flight, and samples of the delivery rate from them.
 //!
-//! Source: draft-ietf-ccwg-bbr section 4.1. Each segment remembers how much had been delivered, and
-//! when, at the moment it was sent; its acknowledgement then tells how much was delivered in
-//! between. The time in between is the longer of the two that it took to send and to acknowledge
-//! that much, so that neither a burst of ACKs nor one of segments passes for bandwidth.
+//! Source: draft-ietf-ccwg-bbr section 4.1. Each record has the amount of delivered data, and its
+//! time, at the transmission of the segment. The acknowledgement then gives the amount delivered
+//! since. The interval of the sample is the longer of the send and the ACK interval, so that a burst
+//! of ACKs or of segments does not look like bandwidth.
 //!
-//! Kept only for controllers that need it. Records are contiguous and sorted: one enters at the
-//! upper end, leaves at the lower one, and what lies between is found by binary search.
+//! Records are kept only for controllers that need them. They are contiguous and sorted: added at
+//! the upper end, removed at the lower end, and found by binary search.
 
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl Delivery {
         self.records.push_back(Record { end, sent_at: now, stamp, delivered: false, lost: false });
     }
 
-    /// `range` is sent again while `pipe` bytes are in the network.
+    /// `range` is retransmitted while `pipe` bytes are in the network.
     pub fn on_again(&mut self, now: Time, range: Range, pipe: u64) {
         if pipe == 0 {
             self.first_sent_at = now;
@@ -82,7 +82,7 @@ impl Delivery {
         }
     }
 
-    /// The application has nothing to send and the windows would let it.
+    /// The application has nothing to send although the windows allow it.
     pub fn on_app_limited(&mut self, pipe: u64) {
         self.app_limited_until = Some((self.delivered + pipe).max(1));
     }
@@ -118,7 +118,7 @@ impl Delivery {
         }
     }
 
-    /// `range` was found to be lost. Calls `tell` for each of its segments.
+    /// `range` was detected as lost. Calls `tell` for each of its segments.
     pub fn on_lost(&mut self, now: Time, range: Range, mut tell: impl FnMut(&LostSegment)) {
         let mut lost = self.lost;
         let mut start = range.start;
@@ -141,12 +141,12 @@ impl Delivery {
         self.lost = lost;
     }
 
-    /// When the first unacknowledged segment was last sent.
+    /// Time at which the first unacknowledged segment was last sent.
     pub fn head_sent(&self) -> Option<Time> {
         self.records.front().map(|record| record.sent_at)
     }
 
-    /// The sample of the ACK that was just processed, if it delivered anything.
+    /// The sample of the ACK that was just processed, if it delivered data.
     pub fn take_sample(&mut self, min_rtt: Option<Span>) -> Option<RateSample> {
         let Newest { sent_at, stamp } = self.newest.take()?;
         self.first_sent_at = sent_at;

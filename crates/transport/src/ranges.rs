@@ -1,9 +1,9 @@
-//! A set of disjoint ranges of sequence numbers: what was selectively acknowledged at the sender,
-//! what waits for a gap to be filled at the receiver.
+//! A set of disjoint ranges of sequence numbers: selectively acknowledged data at the sender, and
+//! out-of-order data at the receiver.
 //!
-//! Ranges are kept sorted and apart. Data arrives mostly at the upper end and leaves at the lower
-//! one, so a deque makes both O(1); anything else costs a binary search over the gaps, not over
-//! the window.
+//! Ranges are sorted and do not touch. Data is mostly added at the upper end and removed at the lower
+//! end, which is O(1) with a deque. Other changes cost a binary search over the gaps, not over the
+//! window.
 
 use std::collections::VecDeque;
 
@@ -12,24 +12,24 @@ use std::collections::VecDeque;
 pub struct Range {
     /// First number.
     pub start: u64,
-    /// Number behind the last.
+    /// Number after the last.
     pub end: u64,
 }
 
 impl Range {
-    /// How many numbers it holds.
+    /// Length of the range.
     #[allow(clippy::len_without_is_empty, reason = "no range of a set is empty")]
     pub fn len(self) -> u64 {
         self.end - self.start
     }
 }
 
-/// What an insertion added.
+/// Numbers added by an insertion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// Numbers that were not in the set before.
     pub total: u64,
-    /// Those of them below the boundary that was asked for.
+    /// The part of them below the given boundary.
     pub below: u64,
 }
 
@@ -41,13 +41,13 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// Whether the set is empty.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many numbers the set holds.
+    /// Total length of the ranges.
     #[inline]
     pub fn total(&self) -> u64 {
         self.total
@@ -68,7 +68,7 @@ impl RangeSet {
         self.ranges.iter().copied()
     }
 
-    /// The number behind the highest in the set.
+    /// The number after the highest in the set.
     pub fn end(&self) -> Option<u64> {
         self.ranges.back().map(|range| range.end)
     }
@@ -78,7 +78,7 @@ impl RangeSet {
         self.ranges.get(self.first_ending_above(number)).copied()
     }
 
-    /// Adds `start..end` and says how much of it was new, in all and below `boundary`.
+    /// Adds `start..end` and returns the new part of it, in total and below `boundary`.
     pub fn insert(&mut self, start: u64, end: u64, boundary: u64) -> Added {
         if start >= end {
             return Added::default();
@@ -104,7 +104,7 @@ impl RangeSet {
         added
     }
 
-    /// Removes everything below `number` and says how much that was.
+    /// Removes everything below `number` and returns its length.
     pub fn remove_below(&mut self, number: u64) -> u64 {
         let before = self.total;
         while let Some(range) = self.ranges.front_mut() {

@@ -1,4 +1,4 @@
-//! Data above a gap: what has arrived out of order, and what of it to report.
+//! Reassembly: data that arrived out of order, and its ranges to report.
 
 use crate::ranges::{Range, RangeSet};
 
@@ -30,7 +30,7 @@ impl<const N: usize> Reassembly<N> {
         }
     }
 
-    /// Whether all of `start..end` has arrived before.
+    /// Returns true if all of `start..end` has arrived before.
     pub fn holds(&self, start: u64, end: u64) -> bool {
         let range = self.waiting.at_or_above(start);
         range.is_some_and(|range| range.start <= start && end <= range.end)
@@ -56,7 +56,7 @@ impl<const N: usize> Reassembly<N> {
         reached
     }
 
-    /// Whether nothing waits any more.
+    /// Returns true if no data waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

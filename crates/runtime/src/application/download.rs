@@ -2,7 +2,7 @@
 
 use super::{Context, Pair};
 
-/// More than any run can send: the sending application never runs dry.
+/// More than any run can send, so that the application always has data.
 const ENDLESS: u64 = 1 << 62;
 
 /// A transfer.

@@ -1,7 +1,7 @@
-//! Applications: what opens connections, writes and reads.
+//! Applications, which open connections, write and read.
 //!
-//! An application is told when a timer of its own expires and when an endpoint has received as
-//! many bytes as it asked to be told about; the packets in between do not reach it.
+//! An application is called when its timer expires, and when an endpoint has received the number of
+//! bytes that the application waits for. It is not called for single packets.
 
 mod download;
 mod source;
@@ -16,8 +16,7 @@ use download::Transfer;
 use source::Source;
 use web::Browser;
 
-/// The two ends of a connection by their numbers: the one that sends the data, and the one that
-/// receives it.
+/// The two endpoints of a connection by their numbers: the sender and the receiver of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The end at the flow's `from`.
@@ -26,26 +25,26 @@ pub struct Pair {
     pub receiver: u32,
 }
 
-/// The connections of a flow, as its application acts on them.
+/// Interface of an application to the connections of its flow.
 pub trait Connections {
     /// Opens a connection of the flow: one end connects, the other listens.
     fn open(&mut self, opened_by_receiver: bool) -> Pair;
-    /// Hands an endpoint so many bytes more to send.
+    /// Writes more bytes to an endpoint.
     fn write(&mut self, endpoint: u32, bytes: u64);
-    /// Takes back what was written and has not been sent. Returns how many bytes of what was written
-    /// remain, sent or on their way out.
+    /// Takes back written data that has not been sent. Returns the number of written bytes that
+    /// remain.
     fn withdraw(&mut self, endpoint: u32) -> u64;
-    /// Nothing will be written any more.
+    /// Ends writing.
     fn close(&mut self, endpoint: u32);
-    /// Asks to be told when an endpoint has received so many bytes in all; the last call counts.
+    /// Requests a call when an endpoint has received this total of bytes. The last request counts.
     fn wake_at(&mut self, endpoint: u32, bytes: u64);
-    /// Bytes that an endpoint has received in all.
+    /// Total of bytes that an endpoint has received.
     fn delivered(&self, endpoint: u32) -> u64;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);
 }
 
-/// What an application needs to act: the time and its connections.
+/// Context of an application: the time and its connections.
 struct Context<'a> {
     now: Time,
     connections: &'a mut dyn Connections,
@@ -71,13 +70,13 @@ enum Kind {
 /// A flow: its connections and the application that drives them.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// When it starts.
+    /// Start time.
     pub start: Time,
-    /// When it stops; `None` is never.
+    /// Stop time; `None` is never.
     pub stop: Option<Time>,
-    /// When the last of what was to arrive did.
+    /// Completion time: arrival of the last byte.
     pub finished: Option<Time>,
-    /// Whether TCP gave a connection up before that.
+    /// True if TCP aborted a connection before that.
     pub aborted: bool,
     /// Its connections, in the order in which they were opened.
     pub pairs: Vec<Pair>,
@@ -86,7 +85,7 @@ pub struct Application {
     kind: Kind,
 }
 
-/// The applications of all flows; chance is that of `seed`, and each has a random stream of its own.
+/// The applications of all flows. Each has its own random stream, from `seed`.
 pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
     let numbered = scenario.flows.iter().enumerate();
     numbered.map(|(number, flow)| Application::new(flow, number, seed)).collect()
@@ -122,12 +121,12 @@ impl Application {
         }
     }
 
-    /// Whether the run has to wait for it. What never ends on its own is ended by the duration.
+    /// Returns true if the run must wait for it. Endless applications end with the duration.
     pub fn is_over(&self) -> bool {
         self.finished.is_some() || self.aborted
     }
 
-    /// Whether it has done all that it was to do.
+    /// Returns true if it is complete.
     pub fn is_completed(&self) -> bool {
         let cut_short = match &self.kind {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
@@ -137,7 +136,7 @@ impl Application {
         self.finished.is_some() && !cut_short
     }
 
-    /// Bytes of the whole transfer, if it is one that ends.
+    /// Bytes of the whole transfer, if it is finite.
     pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
@@ -145,7 +144,7 @@ impl Application {
         }
     }
 
-    /// Whether it goes on until the run ends.
+    /// Returns true if it continues until the end of the run.
     pub fn is_endless(&self) -> bool {
         self.endless
     }
@@ -173,7 +172,7 @@ impl Application {
         }
     }
 
-    /// An endpoint has received as many bytes as the application asked to be told about.
+    /// An endpoint has received the number of bytes that the application waits for.
     pub fn on_received(&mut self, now: Time, endpoint: u32, connections: &mut dyn Connections) {
         let mut context = Context { now, connections, pairs: &mut self.pairs };
         let done = match &mut self.kind {

@@ -1,8 +1,8 @@
-//! A source with a rate of its own: constant, or in bursts (the OnOff application of ns-2 and ns-3).
+//! A source with its own rate: constant, or in bursts (the OnOff application of ns-2 and ns-3).
 //!
-//! When and how much it writes depends on the scenario and its random stream alone, never on TCP:
-//! what TCP does not take yet waits, so that every controller is offered the same load. The
-//! connection stays open over silences.
+//! Times and amounts of writes depend only on the scenario and the random stream, never on TCP. Data
+//! that TCP cannot send yet waits, so that the offered load is the same for every controller. The
+//! connection stays open during pauses.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(super) struct Source {
     burst: Burst,
     /// Bytes written in all.
     offered: u64,
-    /// Bursts that have not arrived, each with its start and the stream offset at which it ends.
+    /// Bursts in flight, each with its start and the stream offset of its end.
     underway: VecDeque<(Time, u64)>,
     arrived: u64,
     time_of_arrived: Span,
@@ -223,8 +223,8 @@ impl Source {
         is_done
     }
 
-    /// Writes no more, and takes back what waits. It had no amount to transfer, so that it is not cut
-    /// short. Returns whether everything that was sent has arrived.
+    /// Stops writing, and takes back waiting data. The source has no amount to transfer, so that it
+    /// counts as complete. Returns true if all sent data has arrived.
     pub(super) fn stop(&mut self, context: &mut Context<'_>) -> bool {
         let Some(pair) = self.pair else { return true };
         self.last = Some(context.connections.withdraw(pair.sender));

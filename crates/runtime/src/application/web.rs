@@ -16,7 +16,7 @@ use super::{Context, Pair};
 #[derive(Clone, Debug)]
 struct Channel {
     pair: Pair,
-    /// Objects asked for and not yet received, with the stream offset at which each ends.
+    /// Requested objects that are not yet received, with the stream offset of each end.
     expected: VecDeque<(usize, u64)>,
     /// Requests on their way, with the stream offset at which each ends and the answer's bytes.
     requests: VecDeque<(u64, u64)>,
@@ -31,7 +31,7 @@ pub(super) struct Browser {
     web: Web,
     channels: Vec<Channel>,
     pages: Vec<PageRecord>,
-    /// Objects of the current page that have not been asked for yet.
+    /// Objects of the current page that are not yet requested.
     unasked: VecDeque<usize>,
     outstanding: usize,
     next_page_at: Option<Time>,

@@ -1,4 +1,4 @@
-"""The runs of the TCP-ADaLR reproduction and how its published quantities come out of them.
+"""Runs of the TCP-ADaLR reproduction, and its published quantities computed from them.
 
 A run is named `application/losses/variant/acks`, with the BER behind it where there is one:
 `ftp/errors/adalr-sack/delayed/1e-06`.
@@ -38,7 +38,7 @@ LABELS = {
 BASES = ("sack", "newreno")
 BERS = ("1e-09", "1e-08", "1e-07", "1e-06", "1e-05")
 SEEDS = range(1, 21)
-"""Twenty seeds where channel errors are random; the other runs have no randomness."""
+"""Twenty seeds for runs with random channel errors. The other runs have no randomness."""
 
 RTTS = (25, 50, 100, 200, 250, 500)
 FLOW_RTTS = (25, 50, 100, 300, 400, 500)
@@ -57,7 +57,7 @@ def plan() -> Plan:
 
 
 def measure(results: Results) -> Iterator[Measured]:
-    """A measured value for each published one whose runs are in `results`."""
+    """The measured value for each published value whose runs are in `results`."""
     yield from _absolute_times(results)
     yield from _gains_without_loss(results)
     yield from _shares(results)
@@ -170,7 +170,7 @@ RATES = {
 def _values(
     runs: Sequence[bentpipe.Recording], quantity: Callable[[bentpipe.Recording], float | None]
 ) -> list[float]:
-    """The quantity of each run that has one."""
+    """The quantity of each run for which it is defined."""
     return [value for run in runs if (value := quantity(run)) is not None]
 
 
@@ -180,7 +180,7 @@ def _paired(
     quantity: Callable[[bentpipe.Recording], float | None],
     compare: Callable[[Sequence[float], Sequence[float]], list[float]],
 ) -> tuple[Mean | None, str]:
-    """Mean of the comparison over the seeds that both completed, and a note on the others."""
+    """Mean of the comparison over the seeds with two complete runs, and a note on the others."""
     pairs = [(quantity(n), quantity(o)) for n, o in zip(new, old, strict=True)]
     whole = [(n, o) for n, o in pairs if n is not None and o is not None]
     lost = len(pairs) - len(whole)
@@ -209,7 +209,7 @@ THROTTLED = "the gateway's 360 kbit/s is the limit of both variants, which leave
 
 
 def _reason(losses: str, ber: str) -> str:
-    """Why gains under error losses are what they are, where a reason was found."""
+    """Known reasons of the gains under error losses."""
     if ber in ("1e-06", "1e-05"):
         return AVOIDANCE
     return FLOW_CONTROL if losses == "errors" else THROTTLED

@@ -1,4 +1,4 @@
-"""The runs of the A-LIAD reproduction and how its published statements are decided by them.
+"""Runs of the A-LIAD reproduction, and its published statements tested with them.
 
 A run is named by its figure: `start/cubic`, `rtt/cubic/600`, `loss/cubic/0.01`, and where the
 starts of several flows are drawn, with the seed: `fair/0.01/3`, `friendly/cubic/25/3`.
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bentpipe.reproductions.reproduction import Plan, Results
 
 READING = '{name = "aliad", alpha = "exponential", beta_max = 1}'
-"""The one reading of A-LIAD for the whole paper; README.md has those that were explored."""
+"""The interpretation of A-LIAD for the whole paper; README.md has those that were explored."""
 
 CUBIC = '{name = "cubic", slow_start = "standard"}'
-"""HyStart++ came ten years after the paper."""
+"""HyStart++ is ten years younger than the paper."""
 
 LABELS = {
     "aliad": "A-LIAD",
@@ -69,7 +69,7 @@ SHORT = 100
 
 FLOWS = 6
 WITHIN_MS = 100
-"""The flows of one run start within so many milliseconds; our choice."""
+"""The flows of one run start within this number of milliseconds; our choice."""
 
 BOTTLENECK = 2
 """Position of the shared link's forward direction in `Recording.links`."""
@@ -87,7 +87,7 @@ def plan() -> Plan:
 
 
 def measure(results: Results) -> Iterator[Measured]:
-    """A measured value for each published statement whose runs are in `results`."""
+    """The measured value for each published statement whose runs are in `results`."""
     yield from _response()
     yield from _measure_start_up(results)
     yield from _measure_fairness(results)
@@ -216,7 +216,7 @@ def _loses(results: Results, variant: str, rtt: int) -> list[float]:
 
 
 def _aggressiveness(results: Results, variant: str, rtt: int) -> Mean:
-    """Goodput of `variant` in that of a NewReno flow beside it."""
+    """Goodput of `variant` divided by that of a competing NewReno flow."""
     return mean(
         [
             float(run.flows[0]["goodput_bps"]) / (_group_b(run) / (FLOWS - 1))
@@ -226,7 +226,7 @@ def _aggressiveness(results: Results, variant: str, rtt: int) -> Mean:
 
 
 def _above(values: Mapping[str, float], variant: str) -> Mean:
-    """How many have more than `variant`."""
+    """The number of controllers with more goodput than `variant`."""
     return Mean(sum(value > values[variant] for value in values.values()))
 
 
@@ -427,7 +427,7 @@ def _plot_friendliness(results: Results) -> Bars:
         LABELS[variant]: {"RTT 25 ms": mean(_loses(results, variant, 25))}
         for variant in OTHERS_TO_NEWRENO
     }
-    title = "What five NewReno flows lose to one of another kind"
+    title = "Goodput that five NewReno flows lose to one flow of another kind"
     return Bars(title, "", "loss (%)", bars)
 
 
@@ -440,5 +440,5 @@ def _plot_aggressiveness(results: Results) -> Plot:
             for rtt in FRIENDLY_RTTS
         ]
         lines[label] = (FRIENDLY_RTTS, shares)
-    title = "One flow beside five NewReno flows"
-    return Plot(title, "RTT (ms)", "its goodput (% of 10 Mb/s)", lines, (0, 100))
+    title = "One flow competing with five NewReno flows"
+    return Plot(title, "RTT (ms)", "goodput of the flow (% of 10 Mb/s)", lines, (0, 100))

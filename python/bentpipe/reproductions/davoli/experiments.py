@@ -1,7 +1,7 @@
-"""The runs of the reproduction of Davoli et al. and how its quantities come out of them.
+"""Runs of the reproduction of Davoli et al., and its quantities computed from them.
 
-A run is named `pattern/connections/variant`: `a/5/ck-stp`. Everything is decided twice, over the
-five repetitions of the paper and over all seeds.
+A run is named `pattern/connections/variant`: `a/5/ck-stp`. Everything is evaluated twice: over the
+five repetitions of the paper, and over all seeds.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ PAPER = ("newreno", "westwood", "peach", "ck-stp")
 SEVERAL = [(count, pattern) for count in COUNTS[1:] for pattern in PATTERNS]
 
 REPETITIONS = 5
-"""As many as the paper has; the first of all seeds."""
+"""The number of repetitions in the paper, for which the first seeds are used."""
 SEEDS = range(1, 21)
 CASES = {f"{REPETITIONS} repetitions": REPETITIONS, f"{len(SEEDS)} repetitions": len(SEEDS)}
 
 INTERVAL_S = 10.0
 SHOWN = (0, 2, 4)
-"""The three connections of five that slides 19 and 20 show; which ones is not told."""
+"""Three of the five connections, as in slides 19 and 20, which do not name them."""
 
 
 def plan() -> Plan:
@@ -77,7 +77,7 @@ def plan() -> Plan:
 
 
 def measure(results: Results) -> Iterator[Measured]:
-    """A measured value for each published one whose runs are in `results`."""
+    """The measured value for each published value whose runs are in `results`."""
     for case, repetitions in CASES.items():
         few = {name: runs[:repetitions] for name, runs in results.items()}
         yield from _one_connection(few, case)
@@ -87,7 +87,7 @@ def measure(results: Results) -> Iterator[Measured]:
 
 
 def plots(results: Results) -> Mapping[str, Plot]:
-    """The figures of slides 13 to 20, from five repetitions or one as there."""
+    """The figures of slides 13 to 20, from five repetitions or one, as in the slides."""
     few = {name: runs[:REPETITIONS] for name, runs in results.items()}
     drawn = {
         f"pattern-{pattern}-{count}": _figure(few, pattern, count)
@@ -113,7 +113,7 @@ def _aggregate(run: bentpipe.Recording) -> float:
 
 
 def _jain(run: bentpipe.Recording) -> float:
-    """Jain index of what the connections delivered in the whole run."""
+    """Jain index of the data that the connections delivered in the whole run."""
     return _index([sum(kbits) for kbits in _delivered(run)])
 
 
@@ -177,7 +177,7 @@ def _compared(identity: str, best: tuple[str, Mean], case: str) -> Measured:
     other, ratio = best
     note = f"best other: {LABELS[other]}"
     if ratio.ci95 is not None and abs(ratio.value - 1) <= ratio.ci95:
-        note += "; the interval contains 1, so that it may as well be the other way round"
+        note += "; the interval includes 1, so the order is not significant"
     return Measured(identity, ratio, case, note)
 
 

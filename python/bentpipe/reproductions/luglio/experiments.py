@@ -1,4 +1,4 @@
-"""The runs of the reproduction of Luglio, Roseti and Gerla and how its quantities come out of them.
+"""Runs of the reproduction of Luglio, Roseti and Gerla, and its quantities computed from them.
 
 A run is named by figure, controller and what varies: `fig1/westwood/64`, `ten/newreno/1e-2`. All
 figures with several flows are run at two packet error rates: the printed one, which cannot give
@@ -44,7 +44,7 @@ def plan() -> Plan:
 
 
 def measure(results: Results) -> Iterator[Measured]:
-    """A measured value for each published one whose runs are in `results`."""
+    """The measured value for each published value whose runs are in `results`."""
     yield from _buffers(results)
     for per in PERS:
         yield from _fairness(results, per)
@@ -159,7 +159,7 @@ PRINTED_PER = (
 
 
 def _limit(buffer: int) -> float:
-    """What a receiver buffer of so many kB allows, in kbit/s."""
+    """The throughput in kbit/s that a receiver buffer in kB allows."""
     return min(buffer * 1024 * 8e-3 / RTT_S, RATE_KBPS)
 
 
@@ -231,7 +231,7 @@ def _figure_1(results: Results) -> Bars:
         }
         for name in CONTROLLERS
     }
-    bars["what the buffer allows"] = {f"{buffer} kB": Mean(_limit(buffer)) for buffer in BUFFERS}
+    bars["limit of the buffer"] = {f"{buffer} kB": Mean(_limit(buffer)) for buffer in BUFFERS}
     return Bars("Figure 1: one flow, PER 1e-4", "receiver buffer", THROUGHPUT, bars)
 
 

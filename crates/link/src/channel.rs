@@ -26,23 +26,28 @@ use bursts::Chain;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
     /// Never.
-    None,
-    /// Each packet with this probability.
-    Packet {
+    Perfect,
+    /// Each packet independently with this probability.
+    PacketErrors {
         /// Packet error rate, 0 to 1.
         per: f64,
     },
-    /// Each bit with this probability.
-    Bit {
+    /// Each bit independently with this probability: PER = 1 - (1 - BER)^N for a packet of N bits.
+    BitErrors {
         /// Bit error rate, 0 to 1.
         ber: f64,
         /// Proportion of wrong bits that is still corrected, 0 to 1.
-        correction_threshold: f64,
+        ecc_threshold: f64,
     },
     /// Several packets in a row.
     Bursts(Bursts),
     /// By noise, with an Eb/N0 that changes with the weather.
-    Awgn(Arc<Awgn>),
+    Awgn {
+        /// Link budget, fade and outages.
+        awgn: Arc<Awgn>,
+        /// The file that the fade was read from, as it was written.
+        file: Option<String>,
+    },
 }
 
 impl Errors {
@@ -55,11 +60,11 @@ impl Errors {
     #[inline(never)]
     pub fn packet_error_rate(&self, bytes: u32) -> f64 {
         match *self {
-            Self::None => 0.0,
-            Self::Packet { per } => per,
-            Self::Bit { ber, correction_threshold } => {
+            Self::Perfect => 0.0,
+            Self::PacketErrors { per } => per,
+            Self::BitErrors { ber, ecc_threshold } => {
                 let bits = f64::from(bytes) * 8.0;
-                let corrected = (correction_threshold * bits).floor();
+                let corrected = (ecc_threshold * bits).floor();
                 if corrected == 0.0 {
                     -libm::expm1(bits * libm::log1p(-ber))
                 } else {
@@ -67,7 +72,7 @@ impl Errors {
                 }
             }
             Self::Bursts(ref bursts) => bursts.mean_loss,
-            Self::Awgn(ref awgn) => {
+            Self::Awgn { ref awgn, .. } => {
                 let budget = awgn.budget();
                 budget.packet_error_rate(budget.eb_n0, bytes)
             }
@@ -124,12 +129,12 @@ impl Channel {
     /// A channel that draws from `rng`.
     pub fn new(errors: Errors, mut rng: Xoshiro256PlusPlus) -> Self {
         let process = match errors {
-            Errors::None => Process::Perfect,
-            Errors::Packet { .. } | Errors::Bit { .. } => {
+            Errors::Perfect => Process::Perfect,
+            Errors::PacketErrors { .. } | Errors::BitErrors { .. } => {
                 Process::Independent { errors, cached: (u32::MAX, 0) }
             }
             Errors::Bursts(bursts) => Process::Bursts(Chain::new(&bursts, &mut rng).into()),
-            Errors::Awgn(awgn) => Process::Awgn(Receiver::new(awgn).into()),
+            Errors::Awgn { awgn, .. } => Process::Awgn(Receiver::new(awgn).into()),
         };
         Self { process, rng }
     }
@@ -170,8 +175,8 @@ mod tests {
     use super::*;
     use crate::stream::{Purpose, stream};
 
-    fn bit(ber: f64, correction_threshold: f64) -> Errors {
-        Errors::Bit { ber, correction_threshold }
+    fn bit(ber: f64, ecc_threshold: f64) -> Errors {
+        Errors::BitErrors { ber, ecc_threshold }
     }
 
     #[test]
@@ -194,7 +199,7 @@ mod tests {
     #[test]
     fn a_channel_damages_the_configured_share_of_packets() {
         let rng = stream(1, Purpose::Channel, 0);
-        let mut channel = Channel::new(Errors::Packet { per: 0.1 }, rng);
+        let mut channel = Channel::new(Errors::PacketErrors { per: 0.1 }, rng);
         let damaged = (0..100_000).filter(|_| channel.damages(Time::ZERO, 1500)).count();
         // Five standard deviations of the binomial distribution are 474.
         assert!((9526..=10_474).contains(&damaged), "{damaged}");
@@ -203,7 +208,7 @@ mod tests {
     #[test]
     fn certain_loss_loses_every_packet() {
         let rng = stream(1, Purpose::Channel, 0);
-        let mut channel = Channel::new(Errors::Packet { per: 1.0 }, rng);
+        let mut channel = Channel::new(Errors::PacketErrors { per: 1.0 }, rng);
         assert!((0..1000).all(|_| channel.damages(Time::ZERO, 40)));
     }
 }

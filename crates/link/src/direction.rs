@@ -1,87 +1,92 @@
-//! A FIFO link with analytic departures.
+//! One direction of a link: a queue, a transmitter, a channel and a delay.
 //!
-//! A first-in first-out link of constant rate knows, when a packet is offered, when the packet
+//! A first-in first-out queue before a transmitter knows, when a packet is offered, when the packet
 //! will leave: as soon as all before it have left. So there is no event at the end of a
 //! transmission, and one event per packet and hop: the arrival. This is exact, not an
-//! approximation; the slow engine of the network's tests keeps it so. It stays exact for a link that
-//! changes, because what changes is known beforehand.
-
-mod changes;
+//! approximation; the reference engine of the network's tests keeps it so. It stays exact for a
+//! direction that changes, because what changes is known beforehand.
+//!
+//! A queue with a [`Discipline`] decides later. [`Direction::offer`] then gives [`Fate::Scheduled`],
+//! and the network calls [`Direction::enqueue`], and [`Direction::serve`] at each start of a
+//! transmission. Transmitter, channel and delay are the same.
 
 use std::collections::VecDeque;
 
 use units::{Rate, Span, Time};
 
-use crate::channel::Channel;
-use crate::marker::{Marker, Marking};
+use crate::channel::{Channel, Errors};
+use crate::dynamics::{Cursor, Dynamics, Timeline};
+use crate::jitter::Jitter;
 use crate::priority::Priority;
-use crate::serialiser::Serialiser;
+use crate::queue::{
+    Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit, Queued, Scheduled, Served,
+};
+use crate::stream::{Purpose, stream};
+use crate::transmitter::Transmitter;
 
-pub use changes::Change;
-use changes::Changes;
-
-/// How much may wait, not counting the packet that is being sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// At most so many packets.
-    Packets(u32),
-    /// At most so many bytes, framing included.
-    Bytes(u64),
-    /// No limit.
-    Unlimited,
-}
-
-/// What a queue does with packets of low priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LowPriority {
-    /// The same as with all others.
-    #[default]
-    Ignore,
-    /// They give way: a normal packet that finds the queue full takes the place of the one that
-    /// came last. This is what the papers on TCP-Peach ask of routers, as far as secondary
-    /// descriptions tell.
-    PushOut,
-    /// They enter only while hardly anything waits, at most one packet, or 2000 bytes where the
-    /// limit is in bytes: the rule of the queue for TCP-Peach in GTNetS.
-    Refuse,
-}
-
-impl LowPriority {
-    /// Most packets that may wait where a packet of low priority is not refused.
-    pub const REFUSES_ABOVE_PACKETS: usize = 1;
-    /// Most bytes that may wait where a packet of low priority is not refused.
-    pub const REFUSES_ABOVE_BYTES: u64 = 2000;
-}
-
-/// What a link is.
-#[derive(Clone, Debug)]
+/// The settings of a direction.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Serialisation rate; not zero.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// Limit of what waits; drop-tail.
-    pub limit: Limit,
-    /// What the queue does with packets of low priority.
+    /// The most that is added to the delay of a packet at random.
+    pub jitter: Span,
+    /// Limit of the packets that wait, not counting the one being sent; drop-tail.
+    pub queue: QueueLimit,
+    /// How the queue treats packets of low priority.
     pub low_priority: LowPriority,
-    /// When the queue marks instead of dropping; `None` never does.
-    pub marking: Option<Marking>,
-    /// Bytes that the link adds to each packet.
-    pub framing: u32,
+    /// When the queue marks packets instead of dropping them; `None` never does.
+    pub ecn_marking: Option<Marking>,
+    /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
+    /// time and are not damaged.
+    pub overhead: u32,
+    /// How packets are damaged.
+    pub channel: Errors,
+    /// What changes while packets pass.
+    pub timeline: Timeline,
 }
 
-/// What happens to a packet that is offered.
+impl Settings {
+    /// A direction of this rate and delay with nothing else: no limit, no errors, no changes.
+    pub fn new(rate: Rate, delay: Span) -> Self {
+        Self {
+            rate,
+            delay,
+            jitter: Span::ZERO,
+            queue: QueueLimit::Unlimited,
+            low_priority: LowPriority::Ignore,
+            ecn_marking: None,
+            overhead: 0,
+            channel: Errors::Perfect,
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// The shortest propagation delay that it may have.
+    pub fn least_delay(&self) -> Span {
+        let changed = self.timeline.changes().iter().filter_map(|change| change.delay);
+        changed.fold(self.delay, Span::min)
+    }
+}
+
+/// The fate of a packet that is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The queue was full.
     Dropped,
-    /// The queue is full, and others have to give way: to be offered again when
-    /// [`Link::push_out`] has made room.
+    /// The queue is full, and others have to give way: to be offered again by
+    /// [`Direction::offer_again`] when [`Direction::push_out`] has made room.
     PushesOut,
-    /// It is sent and damaged on its way; nobody will see it.
-    Damaged,
+    /// A discipline decides later: to be handed to [`Direction::enqueue`].
+    Scheduled,
+    /// It is sent and damaged on its way. The far end finds that out at this time.
+    Damaged(Time),
     /// It arrives intact at this time.
     Arrives(Time),
+    /// It arrives intact at this time, and the queue has marked it if it is capable of ECN.
+    Marked(Time),
 }
 
 /// A packet that was accepted and has to leave the queue again. All behind it arrive earlier.
@@ -95,233 +100,350 @@ pub struct PushedOut {
     pub earlier: Span,
 }
 
-/// What a link did so far.
+/// Totals of a direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets accepted, without those pushed out later.
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets damaged by the channel.
-    pub damaged_packets: u64,
+    /// Packets that the far end has received damaged.
+    pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
 }
 
-/// A packet that had to wait.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    /// When its transmission starts.
-    start: Time,
-    /// Its bytes, framing included.
-    bytes: u32,
-    low: bool,
-    damaged: bool,
+/// The far end: when it receives damaged packets.
+#[derive(Clone, Debug, Default)]
+struct FarEnd {
+    /// Arrival times of the damaged packets on their way.
+    coming: VecDeque<Time>,
+    /// When the last of them arrives.
+    last: Time,
+    corrupted_packets: u64,
+}
+
+impl FarEnd {
+    /// A damaged packet will arrive at `at`, not before those that were damaged earlier.
+    #[inline(never)]
+    fn expect(&mut self, now: Time, at: Time) -> Time {
+        self.count_until(now);
+        self.last = self.last.max(at);
+        self.coming.push_back(self.last);
+        self.last
+    }
+
+    /// Counts those that have arrived by `now`.
+    fn count_until(&mut self, now: Time) {
+        while self.coming.front().is_some_and(|at| *at <= now) {
+            self.coming.pop_front();
+            self.corrupted_packets += 1;
+        }
+    }
+
+    /// A packet was pushed out: the last `behind` damaged ones arrive earlier, and if the packet
+    /// itself was damaged, it does not.
+    fn gain(&mut self, earlier: Span, behind: usize, without: bool) {
+        let first = self.coming.len() - behind;
+        self.coming.range_mut(first..).for_each(|at| *at = *at - earlier);
+        if without {
+            self.coming.remove(first - 1);
+        }
+        self.last = self.coming.back().copied().unwrap_or(Time::ZERO);
+    }
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
-pub struct Link {
-    settings: Settings,
-    serialiser: Serialiser,
+pub struct Direction {
+    /// Neither a discipline nor marks nor dynamics: most are, and pay one comparison.
+    is_plain: bool,
+    overhead: u32,
+    queue: Queue,
+    transmitter: Transmitter,
     channel: Channel,
-    marker: Option<Marker>,
-    /// What changes while packets pass; `None` for most links, which then pay one comparison.
-    changes: Option<Box<Changes>>,
-    /// When everything accepted so far will have left, and an outage that follows is over.
-    free_at: Time,
-    /// Time spent sending, for all packets accepted so far.
-    busy: Span,
-    /// Each packet that had to wait. Those that have started are forgotten when the next packet is
-    /// offered, so that a packet costs O(1) amortised.
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
-    counters: Counters,
+    delay: Span,
+    dynamics: Option<Box<Dynamics>>,
+    accepted_packets: u64,
+    dropped_packets: u64,
+    far_end: FarEnd,
+    settings: Settings,
 }
 
-impl Link {
-    /// An idle link.
-    pub fn new(settings: Settings, channel: Channel) -> Self {
-        let serialiser = Serialiser::new(settings.rate);
+impl Direction {
+    /// An idle direction: number `entity` of the run, for the random streams of `seed`. Nothing
+    /// changes from `end` on.
+    ///
+    /// Neither changes nor jitter can go together with [`LowPriority::PushOut`]: what has been
+    /// computed for a packet would no longer hold when one before it is pushed out.
+    pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
+        let jitter = Jitter::new(settings.jitter, stream(seed, Purpose::Jitter, entity));
+        let cursor = settings.timeline.until(end);
+        let dynamics = Dynamics::new(cursor, jitter, settings.rate, settings.delay);
+        let fifo = Fifo::new(settings.queue, settings.low_priority, settings.ecn_marking);
+        let random = stream(seed, Purpose::Channel, entity);
         Self {
-            marker: settings.marking.map(Marker::new),
+            is_plain: dynamics.is_none() && settings.ecn_marking.is_none(),
+            overhead: settings.overhead,
+            queue: Queue::Fifo(fifo),
+            transmitter: Transmitter::new(settings.rate),
+            channel: Channel::new(settings.channel.clone(), random),
+            delay: settings.delay,
+            dynamics,
+            accepted_packets: 0,
+            dropped_packets: 0,
+            far_end: FarEnd::default(),
             settings,
-            serialiser,
-            channel,
-            changes: None,
-            free_at: Time::ZERO,
-            busy: Span::ZERO,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            counters: Counters::default(),
         }
     }
 
-    /// What the link is, as far as it has changed by now.
+    /// The idle direction with `discipline` as its queue, in place of the limit, the rule for low
+    /// priority and the marking of its settings.
+    #[must_use]
+    pub fn with_discipline(mut self, discipline: Box<dyn Discipline>) -> Self {
+        self.queue = Queue::Scheduled(Scheduled::new(discipline).into());
+        self.is_plain = false;
+        self
+    }
+
+    /// The settings that it was made from.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Its channel, as far as it has come.
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    /// All changes that are still to come.
+    pub fn changes(&self) -> Option<Cursor> {
+        self.dynamics.as_ref().map(|dynamics| dynamics.changes())
+    }
+
+    /// Its jitter, as far as it has come.
+    pub fn jitter(&self) -> Option<&Jitter> {
+        self.dynamics.as_ref()?.jitter()
+    }
+
+    /// Whether its queue is a discipline.
+    pub fn is_scheduled(&self) -> bool {
+        matches!(self.queue, Queue::Scheduled(_))
     }
 
     /// Offers a packet of `bytes`. `now` must not go back. Always inlined: that a packet which
     /// pushes others out is offered twice must not cost all packets a call.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        if self.is_changing() {
-            return self.offer_changing(now, bytes, priority);
+        if self.is_plain {
+            return self.offer_plain(now, bytes, priority);
         }
-        self.offer_constant(now, bytes, priority)
+        self.offer_otherwise(now, bytes, priority)
+    }
+
+    /// Offers the packet again for which others were pushed out.
+    pub fn offer_again(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        let fate = self.offer_plain(now, bytes, priority);
+        self.with_mark(fate)
     }
 
     #[inline(always)]
-    fn offer_constant(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        let framed = bytes + self.settings.framing;
-        self.forget_started(now);
-        if now < self.free_at && (self.is_full_for(framed) || self.refuses(priority)) {
+    fn offer_plain(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        let Queue::Fifo(fifo) = &mut self.queue else { return Fate::Scheduled };
+        let framed = bytes + self.overhead;
+        fifo.forget_started(now);
+        if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
             return self.turn_away(framed, priority);
         }
-        self.counters.accepted_packets += 1;
-        let left = self.accept(now, framed, priority);
-        // Framing is synchronisation, coding and padding: it takes time, but the packet that can
-        // be damaged is the IP packet.
-        if self.channel.damages(left, bytes) {
-            self.counters.damaged_packets += 1;
-            if let Some(waiting) = self.waiting.back_mut() {
-                waiting.damaged = true;
-            }
-            Fate::Damaged
-        } else {
-            Fate::Arrives(left + self.settings.delay)
-        }
-    }
-
-    /// A packet is about to be offered. Returns whether the queue is so long that the packet is to
-    /// be marked.
-    #[inline]
-    pub fn marks(&mut self, now: Time) -> bool {
-        self.marker.is_some() && self.marks_arrival(now)
-    }
-
-    fn marks_arrival(&mut self, now: Time) -> bool {
-        self.forget_started(now);
-        let waiting = self.waiting.len();
-        self.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting))
-    }
-
-    /// Removes the last packet of low priority that waits, if a packet of `bytes` finds no room.
-    /// What it would have taken is time that all behind it gain.
-    pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
-        if !self.is_full_for(bytes + self.settings.framing) {
-            return None;
-        }
-        let place = self.waiting.iter().rposition(|waiting| waiting.low)?;
-        let out = self.waiting.remove(place)?;
-        let end = self.waiting.get(place).map_or(self.free_at, |next| next.start);
-        let earlier = end.since(out.start);
-        let mut behind = 0;
-        for waiting in self.waiting.range_mut(place..) {
-            waiting.start = waiting.start - earlier;
-            behind += usize::from(!waiting.damaged);
-        }
-        self.free_at = self.free_at - earlier;
-        self.busy = self.busy - earlier;
-        self.waiting_bytes -= u64::from(out.bytes);
-        self.counters.accepted_packets -= 1;
-        self.counters.dropped_packets += 1;
-        self.counters.damaged_packets -= u64::from(out.damaged);
-        Some(PushedOut { intact: !out.damaged, behind, earlier })
-    }
-
-    /// What the link did so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Packets and bytes that wait at `now`, not counting the one being sent.
-    pub fn waiting(&mut self, now: Time) -> (usize, u64) {
-        self.forget_started(now);
-        (self.waiting.len(), self.waiting_bytes)
-    }
-
-    /// Time spent sending until `now`. What was accepted and not yet sent is one block without
-    /// gaps but those of outages, so it is simply the time that remains.
-    pub fn busy_until(&self, now: Time) -> Span {
-        let silent = self.changes.as_ref().map_or(Span::ZERO, |changes| changes.silent_after(now));
-        self.busy.saturating_sub(self.free_at.since(now).saturating_sub(silent))
-    }
-
-    /// When the packet leaves. Inlined for the reason that [`offer`](Self::offer) is.
-    #[inline(always)]
-    fn accept(&mut self, now: Time, bytes: u32, priority: Priority) -> Time {
-        let (start, duration) = if now > self.free_at {
-            (now, self.serialiser.restart(bytes))
-        } else {
-            (self.free_at, self.serialiser.next(bytes))
-        };
+        self.accepted_packets += 1;
+        let (start, left) = self.transmitter.send(now, framed);
         if start > now {
-            let low = priority == Priority::Low;
-            self.waiting.push_back(Waiting { start, bytes, low, damaged: false });
-            self.waiting_bytes += u64::from(bytes);
-            self.counters.max_waiting_bytes =
-                self.counters.max_waiting_bytes.max(self.waiting_bytes);
+            fifo.push(start, framed, priority);
         }
-        self.busy = self.busy + duration;
-        self.free_at = start + duration;
-        self.free_at
+        let arrival = left + self.delay;
+        // The packet that can be damaged is the IP packet.
+        if self.channel.damages(left, bytes) {
+            if start > now {
+                fifo.damage_last();
+            }
+            // Dynamics have another arrival, and put it there themselves.
+            if self.dynamics.is_some() {
+                return Fate::Damaged(arrival);
+            }
+            Fate::Damaged(self.far_end.expect(now, arrival))
+        } else {
+            Fate::Arrives(arrival)
+        }
     }
 
-    fn forget_started(&mut self, now: Time) {
-        while let Some(first) = self.waiting.front() {
-            if first.start > now {
-                break;
+    #[cold]
+    #[inline(never)]
+    fn offer_otherwise(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => fifo.average(now),
+            Queue::Scheduled(_) => return Fate::Scheduled,
+        }
+        if let Some(dynamics) = &mut self.dynamics {
+            dynamics.before_packet(now, &mut self.transmitter);
+        }
+        let fate = match (self.offer_plain(now, bytes, priority), &mut self.dynamics) {
+            (Fate::Arrives(_), Some(dynamics)) => {
+                let left = self.transmitter.free_at();
+                Fate::Arrives(dynamics.arrival(left, false, &mut self.transmitter))
             }
-            self.waiting_bytes -= u64::from(first.bytes);
-            self.waiting.pop_front();
+            (Fate::Damaged(_), Some(dynamics)) => {
+                let left = self.transmitter.free_at();
+                let arrival = dynamics.arrival(left, true, &mut self.transmitter);
+                Fate::Damaged(self.far_end.expect(now, arrival))
+            }
+            (fate, _) => fate,
+        };
+        self.with_mark(fate)
+    }
+
+    /// The fate of a packet that has just arrived, with the queue's mark.
+    fn with_mark(&self, fate: Fate) -> Fate {
+        match (fate, &self.queue) {
+            (Fate::Arrives(at), Queue::Fifo(fifo)) if fifo.marks() => Fate::Marked(at),
+            _ => fate,
         }
     }
 
     /// The queue does not take a packet as it is.
     #[cold]
     fn turn_away(&mut self, framed: u32, priority: Priority) -> Fate {
-        let pushes_out = self.settings.low_priority == LowPriority::PushOut;
-        if pushes_out && priority == Priority::Normal && self.can_make_room_for(framed) {
+        if let Queue::Fifo(fifo) = &self.queue
+            && fifo.can_push_out_for(framed, priority)
+        {
             return Fate::PushesOut;
         }
-        self.counters.dropped_packets += 1;
+        self.dropped_packets += 1;
         Fate::Dropped
     }
 
-    fn refuses(&self, priority: Priority) -> bool {
-        priority == Priority::Low
-            && self.settings.low_priority == LowPriority::Refuse
-            && self.is_busy()
+    /// Removes the last packet of low priority that waits, if a packet of `bytes` finds no room.
+    /// What it would have taken is time that all behind it gain.
+    pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
+        let Queue::Fifo(fifo) = &mut self.queue else { return None };
+        let out = fifo.push_out(bytes + self.overhead, self.transmitter.free_at())?;
+        self.transmitter.gain(out.earlier);
+        self.accepted_packets -= 1;
+        self.dropped_packets += 1;
+        if out.damaged || out.damaged_behind > 0 {
+            self.far_end.gain(out.earlier, out.damaged_behind, out.damaged);
+        }
+        let (intact, behind) = (!out.damaged, out.intact_behind);
+        Some(PushedOut { intact, behind, earlier: out.earlier })
     }
 
-    /// More waits than packets of low priority may disturb.
-    fn is_busy(&self) -> bool {
-        match self.settings.limit {
-            Limit::Bytes(_) => self.waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
-            _ => self.waiting.len() > LowPriority::REFUSES_ABOVE_PACKETS,
+    /// Totals until `now`.
+    pub fn counters(&mut self, now: Time) -> Counters {
+        self.far_end.count_until(now);
+        let max_waiting_bytes = match &self.queue {
+            Queue::Fifo(fifo) => fifo.max_waiting_bytes(),
+            Queue::Scheduled(scheduled) => scheduled.max_waiting_bytes,
+        };
+        Counters {
+            accepted_packets: self.accepted_packets,
+            dropped_packets: self.dropped_packets,
+            corrupted_packets: self.far_end.corrupted_packets,
+            max_waiting_bytes,
         }
     }
 
-    /// Whether there is room for a packet without those of low priority.
-    fn can_make_room_for(&self, framed: u32) -> bool {
-        let low = self.waiting.iter().filter(|waiting| waiting.low);
-        match self.settings.limit {
-            Limit::Packets(_) => low.count() > 0,
-            Limit::Bytes(limit) => {
-                let bytes: u64 = low.map(|waiting| u64::from(waiting.bytes)).sum();
-                self.waiting_bytes - bytes + u64::from(framed) <= limit
+    /// Packets and bytes that wait at `now`, not counting the one being sent. A discipline must have
+    /// been served until then.
+    pub fn waiting(&mut self, now: Time) -> (usize, u64) {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => {
+                fifo.forget_started(now);
+                fifo.waiting()
             }
-            Limit::Unlimited => true,
+            Queue::Scheduled(scheduled) => scheduled.discipline.waiting(),
         }
     }
 
-    fn is_full_for(&self, bytes: u32) -> bool {
-        match self.settings.limit {
-            Limit::Packets(limit) => self.waiting.len() >= limit as usize,
-            Limit::Bytes(limit) => self.waiting_bytes + u64::from(bytes) > limit,
-            Limit::Unlimited => false,
+    /// Time spent sending until `now`.
+    pub fn busy_until(&self, now: Time) -> Span {
+        let silent = self.dynamics.as_ref().map_or(Span::ZERO, |all| all.silent_after(now));
+        self.transmitter.busy_until(now, silent)
+    }
+}
+
+/// With a discipline.
+impl Direction {
+    /// Hands a packet to the discipline, at `packet.since`; its bytes are those of the IP packet.
+    /// Everything until then must have been served.
+    pub fn enqueue(&mut self, mut packet: Queued) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        packet.bytes += self.overhead;
+        if let Some(dynamics) = &mut self.dynamics {
+            dynamics.before_packet(packet.since, &mut self.transmitter);
+        }
+        let waits = packet.since < self.transmitter.free_at();
+        let dropped_before = scheduled.dropped.len();
+        scheduled.last_arrival = packet.since;
+        scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
+        let dropped = (scheduled.dropped.len() - dropped_before) as u64;
+        self.dropped_packets += dropped;
+        if waits {
+            let (_, bytes) = scheduled.discipline.waiting();
+            scheduled.max_waiting_bytes = scheduled.max_waiting_bytes.max(bytes);
+        }
+        self.accepted_packets = self.accepted_packets + 1 - dropped;
+    }
+
+    /// Starts the next transmission, if it starts by `now`.
+    pub fn serve(&mut self, now: Time) -> Option<Served> {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        loop {
+            scheduled.next_service = Time::NEVER;
+            if scheduled.is_empty() {
+                return None;
+            }
+            // What waits has waited since its arrival or the end of the transmission before.
+            let ready = scheduled.last_arrival;
+            if let Some(dynamics) = &mut self.dynamics {
+                dynamics.before_packet(ready, &mut self.transmitter);
+            }
+            let start = self.transmitter.free_at().max(ready);
+            if start > now {
+                scheduled.next_service = start;
+                return None;
+            }
+            let dropped_before = scheduled.dropped.len();
+            let packet = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
+            let dropped = (scheduled.dropped.len() - dropped_before) as u64;
+            self.dropped_packets += dropped;
+            self.accepted_packets -= dropped;
+            let Some(packet) = packet else { continue };
+            let (_, left) = self.transmitter.send(start, packet.bytes);
+            let damaged = self.channel.damages(left, packet.bytes - self.overhead);
+            let arrival = match &mut self.dynamics {
+                Some(dynamics) => dynamics.arrival(left, damaged, &mut self.transmitter),
+                None => left + self.delay,
+            };
+            let fate = match damaged {
+                true => Fate::Damaged(self.far_end.expect(now, arrival)),
+                false => Fate::Arrives(arrival),
+            };
+            return Some(Served { packet, fate });
+        }
+    }
+
+    /// When [`serve`](Self::serve) has something to do next; never, if nothing waits.
+    pub fn next_service(&self) -> Time {
+        match &self.queue {
+            Queue::Fifo(_) => Time::NEVER,
+            Queue::Scheduled(scheduled) => scheduled.next_service,
+        }
+    }
+
+    /// The ticket of a packet that the discipline has dropped, each once.
+    pub fn take_dropped(&mut self) -> Option<u32> {
+        match &mut self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(scheduled) => scheduled.dropped.pop(),
         }
     }
 }
@@ -329,24 +451,22 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::Errors;
-    use crate::stream::{Purpose, stream};
 
     /// 1000 bytes take 1 ms; the delay is 10 ms.
-    fn link(limit: Limit, errors: Errors) -> Link {
-        link_with(limit, errors, LowPriority::Ignore)
+    fn settings() -> Settings {
+        Settings::new(Rate::from_bits_per_second(8_000_000), Span::from_millis(10))
     }
 
-    fn link_with(limit: Limit, errors: Errors, low_priority: LowPriority) -> Link {
-        let settings = Settings {
-            rate: Rate::from_bits_per_second(8_000_000),
-            delay: Span::from_millis(10),
-            limit,
-            low_priority,
-            marking: None,
-            framing: 0,
-        };
-        Link::new(settings, Channel::new(errors, stream(1, Purpose::Channel, 0)))
+    fn made(settings: Settings) -> Direction {
+        Direction::new(settings, 1, 0, Time::NEVER)
+    }
+
+    fn link(queue: QueueLimit, channel: Errors) -> Direction {
+        link_with(queue, channel, LowPriority::Ignore)
+    }
+
+    fn link_with(queue: QueueLimit, channel: Errors, low_priority: LowPriority) -> Direction {
+        made(Settings { queue, low_priority, channel, ..settings() })
     }
 
     fn at(millis: u64) -> Time {
@@ -354,28 +474,28 @@ mod tests {
     }
 
     /// Offers a packet and pushes out what has to make room for it.
-    fn offer(link: &mut Link, now: Time, bytes: u32) -> Fate {
+    fn offer(link: &mut Direction, now: Time, bytes: u32) -> Fate {
         let fate = link.offer(now, bytes, Priority::Normal);
         if fate == Fate::PushesOut {
             while link.push_out(bytes).is_some() {}
-            return link.offer(now, bytes, Priority::Normal);
+            return link.offer_again(now, bytes, Priority::Normal);
         }
         fate
     }
 
-    fn offer_low(link: &mut Link, now: Time, bytes: u32) -> Fate {
+    fn offer_low(link: &mut Direction, now: Time, bytes: u32) -> Fate {
         link.offer(now, bytes, Priority::Low)
     }
 
     #[test]
     fn a_packet_arrives_after_serialisation_and_delay() {
-        let mut link = link(Limit::Unlimited, Errors::None);
+        let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
         assert_eq!(offer(&mut link, at(5), 1000), Fate::Arrives(at(16)));
     }
 
     #[test]
     fn packets_leave_one_after_the_other() {
-        let mut link = link(Limit::Unlimited, Errors::None);
+        let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
         assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(11)));
         assert_eq!(offer(&mut link, at(0), 2000), Fate::Arrives(at(13)));
         assert_eq!(offer(&mut link, at(1), 1000), Fate::Arrives(at(14)));
@@ -384,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_two_packets_holds_two_beside_the_one_being_sent() {
-        let mut link = link(Limit::Packets(2), Errors::None);
+        let mut link = link(QueueLimit::Packets(2), Errors::Perfect);
         let fates: Vec<_> = (0..4).map(|_| offer(&mut link, at(0), 1000)).collect();
         assert_eq!(fates[2], Fate::Arrives(at(13)));
         assert_eq!(fates[3], Fate::Dropped);
@@ -393,31 +513,30 @@ mod tests {
 
     #[test]
     fn a_queue_in_bytes_counts_bytes() {
-        let mut link = link(Limit::Bytes(1500), Errors::None);
+        let mut link = link(QueueLimit::Bytes(1500), Errors::Perfect);
         offer(&mut link, at(0), 1000);
         assert_ne!(offer(&mut link, at(0), 1000), Fate::Dropped);
         assert_eq!(offer(&mut link, at(0), 501), Fate::Dropped);
         assert_ne!(offer(&mut link, at(0), 500), Fate::Dropped);
-        assert_eq!(link.counters().max_waiting_bytes, 1500);
+        assert_eq!(link.counters(Time::ZERO).max_waiting_bytes, 1500);
     }
 
     #[test]
-    fn framing_takes_time_on_the_link() {
-        let mut link = link(Limit::Unlimited, Errors::None);
-        link.settings.framing = 1000;
+    fn overhead_takes_time_on_the_link() {
+        let mut link = made(Settings { overhead: 1000, ..settings() });
         assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(12)));
     }
 
     #[test]
     fn a_damaged_packet_takes_its_time_all_the_same() {
-        let mut link = link(Limit::Unlimited, Errors::Packet { per: 1.0 });
-        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged);
+        let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(11)));
         assert_eq!(link.busy_until(at(100)), Span::from_millis(1));
     }
 
     #[test]
     fn busy_time_does_not_count_what_has_not_been_sent_yet() {
-        let mut link = link(Limit::Unlimited, Errors::None);
+        let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
         for _ in 0..10 {
             offer(&mut link, at(0), 1000);
         }
@@ -427,7 +546,7 @@ mod tests {
 
     #[test]
     fn a_normal_packet_pushes_out_the_last_of_low_priority_and_all_behind_it_arrive_earlier() {
-        let mut link = link_with(Limit::Packets(4), Errors::None, LowPriority::PushOut);
+        let mut link = link_with(QueueLimit::Packets(4), Errors::Perfect, LowPriority::PushOut);
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 2000);
@@ -437,15 +556,15 @@ mod tests {
         let out: Vec<_> = std::iter::from_fn(|| link.push_out(1000)).collect();
         let pushed = PushedOut { intact: true, behind: 2, earlier: Span::from_millis(2) };
         assert_eq!(out, [pushed]);
-        assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::Arrives(at(15)));
+        assert_eq!(link.offer_again(at(0), 1000, Priority::Normal), Fate::Arrives(at(15)));
         assert_eq!(link.waiting(at(0)), (4, 4000));
         assert_eq!(link.busy_until(at(100)), Span::from_millis(5));
-        assert_eq!((link.counters.accepted_packets, link.counters.dropped_packets), (5, 1));
+        assert_eq!((link.accepted_packets, link.dropped_packets), (5, 1));
     }
 
     #[test]
     fn a_packet_of_low_priority_pushes_nothing_out_of_a_full_queue() {
-        let mut link = link_with(Limit::Packets(1), Errors::None, LowPriority::PushOut);
+        let mut link = link_with(QueueLimit::Packets(1), Errors::Perfect, LowPriority::PushOut);
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
         assert_eq!(offer_low(&mut link, at(0), 1000), Fate::Dropped);
@@ -455,7 +574,7 @@ mod tests {
 
     #[test]
     fn what_would_not_make_enough_room_stays() {
-        let mut link = link_with(Limit::Bytes(2000), Errors::None, LowPriority::PushOut);
+        let mut link = link_with(QueueLimit::Bytes(2000), Errors::Perfect, LowPriority::PushOut);
         offer(&mut link, at(0), 1000);
         offer(&mut link, at(0), 1500);
         offer_low(&mut link, at(0), 200);
@@ -468,19 +587,22 @@ mod tests {
 
     #[test]
     fn a_damaged_packet_that_is_pushed_out_was_never_sent() {
-        let mut link =
-            link_with(Limit::Packets(1), Errors::Packet { per: 1.0 }, LowPriority::PushOut);
+        let mut link = link_with(
+            QueueLimit::Packets(1),
+            Errors::PacketErrors { per: 1.0 },
+            LowPriority::PushOut,
+        );
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
         assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::PushesOut);
         assert!(link.push_out(1000).is_some_and(|out| !out.intact && out.behind == 0));
-        link.offer(at(0), 1000, Priority::Normal);
-        assert_eq!(link.counters.damaged_packets, 2);
+        link.offer_again(at(0), 1000, Priority::Normal);
+        assert_eq!(link.counters(at(100)).corrupted_packets, 2);
     }
 
     #[test]
     fn the_other_rule_lets_low_priority_in_while_at_most_one_packet_waits() {
-        let mut link = link_with(Limit::Packets(100), Errors::None, LowPriority::Refuse);
+        let mut link = link_with(QueueLimit::Packets(100), Errors::Perfect, LowPriority::Refuse);
         for _ in 0..3 {
             assert_ne!(offer_low(&mut link, at(0), 1000), Fate::Dropped);
         }
@@ -491,7 +613,7 @@ mod tests {
 
     #[test]
     fn where_bytes_are_counted_it_lets_low_priority_in_up_to_2000_bytes() {
-        let mut link = link_with(Limit::Bytes(100_000), Errors::None, LowPriority::Refuse);
+        let mut link = link_with(QueueLimit::Bytes(100_000), Errors::Perfect, LowPriority::Refuse);
         offer(&mut link, at(0), 1000);
         offer(&mut link, at(0), 2000);
         assert_ne!(offer_low(&mut link, at(0), 1), Fate::Dropped);
@@ -500,9 +622,45 @@ mod tests {
 
     #[test]
     fn a_queue_that_ignores_priority_drops_what_comes_last() {
-        let mut link = link(Limit::Packets(1), Errors::None);
+        let mut link = link(QueueLimit::Packets(1), Errors::Perfect);
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 1000);
         assert_eq!(offer(&mut link, at(0), 1000), Fate::Dropped);
+    }
+
+    #[test]
+    fn damaged_packets_are_counted_when_they_arrive() {
+        let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
+        let fates = [offer(&mut link, at(0), 1000), offer(&mut link, at(0), 2000)];
+        assert_eq!(fates, [Fate::Damaged(at(11)), Fate::Damaged(at(13))]);
+        let just_before = at(0) + Span::from_nanos(12_999_999);
+        let counts = [at(10), at(11), just_before, at(13)].map(|now| link.counters(now));
+        assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn damaged_packets_behind_one_that_is_pushed_out_arrive_earlier() {
+        let mut link = link_with(
+            QueueLimit::Packets(3),
+            Errors::PacketErrors { per: 1.0 },
+            LowPriority::PushOut,
+        );
+        offer(&mut link, at(0), 1000);
+        offer(&mut link, at(0), 1000);
+        offer_low(&mut link, at(0), 2000);
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(15)));
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(14)));
+        let counts = [10, 11, 12, 13, 14].map(|millis| link.counters(at(millis)));
+        assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_long_average_queue_marks_and_a_full_one_drops() {
+        let ecn_marking = Some(Marking { packets: 1.0, weight: 1.0 });
+        let mut link = made(Settings { ecn_marking, queue: QueueLimit::Packets(3), ..settings() });
+        let fates: Vec<_> = (0..5).map(|_| offer(&mut link, at(0), 1000)).collect();
+        let arrives = [11, 12, 13].map(|millis| Fate::Arrives(at(millis)));
+        assert_eq!(fates[..3], arrives);
+        assert_eq!(fates[3..], [Fate::Marked(at(14)), Fate::Dropped]);
     }
 }

@@ -1,18 +1,21 @@
-//! One direction of a link as a state machine without I/O: told when a packet is offered, it says
-//! whether the packet is dropped, and if not when it arrives and whether it arrives intact.
+//! One direction of a link as a state machine without I/O: a queue, a transmitter, a channel and a
+//! delay. Given a packet that is offered, it answers whether the packet is dropped, and if not, when
+//! it arrives and whether it arrives intact.
 
 mod channel;
 mod direction;
+mod dynamics;
 mod jitter;
-mod marker;
 mod priority;
-mod serialiser;
+mod queue;
 mod stream;
+mod transmitter;
 
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
-pub use direction::{Change, Counters, Fate, Limit, Link, LowPriority, PushedOut, Settings};
+pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
+pub use dynamics::{Change, Cursor, Timeline};
 pub use jitter::Jitter;
-pub use marker::{Marker, Marking};
 pub use priority::Priority;
-pub use serialiser::Serialiser;
+pub use queue::{Discipline, Ecn, LowPriority, Marker, Marking, QueueLimit, Queued, Served};
 pub use stream::{Purpose, stream};
+pub use transmitter::Serialiser;

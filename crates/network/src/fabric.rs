@@ -1,6 +1,6 @@
 //! What carries packets between hosts.
 
-use link::Priority;
+use link::{Ecn, Priority};
 use units::Time;
 
 use crate::lane::LaneReport;
@@ -9,38 +9,24 @@ use crate::lane::LaneReport;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
 
-/// What routers may do to a packet, and have done, to tell of congestion (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Its ends know nothing of marks.
-    #[default]
-    NotCapable,
-    /// It may be marked.
-    Capable,
-    /// It is marked.
-    Marked,
-}
-
-impl Ecn {
-    /// After a router that marks.
-    #[must_use]
-    pub fn marked(self) -> Self {
-        if self == Self::NotCapable { self } else { Self::Marked }
-    }
-}
+/// The number of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
 
 /// A packet: its body, where it goes, and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<B> {
     /// What it carries.
     pub body: B,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
     /// The node that it is for.
     pub to: NodeId,
     /// Length of the IP packet in bytes.
     pub bytes: u16,
-    /// What it tells the queues on its way.
+    /// How the queues on its way may treat it.
     pub priority: Priority,
-    /// Whether it may be or is marked.
+    /// Whether queues may mark it, or have marked it.
     pub ecn: Ecn,
 }
 

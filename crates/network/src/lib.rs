@@ -11,6 +11,7 @@
 mod agenda;
 mod arrivals;
 mod fabric;
+mod held;
 mod lane;
 mod network;
 pub mod oracle;
@@ -20,8 +21,9 @@ mod schedule;
 mod topology;
 mod tournament;
 
-pub use fabric::{Delivery, Ecn, Fabric, NodeId, Packet};
+pub use fabric::{Delivery, Fabric, FlowId, NodeId, Packet};
 pub use lane::LaneReport;
+pub use link::Ecn;
 pub use network::Network;
 pub use schedule::Schedule;
 pub use topology::{LaneKind, LaneSpec, Topology};

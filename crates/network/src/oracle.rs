@@ -1,12 +1,14 @@
-//! The slow engine: the same network written the obvious way, as the oracle of the fast one.
+//! The reference engine: the same network written the obvious way.
 //!
 //! Every packet is in a queue, in transmission, or on its way, and each of these ends with an
-//! event of its own in one sorted map: two events per packet and hop, no computed departures.
+//! event of its own in one sorted map: two events per packet and hop, no computed departures. It
+//! knows FIFO queues only. A discipline decides by itself, and is tested where it stands.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use link::{
-    Change, Channel, Counters, Jitter, Limit, LowPriority, Marker, Priority, Serialiser, Settings,
+    Change, Channel, Counters, Jitter, LowPriority, Marker, Priority, QueueLimit, Serialiser,
+    Settings,
 };
 use units::{Rate, Span, Time};
 
@@ -43,7 +45,8 @@ struct SlowLane<B> {
     to: NodeId,
     kind: LaneKind,
     settings: Settings,
-    changes: Vec<Change>,
+    /// All changes with their times.
+    changes: Vec<(Time, Change)>,
     jitter: Option<Jitter>,
     serialiser: Serialiser,
     channel: Channel,
@@ -53,6 +56,9 @@ struct SlowLane<B> {
     started: Time,
     last_end: Time,
     last_arrival: Time,
+    /// When damaged packets arrive, and when the last of them does.
+    corrupted: Vec<Time>,
+    last_corrupted: Time,
     busy: Span,
     report: LaneReport,
 }
@@ -68,26 +74,27 @@ pub struct SlowNetwork<B> {
 }
 
 impl<B: Copy> SlowNetwork<B> {
-    /// An empty network over `topology`, with `channels` in the order of its lanes.
-    pub fn new(topology: Topology, channels: Vec<Channel>) -> Self {
+    /// An empty network over `topology`, whose queues are all FIFOs.
+    pub fn new(topology: Topology) -> Self {
         let lanes = topology
             .lanes
             .iter()
-            .zip(channels)
-            .map(|(lane, channel)| SlowLane {
+            .map(|lane| SlowLane {
                 to: lane.to,
                 kind: lane.kind,
-                settings: lane.link.settings().clone(),
-                changes: lane.link.changes().to_vec(),
-                jitter: lane.link.jitter().cloned(),
-                serialiser: Serialiser::new(lane.link.settings().rate),
-                channel,
-                marker: lane.link.settings().marking.map(Marker::new),
+                settings: lane.direction.settings().clone(),
+                changes: lane.direction.changes().into_iter().flatten().collect(),
+                jitter: lane.direction.jitter().cloned(),
+                serialiser: Serialiser::new(lane.direction.settings().rate),
+                channel: lane.direction.channel().clone(),
+                marker: lane.direction.settings().ecn_marking.map(Marker::new),
                 waiting: VecDeque::new(),
                 sending: None,
                 started: Time::ZERO,
                 last_end: Time::ZERO,
                 last_arrival: Time::ZERO,
+                corrupted: Vec::new(),
+                last_corrupted: Time::ZERO,
                 busy: Span::ZERO,
                 report: LaneReport::default(),
             })
@@ -108,7 +115,7 @@ impl<B: Copy> SlowNetwork<B> {
         if lane.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
             packet.ecn = packet.ecn.marked();
         }
-        let bytes = u32::from(packet.bytes) + lane.settings.framing;
+        let bytes = u32::from(packet.bytes) + lane.settings.overhead;
         if lane.is_busy(now) && !lane.make_room(bytes, packet.priority == Priority::Low) {
             lane.report.counters.dropped_packets += 1;
             return;
@@ -128,7 +135,6 @@ impl<B: Copy> SlowNetwork<B> {
         let accepted = Accepted { packet, damaged, jitter, duration, leaves };
         let counters: &mut Counters = &mut lane.report.counters;
         counters.accepted_packets += 1;
-        counters.damaged_packets += u64::from(damaged);
         if lane.is_busy(now) {
             lane.waiting.push_back(accepted);
             let waiting_bytes = lane.bytes_behind(0);
@@ -170,9 +176,12 @@ impl<B: Copy> SlowNetwork<B> {
         let sent = lane.sending.take().expect("a transmission that ends was started");
         let gives_way = lane.settings.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
-        if !sent.damaged {
-            // Packets do not overtake each other.
-            let arrival = lane.last_arrival.max(now + lane.delay_at(now) + sent.jitter);
+        // Packets do not overtake each other.
+        let arrival = lane.last_arrival.max(now + lane.delay_at(now) + sent.jitter);
+        if sent.damaged {
+            lane.last_corrupted = lane.last_corrupted.max(arrival);
+            lane.corrupted.push(lane.last_corrupted);
+        } else {
             lane.last_arrival = arrival;
             self.schedule(arrival, Kind::Arrives, number, Some(sent.packet));
         }
@@ -183,9 +192,9 @@ impl<B: Copy> SlowNetwork<B> {
 impl<B: Copy> SlowLane<B> {
     /// Bytes that wait, without the first `skipped` packets.
     fn bytes_behind(&self, skipped: usize) -> u64 {
-        let framing = u64::from(self.settings.framing);
+        let overhead = u64::from(self.settings.overhead);
         let behind = self.waiting.iter().skip(skipped);
-        behind.map(|waiting| u64::from(waiting.packet.bytes) + framing).sum()
+        behind.map(|waiting| u64::from(waiting.packet.bytes) + overhead).sum()
     }
 
     /// When the last packet accepted so far will have left, or has.
@@ -198,19 +207,19 @@ impl<B: Copy> SlowLane<B> {
 
     /// The first time from `time` on that is in no outage.
     fn up_from(&self, time: Time) -> Time {
-        let over = |change: &Change| change.at + change.outage.unwrap_or(Span::ZERO);
-        let lasts = |change: &&Change| change.at <= time && time < over(change);
+        let over = |(at, change): &(Time, Change)| *at + change.outage.unwrap_or(Span::ZERO);
+        let lasts = |change: &&(Time, Change)| change.0 <= time && time < over(change);
         self.changes.iter().find(lasts).map_or(time, |change| self.up_from(over(change)))
     }
 
     fn rate_at(&self, time: Time) -> Rate {
-        let past = self.changes.iter().rev().filter(|change| change.at <= time);
-        past.filter_map(|change| change.rate).next().unwrap_or(self.settings.rate)
+        let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
+        past.filter_map(|(_, change)| change.rate).next().unwrap_or(self.settings.rate)
     }
 
     fn delay_at(&self, time: Time) -> Span {
-        let past = self.changes.iter().rev().filter(|change| change.at <= time);
-        past.filter_map(|change| change.delay).next().unwrap_or(self.settings.delay)
+        let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
+        past.filter_map(|(_, change)| change.delay).next().unwrap_or(self.settings.delay)
     }
 
     /// Whether a packet that comes now has to wait.
@@ -221,8 +230,8 @@ impl<B: Copy> SlowLane<B> {
     /// Whether a packet that has to wait finds room, be it that others give way.
     fn make_room(&mut self, bytes: u32, low: bool) -> bool {
         let (packets, waiting_bytes) = (self.waiting.len(), self.bytes_behind(0));
-        let refused = match self.settings.limit {
-            Limit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
+        let refused = match self.settings.queue {
+            QueueLimit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
             _ => packets > LowPriority::REFUSES_ABOVE_PACKETS,
         };
         if low && self.settings.low_priority == LowPriority::Refuse && refused {
@@ -241,21 +250,17 @@ impl<B: Copy> SlowLane<B> {
                 }
             };
         }
-        let damaged = |waiting: &VecDeque<Accepted<B>>| {
-            waiting.iter().filter(|waiting| waiting.damaged).count() as u64
-        };
         let counters = &mut self.report.counters;
         counters.accepted_packets -= (before.len() - self.waiting.len()) as u64;
         counters.dropped_packets += (before.len() - self.waiting.len()) as u64;
-        counters.damaged_packets -= damaged(&before) - damaged(&self.waiting);
         true
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        match self.settings.limit {
-            Limit::Packets(limit) => self.waiting.len() < limit as usize,
-            Limit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
-            Limit::Unlimited => true,
+        match self.settings.queue {
+            QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
+            QueueLimit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
+            QueueLimit::Unlimited => true,
         }
     }
 
@@ -310,6 +315,10 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
             },
             waiting_packets: lane.waiting.len() - lane.starting(now),
             waiting_bytes: lane.bytes_behind(lane.starting(now)),
+            counters: Counters {
+                corrupted_packets: lane.corrupted.iter().filter(|at| **at <= now).count() as u64,
+                ..lane.report.counters
+            },
             ..lane.report
         };
         self.lanes.iter().map(report).collect()

@@ -3,7 +3,7 @@
 //! A *lane* is whatever a packet passes in order: one direction of a link, or the forwarding of a
 //! router that is limited in rate and memory.
 
-use link::Link;
+use link::Direction;
 
 use crate::fabric::NodeId;
 
@@ -23,8 +23,8 @@ pub struct LaneSpec {
     pub to: NodeId,
     /// What it is.
     pub kind: LaneKind,
-    /// Rate, delay, queue and channel.
-    pub link: Link,
+    /// Queue, transmitter, channel and delay.
+    pub direction: Direction,
 }
 
 /// A graph that is ready to carry packets.

@@ -12,4 +12,4 @@ mod topology;
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, Pair, applications};
 pub use links::{LinkRecorder, link_records};
-pub use topology::{channels, topology};
+pub use topology::topology;

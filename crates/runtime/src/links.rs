@@ -29,7 +29,7 @@ impl LinkRecorder {
                 queue_bytes: lane.waiting_bytes,
                 utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
                 dropped_packets: lane.counters.dropped_packets,
-                corrupted_packets: lane.counters.damaged_packets,
+                corrupted_packets: lane.counters.corrupted_packets,
             });
         }
     }
@@ -63,7 +63,7 @@ pub fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec
             delivered_packets: lane.delivered_packets,
             delivered_bytes: lane.delivered_bytes,
             dropped_packets: lane.counters.dropped_packets,
-            corrupted_packets: lane.counters.damaged_packets,
+            corrupted_packets: lane.counters.corrupted_packets,
             max_queue_bytes: lane.counters.max_waiting_bytes,
         })
         .collect()

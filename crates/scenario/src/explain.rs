@@ -182,7 +182,7 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             to: to.clone(),
             settings: settings::of_direction(direction, i, side, written),
             channel: channels::details(scenario, &direction.channel, i, side, written),
-            events: direction.changes.iter().map(event).collect(),
+            events: direction.timeline.changes().iter().map(event).collect(),
         })
     };
     scenario.links.iter().enumerate().flat_map(directions).collect()

@@ -9,9 +9,9 @@ use transport::SavedPath;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
-mod change;
-
-pub use change::Change;
+pub use link::{
+    Change, Errors as Channel, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
+};
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -81,103 +81,6 @@ pub struct Link {
     pub forward: Direction,
     /// From the second node to the first.
     pub backward: Direction,
-}
-
-/// One direction of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Direction {
-    /// Serialisation rate.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Span,
-    /// The most that is added to the delay of a packet at random.
-    pub jitter: Span,
-    /// Limit of the packets that wait, not counting the one being sent; drop-tail.
-    pub queue: QueueLimit,
-    /// What the queue does with packets of low priority.
-    pub low_priority: LowPriority,
-    /// When the queue marks packets instead of dropping them; `None` never does.
-    pub ecn_marking: Option<Mark>,
-    /// Bytes that the link adds to each IP packet.
-    pub overhead: Bytes,
-    /// What the channel does to packets.
-    pub channel: Channel,
-    /// What becomes different while the run goes on, as it was written.
-    pub changes: Vec<Change>,
-}
-
-/// When a queue marks packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mark {
-    /// Packets that wait on average, above which all that arrive are marked.
-    pub packets: f64,
-    /// Share of the present queue in the average at each arrival.
-    pub weight: f64,
-}
-
-/// How much may wait before a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// At most so many packets.
-    Packets(u32),
-    /// At most so many bytes, overhead included.
-    Bytes(u64),
-    /// No limit.
-    Unlimited,
-}
-
-/// What a queue does with packets of low priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LowPriority {
-    /// The same as with all others.
-    Ignore,
-    /// The last of them gives way to a normal packet that finds the queue full.
-    PushOut,
-    /// They enter only while hardly anything waits.
-    Refuse,
-}
-
-/// What happens to a packet on its way; damaged packets are discarded at the far end.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Channel {
-    /// Nothing.
-    Perfect,
-    /// Each packet is lost independently with this probability.
-    PacketErrors {
-        /// Packet error rate (PER).
-        per: f64,
-    },
-    /// Each bit is wrong independently: PER = 1 - (1 - BER)^N for a packet of N bits.
-    BitErrors {
-        /// Bit error rate (BER).
-        ber: f64,
-        /// The largest proportion of wrong bits that the receiver corrects.
-        ecc_threshold: f64,
-    },
-    /// Several packets in a row are lost.
-    Bursts(link::Bursts),
-    /// White Gaussian noise, with an Eb/N0 that changes with the weather.
-    Awgn {
-        /// Link budget, fade and outages.
-        awgn: Arc<link::Awgn>,
-        /// The file that the fade was read from, as it was written.
-        file: Option<String>,
-    },
-}
-
-impl Channel {
-    /// The same for a link.
-    pub fn errors(&self) -> link::Errors {
-        match self {
-            Self::Perfect => link::Errors::None,
-            Self::PacketErrors { per } => link::Errors::Packet { per: *per },
-            Self::BitErrors { ber, ecc_threshold } => {
-                link::Errors::Bit { ber: *ber, correction_threshold: *ecc_threshold }
-            }
-            Self::Bursts(bursts) => link::Errors::Bursts(*bursts),
-            Self::Awgn { awgn, .. } => link::Errors::Awgn(awgn.clone()),
-        }
-    }
 }
 
 /// One transport flow.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use congestion::{AnyController, Settings, Specification};
 use link::Priority;
-use network::{Ecn, Fabric, NodeId, Packet, Schedule};
+use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, Pair};
 use tcp::{Config, Connection, Segment};
 use units::{Rate, Span, Time};
@@ -45,7 +45,8 @@ impl Endpoint {
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
         let bytes = self.ip_header + body.segment.bytes();
-        Packet { body, to: self.peer_node, bytes, priority, ecn }
+        let flow = FlowId(self.flow);
+        Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
     }
 
     /// Shows the observer a segment that is about to be sent.

@@ -85,8 +85,7 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 /// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
 /// same recording.
 pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let topology = runtime::topology(scenario, seed);
-    let network = SlowNetwork::new(topology, runtime::channels(scenario, seed));
+    let network = SlowNetwork::new(runtime::topology(scenario, seed));
     Simulation::new(scenario, seed, network, options).run()
 }
 

@@ -29,7 +29,6 @@ pub(crate) fn write(
 
 /// Each packet passes two hosts and shall be in the file once.
 fn is_at_data_sender(seen: &Seen, plan: &Plan) -> bool {
-    let Some((source, destination)) = seen.ports else { return false };
-    let flow = plan.flow_of_port(source).or_else(|| plan.flow_of_port(destination));
+    let flow = seen.ports.and_then(|ports| plan.flow_of_ports(ports));
     flow.is_some_and(|flow| plan.hosts[flow.from].node == seen.node.0)
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
-use network::{Delivery, Ecn, Fabric, LaneReport, Network, NodeId, Packet};
+use network::{Delivery, Ecn, Fabric, FlowId, LaneReport, Network, NodeId, Packet};
 use recording::LinkSeries;
 use runtime::LinkRecorder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,6 +20,7 @@ use wire::IpPacket;
 use wire::ip::{CE, LONGEST_PACKET};
 
 use crate::clock::Clock;
+use crate::plan::flow_of_ports;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
 
@@ -73,6 +74,8 @@ pub(crate) struct Emulated {
 pub(crate) struct Emulator {
     clock: Clock,
     network: Network<IpPacket>,
+    /// Number of flows.
+    flows: usize,
     /// For each node the number of its port, if it is a host.
     by_node: Vec<Option<usize>>,
     /// For each node and destination, whether a route leads there.
@@ -92,6 +95,7 @@ impl Emulator {
         clock: Clock,
         topology: network::Topology,
         ports: Vec<Port>,
+        flows: usize,
         interval: Option<Span>,
         capture: Option<Sender<Seen>>,
     ) -> Self {
@@ -102,6 +106,7 @@ impl Emulator {
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         Self {
             clock,
+            flows,
             by_node,
             reachable: topology.routes.iter().map(has_route).collect(),
             network: Network::new(topology),
@@ -227,9 +232,12 @@ impl Emulator {
             return;
         };
         self.see(now, from, &packet);
-        let (length, ecn) = (bytes.len() as u16, ecn(&packet));
-        let priority = Priority::Normal;
-        self.network.send(now, from, Packet { body: packet, to, bytes: length, priority, ecn });
+        // Packets of other programs share the number behind those of all flows.
+        let flow = packet.ports().and_then(|ports| flow_of_ports(ports, self.flows));
+        let flow = FlowId(flow.unwrap_or(self.flows) as u32);
+        let (length, ecn, priority) = (bytes.len() as u16, ecn(&packet), Priority::Normal);
+        let packet = Packet { body: packet, flow, to, bytes: length, priority, ecn };
+        self.network.send(now, from, packet);
     }
 
     /// The packet in `bytes` and its host, if it is one for a host of the scenario.

@@ -83,7 +83,8 @@ pub(crate) fn with_network<T>(
     meter_last_hops(scenario, &mut ports);
     let topology = runtime::topology(scenario, seed);
     let clock = Clock::start();
-    let emulator = Emulator::new(clock, topology, ports, scenario.record.interval, capture);
+    let (interval, flows) = (scenario.record.interval, plan.flows.len());
+    let emulator = Emulator::new(clock, topology, ports, flows, interval, capture);
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (worked, emulated) = thread::scope(|scope| {
         let emulating = scope.spawn(move || {
@@ -107,10 +108,9 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
         let node = usize::from(port.node.0);
         let mut into = directions(scenario).filter(|(_, _, to)| *to == node);
         if let (Some((lane, direction, _)), None) = (into.next(), into.next())
-            && direction.changes.is_empty()
+            && direction.timeline.is_empty()
         {
-            let framing = direction.overhead.get() as u32;
-            port.meter = Some(RateMeter::new(lane, direction.rate, framing));
+            port.meter = Some(RateMeter::new(lane, direction.rate, direction.overhead));
         }
     }
 }

@@ -113,9 +113,10 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
 }
 
 impl Plan {
-    /// The flow whose listener has this port.
-    pub(crate) fn flow_of_port(&self, port: u16) -> Option<&FlowPlan> {
-        self.flows.get(usize::from(port.checked_sub(FIRST_PORT)?))
+    /// The flow whose listener has one of the two ports of a packet.
+    pub(crate) fn flow_of_ports(&self, ports: (u16, u16)) -> Option<&FlowPlan> {
+        let number = flow_of_ports(ports, self.flows.len())?;
+        Some(&self.flows[number])
     }
 
     fn host(&mut self, node: u16) -> usize {
@@ -124,6 +125,12 @@ impl Plan {
             self.hosts.len() - 1
         })
     }
+}
+
+/// The number of the flow, out of `flows`, whose listener has one of the two ports of a packet.
+pub(crate) fn flow_of_ports((source, destination): (u16, u16), flows: usize) -> Option<usize> {
+    let number = |port: u16| Some(usize::from(port.checked_sub(FIRST_PORT)?));
+    [source, destination].into_iter().filter_map(number).find(|number| *number < flows)
 }
 
 /// A host that nobody asks anything of.

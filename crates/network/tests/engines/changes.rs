@@ -3,7 +3,7 @@
 
 use link::{Change, LowPriority};
 use proptest::prelude::*;
-use units::Time;
+use units::Span;
 
 use super::{Hop, delay_us, limit, micros, per, rate, rate_kbps, run_both, sendings};
 
@@ -16,16 +16,16 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         prop::option::weighted(0.3, outage.prop_map(micros)),
     );
     prop::collection::vec(change, 1..20).prop_map(|changes| {
-        let mut at = Time::ZERO;
+        let mut at = Span::ZERO;
         let change = |(wait, rate, delay, outage)| {
-            at += micros(wait);
-            Change { at, rate, delay, outage }
+            at = at + micros(wait);
+            Change { at, every: None, rate, delay, outage }
         };
         changes.into_iter().map(change).collect()
     })
 }
 
-fn hop() -> impl Strategy<Value = Hop> {
+pub(super) fn hop() -> impl Strategy<Value = Hop> {
     let rule = prop::sample::select(vec![LowPriority::Ignore, LowPriority::Refuse]);
     (rate_kbps(), delay_us(), limit(), rule, per(), changes()).prop_map(
         |(rate_kbps, delay_us, limit, low_priority, per, changes)| Hop {

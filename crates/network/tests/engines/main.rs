@@ -1,13 +1,14 @@
 //! The fast engine and the slow one, packet by packet.
 
 mod changes;
+mod disciplines;
 mod priorities;
 
-use link::{
-    Change, Channel, Errors, Limit, Link, LowPriority, Priority, Purpose, Settings, stream,
-};
+use link::{Change, Direction, Errors, LowPriority, Priority, QueueLimit, Settings, Timeline};
 use network::oracle::SlowNetwork;
-use network::{Ecn, Fabric, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology};
+use network::{
+    Ecn, Fabric, FlowId, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology,
+};
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
 
@@ -15,7 +16,7 @@ use units::{Rate, Span, Time};
 struct Hop {
     rate_kbps: u32,
     delay_us: u32,
-    limit: Limit,
+    limit: QueueLimit,
     low_priority: LowPriority,
     per: f64,
     changes: Vec<Change>,
@@ -37,11 +38,11 @@ fn delay_us() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0u32), Just(1000), 0u32..5000]
 }
 
-fn limit() -> impl Strategy<Value = Limit> {
+fn limit() -> impl Strategy<Value = QueueLimit> {
     prop_oneof![
-        (1u32..10).prop_map(Limit::Packets),
-        (1000u64..10_000).prop_map(Limit::Bytes),
-        Just(Limit::Unlimited),
+        (1u32..10).prop_map(QueueLimit::Packets),
+        (1000u64..10_000).prop_map(QueueLimit::Bytes),
+        Just(QueueLimit::Unlimited),
     ]
 }
 
@@ -64,30 +65,23 @@ fn micros(micros: u32) -> Span {
 }
 
 /// A chain of nodes with a lane from each to the next.
-fn chain(hops: &[Hop]) -> (Topology, Vec<Channel>) {
-    let channel = |(number, hop): (usize, &Hop)| {
-        let errors = Errors::Packet { per: hop.per };
-        Channel::new(errors, stream(1, Purpose::Channel, number as u64))
-    };
-    let channels: Vec<_> = hops.iter().enumerate().map(channel).collect();
+fn chain(hops: &[Hop]) -> Topology {
     let lane = |(number, hop): (usize, &Hop)| {
         let settings = Settings {
-            rate: rate(hop.rate_kbps),
-            delay: micros(hop.delay_us),
-            limit: hop.limit,
+            queue: hop.limit,
             low_priority: hop.low_priority,
-            marking: None,
-            framing: 0,
+            channel: Errors::PacketErrors { per: hop.per },
+            timeline: Timeline::new(hop.changes.clone()),
+            ..Settings::new(rate(hop.rate_kbps), micros(hop.delay_us))
         };
-        let link = Link::new(settings, channels[number].clone());
-        let link = link.with_changes(hop.changes.clone());
-        LaneSpec { to: NodeId(number as u16 + 1), kind: LaneKind::Link, link }
+        let direction = Direction::new(settings, 1, number as u64, Time::NEVER);
+        LaneSpec { to: NodeId(number as u16 + 1), kind: LaneKind::Link, direction }
     };
     let lanes = hops.iter().enumerate().map(lane).collect();
     let nodes = hops.len() + 1;
     let row = |from: usize| (0..nodes).map(|to| (to > from).then_some(from as u16)).collect();
     let routes = (0..nodes).map(row).collect();
-    (Topology { lanes, routes, forwarding: vec![None; nodes] }, channels)
+    Topology { lanes, routes, forwarding: vec![None; nodes] }
 }
 
 fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outcome {
@@ -102,8 +96,8 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
         now += micros(*wait);
         deliver(&mut fabric, now);
         let priority = if *low { Priority::Low } else { Priority::Normal };
-        let packet =
-            Packet { body: number as u32, to: last, bytes: *bytes, ecn: Ecn::NotCapable, priority };
+        let (body, flow, ecn) = (number as u32, FlowId(0), Ecn::NotCapable);
+        let packet = Packet { body, flow, to: last, bytes: *bytes, ecn, priority };
         fabric.send(now, NodeId(0), packet);
         reports.extend(fabric.report(now));
     }
@@ -114,10 +108,10 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
 
 /// The outcomes of the fast engine and of the slow one.
 fn run_both(hops: &[Hop], sendings: &[Sending]) -> [Outcome; 2] {
-    let (topology, channels) = chain(hops);
+    let topology = chain(hops);
     let last = NodeId(hops.len() as u16);
     [
         run(Network::new(topology.clone()), last, sendings),
-        run(SlowNetwork::new(topology, channels), last, sendings),
+        run(SlowNetwork::new(topology), last, sendings),
     ]
 }

@@ -33,7 +33,7 @@ proptest! {
         prop_assert_eq!(&fast.1, &slow.1);
         for report in &fast.1[fast.1.len() - hops.len()..] {
             let counters = report.counters;
-            let out = report.delivered_packets + counters.damaged_packets;
+            let out = report.delivered_packets + counters.corrupted_packets;
             prop_assert_eq!(out, counters.accepted_packets, "what was accepted came out");
         }
     }

@@ -1,5 +1,6 @@
 //! Links, queues and channels.
 
+use link::{LowPriority, Marking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
@@ -83,10 +84,10 @@ pub(crate) struct Direction {
     /// ECN marking: mark packets of flows with `ecn` (RFC 3168), or with a controller that needs
     /// marks, while the average queue is long. Default: no marking.
     #[schemars(extend("x-renamed-from" = "mark"))]
-    pub ecn_marking: Option<Mark>,
+    pub ecn_marking: Option<Marking>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
-    #[schemars(extend("default" = Bytes(0)))]
+    #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
     #[schemars(extend("x-renamed-from" = "framing"))]
     pub overhead: Option<Bytes>,
     /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
@@ -123,38 +124,6 @@ pub(crate) enum Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self::Packets { packets: 100, low_priority: LowPriority::Ignore }
-    }
-}
-
-/// What a queue does with packets of low priority.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
-pub(crate) enum LowPriority {
-    #[default]
-    Ignore,
-    PushOut,
-    Refuse,
-}
-
-/// When a queue marks packets.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Mark {
-    /// Average queue in packets above which all arriving packets are marked.
-    #[schemars(range(min = 0))]
-    pub packets: f64,
-    /// Weight of the current queue in the average at each arrival (RED); 1 is the current queue
-    /// without averaging.
-    #[serde(default = "Mark::default_weight")]
-    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-    pub weight: f64,
-}
-
-impl Mark {
-    /// The weight of RED (Floyd and Jacobson, 1993).
-    fn default_weight() -> f64 {
-        0.002
     }
 }
 

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use units::Span;
+use units::{Span, Time};
 
 use crate::model::{Direction, Scenario};
 
 /// The warnings about the events of one direction.
 pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String> {
     let duration = scenario.duration;
-    let late = direction.changes.iter().filter(|change| change.at >= duration).map(|change| {
-        format!("the event at {} is after the end of the run ({duration})", change.at)
-    });
+    let late =
+        direction.timeline.changes().iter().filter(|change| change.at >= duration).map(|change| {
+            format!("the event at {} is after the end of the run ({duration})", change.at)
+        });
     late.chain(idle(direction, duration)).collect()
 }
 
@@ -20,7 +21,7 @@ fn idle(direction: &Direction, duration: Span) -> Vec<String> {
     let (mut rate, mut delay) = (direction.rate, direction.delay);
     // By the time of a change, which no other has, whether its rate and its delay are new once.
     let mut new: BTreeMap<Span, [bool; 2]> = BTreeMap::new();
-    for (_, change) in direction.timeline(duration) {
+    for (_, change) in direction.timeline.until(Time::ZERO + duration) {
         let [new_rate, new_delay] = new.entry(change.at).or_default();
         let before = (rate, delay);
         rate = change.rate.unwrap_or(rate);
@@ -28,7 +29,11 @@ fn idle(direction: &Direction, duration: Span) -> Vec<String> {
         *new_rate |= rate != before.0;
         *new_delay |= delay != before.1;
     }
-    let told = direction.changes.iter().filter_map(|change| Some((change, new.get(&change.at)?)));
+    let told = direction
+        .timeline
+        .changes()
+        .iter()
+        .filter_map(|change| Some((change, new.get(&change.at)?)));
     told.flat_map(|(change, [new_rate, new_delay])| {
         let rate = change.rate.filter(|_| !new_rate).map(|rate| format!("rate of {rate}"));
         let delay = change.delay.filter(|_| !new_delay).map(|delay| format!("delay of {delay}"));

@@ -217,7 +217,7 @@ impl Way {
         for (i, hop) in hops.iter().enumerate() {
             let direction = hop.direction(links);
             propagation += direction.delay.as_secs_f64();
-            arrives *= 1.0 - direction.channel.errors().packet_error_rate(packet as u32);
+            arrives *= 1.0 - direction.channel.packet_error_rate(packet as u32);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);
@@ -237,7 +237,7 @@ impl Way {
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);
-    let framed = packet + direction.overhead.get() as f64;
+    let framed = packet + f64::from(direction.overhead);
     let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),

@@ -8,7 +8,7 @@ use units::{Bytes, Rate, Span};
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Channel, Direction, Distribution, Flow, LowPriority, Mark, QueueLimit, Scenario, Traffic,
+    Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario, Traffic,
 };
 
 /// A value of the scenario.
@@ -115,8 +115,9 @@ pub(super) fn of_direction(
         ecn_marking,
         overhead,
         channel: kind,
-        changes: _,
+        timeline: _,
     } = direction;
+    let overhead = Bytes(u64::from(*overhead));
     vec![
         setting("rate", (*rate).into(), rate.to_string()),
         setting("delay", (*delay).into(), delay.to_string()),
@@ -130,7 +131,7 @@ pub(super) fn of_direction(
             )),
             ecn_marking.map_or("never".into(), mark),
         ),
-        setting("overhead", (*overhead).into(), overhead.to_string()),
+        setting("overhead", overhead.into(), overhead.to_string()),
         setting("channel", Amount::plain(channel_data(kind)), channel(kind)),
     ]
 }
@@ -165,7 +166,7 @@ fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
     }
 }
 
-fn mark(mark: Mark) -> String {
+fn mark(mark: Marking) -> String {
     format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
 }
 

@@ -7,8 +7,8 @@ use crate::error::Problem;
 use crate::model::{Change, Direction, LowPriority};
 use crate::path::Path;
 
-/// Changes of one entry; more are a slip of the unit, and would fill the memory.
-const MOST: u64 = 100_000;
+/// Changes of one entry; more are a slip of the unit. An hour at 100 Hz has 360,000.
+const MOST: u64 = 1_000_000;
 
 /// What changes in the two directions of a link, forward first; `path` is that of the link.
 pub(super) fn changes(
@@ -95,7 +95,7 @@ fn too_often(entry: &document::Event, duration: Span, path: &Path) -> Option<Pro
 /// A packet that leaves a queue again would move all behind it to other rates and into outages.
 pub(super) fn pushed_out(side: &Direction, path: &Path) -> Option<Problem> {
     let what = match side {
-        Direction { low_priority: LowPriority::PushOut, changes, .. } if !changes.is_empty() => {
+        Direction { low_priority: LowPriority::PushOut, timeline, .. } if !timeline.is_empty() => {
             "event"
         }
         Direction { low_priority: LowPriority::PushOut, jitter, .. } if *jitter > Span::ZERO => {

@@ -11,7 +11,7 @@ use super::channels::Channels;
 use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Mark, Node, QueueLimit};
+use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit, Timeline};
 use crate::path::Path;
 use crate::schema;
 use crate::suggest;
@@ -125,17 +125,14 @@ fn directions(
             jitter: own.jitter.or(both.jitter).unwrap_or(Span::ZERO),
             queue: queue(waiting),
             low_priority: low_priority(waiting),
-            ecn_marking: own
-                .ecn_marking
-                .or(both.ecn_marking)
-                .map(|mark| Mark { packets: mark.packets, weight: mark.weight }),
-            overhead: own.overhead.or(both.overhead).unwrap_or(Bytes(0)),
+            ecn_marking: own.ecn_marking.or(both.ecn_marking),
+            overhead: overhead(own.overhead.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
                 .or(both_channel.as_ref())
                 .cloned()
                 .unwrap_or(Channel::Perfect),
-            changes: std::mem::take(&mut changes[side]),
+            timeline: Timeline::new(std::mem::take(&mut changes[side])),
         }
     });
     let pushed_out = |side: &Direction| pushed_out(side, path);
@@ -153,6 +150,11 @@ fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) ->
     Some(Problem::new(path, expected, "nothing"))
 }
 
+/// The bytes that a link adds to a packet. The schema bounds them.
+fn overhead(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
 fn queue(queue: document::Queue) -> QueueLimit {
     match queue {
         document::Queue::Packets { packets, .. } => QueueLimit::Packets(packets),
@@ -164,11 +166,7 @@ fn queue(queue: document::Queue) -> QueueLimit {
 fn low_priority(queue: document::Queue) -> LowPriority {
     match queue {
         document::Queue::Packets { low_priority, .. }
-        | document::Queue::Bytes { low_priority, .. } => match low_priority {
-            document::LowPriority::Ignore => LowPriority::Ignore,
-            document::LowPriority::PushOut => LowPriority::PushOut,
-            document::LowPriority::Refuse => LowPriority::Refuse,
-        },
+        | document::Queue::Bytes { low_priority, .. } => low_priority,
         document::Queue::Unlimited(_) => LowPriority::Ignore,
     }
 }

@@ -38,7 +38,7 @@ fn directions() -> [Direction; 2] {
 
 #[test]
 fn a_direction_replaces_what_changes_in_both() {
-    let [forward, backward] = directions().map(|direction| direction.changes);
+    let [forward, backward] = directions().map(|direction| direction.timeline.changes().to_vec());
     let outage = |millis| Change {
         at: Span::from_secs(15),
         every: Some(Span::from_secs(30)),
@@ -62,10 +62,11 @@ fn a_direction_replaces_what_changes_in_both() {
 fn a_change_comes_again_until_the_run_is_over_and_the_last_in_the_file_wins() {
     let [forward, _] = directions();
     let times = |seconds| {
-        let timeline = forward.timeline(Span::from_secs(seconds));
-        let entry = |change| forward.changes.iter().position(|one| one == change).unwrap();
+        let timeline = forward.timeline.until(Time::ZERO + Span::from_secs(seconds));
+        let all = forward.timeline.changes();
+        let entry = |change| all.iter().position(|one| *one == change).unwrap();
         let second = |at: Time| at.since(Time::ZERO).as_nanos() / 1_000_000_000;
-        timeline.into_iter().map(|(at, change)| (second(at), entry(change))).collect::<Vec<_>>()
+        timeline.map(|(at, change)| (second(at), entry(change))).collect::<Vec<_>>()
     };
     assert_eq!(times(100), [(15, 0), (45, 0), (45, 1), (75, 0)]);
     assert_eq!(times(76), times(100));

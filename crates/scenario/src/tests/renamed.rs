@@ -89,8 +89,8 @@ fn old_names_in_overrides_and_programs_are_read_too() {
     let text = modern(OLD);
     let sets = [set("link.*.framing=9B"), set("link.0.change=[{ at = \"2s\", delay = \"1ms\" }]")];
     let loaded = Loaded::parse(&text, "new.toml", &sets).unwrap();
-    assert_eq!(loaded.scenario.links[1].backward.overhead.get(), 9);
-    assert_eq!(loaded.scenario.links[0].forward.changes.len(), 1);
+    assert_eq!(loaded.scenario.links[1].backward.overhead, 9);
+    assert_eq!(loaded.scenario.links[0].forward.timeline.changes().len(), 1);
     let found: Vec<_> =
         loaded.written.old_names.iter().map(|one| one.place.set.as_deref()).collect();
     assert_eq!(
@@ -105,7 +105,7 @@ fn old_names_in_overrides_and_programs_are_read_too() {
     let inner =
         set("flow.0.transport.careful_resume={ saved_window = \"2MB\", saved_rtt = \"1s\" }");
     let loaded = Loaded::parse(OLD, "old.toml", &[inner, set("link.0.overhead=1B")]).unwrap();
-    assert_eq!(loaded.scenario.links[0].forward.overhead.get(), 1);
+    assert_eq!(loaded.scenario.links[0].forward.overhead, 1);
     assert_eq!(loaded.scenario.flows[0].transport.careful_resume.unwrap().window, 2_000_000);
 
     let value = NewValue::Program(json!(7));
@@ -119,7 +119,7 @@ fn old_names_in_overrides_and_programs_are_read_too() {
         "flow": [{ "from": "a", "to": "b", "controller": "reno", "traffic": { "bulk": "1MB" } }],
     });
     let loaded = Loaded::from_json(&json, &[]).unwrap();
-    assert_eq!(loaded.scenario.links[0].forward.overhead.get(), 3);
+    assert_eq!(loaded.scenario.links[0].forward.overhead, 3);
     assert_eq!(loaded.written.old_names[0].path, "link[0].overhead");
 }
 

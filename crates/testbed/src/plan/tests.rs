@@ -23,7 +23,9 @@ fn hosts_are_the_ends_of_flows_and_routers_are_none() {
     let nodes: Vec<_> = plan.hosts.iter().map(|host| host.node).collect();
     assert_eq!(nodes, [0, 2]);
     assert_eq!(plan.flows.iter().map(|flow| flow.port).collect::<Vec<_>>(), [5001, 5002]);
-    assert!(plan.flow_of_port(5000).is_none() && plan.flow_of_port(5003).is_none());
+    assert!(
+        plan.flow_of_ports((5000, 5003)).is_none() && plan.flow_of_ports((5000, 5001)).is_some()
+    );
 }
 
 #[test]

@@ -4,13 +4,33 @@
 //! arrival; above the threshold every packet that may be marked is, as the routers of TCP-Jersey do
 //! (Xu, Tian, Ansari, 2004). A weight of 1 looks at the queue as it is.
 
-/// When a queue marks.
+/// When a queue marks packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(deny_unknown_fields)
+)]
 pub struct Marking {
-    /// Packets that wait on average, above which arriving ones are marked.
-    pub threshold: f64,
-    /// Share of the queue as it is in the average, above 0 and at most 1.
+    /// Average queue in packets above which all arriving packets are marked.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    pub packets: f64,
+    /// Weight of the current queue in the average at each arrival (RED); 1 is the current queue
+    /// without averaging.
+    #[cfg_attr(
+        feature = "schema",
+        serde(default = "Marking::default_weight"),
+        schemars(range(max = 1), extend("exclusiveMinimum" = 0))
+    )]
     pub weight: f64,
+}
+
+#[cfg(feature = "schema")]
+impl Marking {
+    /// The weight of RED (Floyd and Jacobson, 1993).
+    fn default_weight() -> f64 {
+        0.002
+    }
 }
 
 /// The average queue of a link.
@@ -29,7 +49,12 @@ impl Marker {
     /// A packet arrives while others wait. Returns whether it is to be marked.
     pub fn on_arrival(&mut self, waiting: usize) -> bool {
         self.average += self.marking.weight * (waiting as f64 - self.average);
-        self.average > self.marking.threshold
+        self.marks()
+    }
+
+    /// Whether the packet that arrived last is to be marked.
+    pub fn marks(&self) -> bool {
+        self.average > self.marking.packets
     }
 }
 
@@ -39,14 +64,14 @@ mod tests {
 
     #[test]
     fn a_burst_is_not_marked_and_a_standing_queue_is() {
-        let mut marker = Marker::new(Marking { threshold: 10.0, weight: 0.1 });
+        let mut marker = Marker::new(Marking { packets: 10.0, weight: 0.1 });
         assert!((0..5).all(|_| !marker.on_arrival(20)));
         assert!((0..5).any(|_| marker.on_arrival(20)));
     }
 
     #[test]
     fn with_a_weight_of_one_the_queue_itself_decides() {
-        let mut marker = Marker::new(Marking { threshold: 10.0, weight: 1.0 });
+        let mut marker = Marker::new(Marking { packets: 10.0, weight: 1.0 });
         assert!(!marker.on_arrival(10));
         assert!(marker.on_arrival(11));
         assert!(!marker.on_arrival(0));

@@ -1,6 +1,65 @@
-//! How long a packet takes to leave at a given rate, exactly.
+//! The transmitter of a direction: it sends one packet after the other at a rate.
 
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
+
+/// A transmitter: when it is free, and how long it was busy.
+#[derive(Clone, Debug)]
+pub(crate) struct Transmitter {
+    serialiser: Serialiser,
+    /// When everything accepted so far will have left, and an outage that follows is over.
+    free_at: Time,
+    /// Time spent sending, for all packets accepted so far.
+    busy: Span,
+}
+
+impl Transmitter {
+    pub fn new(rate: Rate) -> Self {
+        Self { serialiser: Serialiser::new(rate), free_at: Time::ZERO, busy: Span::ZERO }
+    }
+
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// Time spent sending until `now`, of which outages take `silent` between `now` and the end of
+    /// the last packet. The packets accepted and not yet sent are one block without gaps but those of
+    /// outages, so it is the time that remains.
+    pub fn busy_until(&self, now: Time, silent: Span) -> Span {
+        self.busy.saturating_sub(self.free_at.since(now).saturating_sub(silent))
+    }
+
+    /// The rate of the next packet.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.serialiser.set_rate(rate);
+    }
+
+    /// Sends a packet of `bytes`, overhead included, as soon as it is free. Returns when the
+    /// transmission starts and when it ends.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time, bytes: u32) -> (Time, Time) {
+        let (start, duration) = if now > self.free_at {
+            (now, self.serialiser.restart(bytes))
+        } else {
+            (self.free_at, self.serialiser.next(bytes))
+        };
+        self.busy = self.busy + duration;
+        self.free_at = start + duration;
+        (start, self.free_at)
+    }
+
+    /// Does not send before `up`. What follows is as after an idle period.
+    pub fn pause_until(&mut self, up: Time) {
+        self.free_at = up;
+        self.serialiser.restart(0);
+    }
+
+    /// Packets that would have taken so long are not sent.
+    pub fn gain(&mut self, earlier: Span) {
+        self.free_at = self.free_at - earlier;
+        self.busy = self.busy - earlier;
+    }
+}
 
 /// Turns bytes into nanoseconds and carries the fraction that whole nanoseconds lose, so that a
 /// long run keeps the configured rate: truncation alone makes 40-byte ACKs at 10 Gbit/s 1.5 % fast.

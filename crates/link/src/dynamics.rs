@@ -1,0 +1,382 @@
+//! Directions that change while packets pass: another rate, another delay, or an outage, as a handover
+//! or a new route brings them, or a delay with jitter. RFC 9743 asks how a controller behaves on such
+//! paths.
+//!
+//! What it means for packets:
+//!
+//! - A packet is sent at the rate that holds when its transmission starts, and to its end at that.
+//! - It is on its way for the delay that holds when its last bit leaves. One that would overtake the
+//!   packet before arrives together with it, for a link is FIFO.
+//! - In an outage no transmission starts. The one that goes on ends, what is on its way arrives, and
+//!   what waits goes on waiting.
+//!
+//! All changes are known beforehand, so that departures stay computed. They stand in a [`Timeline`],
+//! which all runs of a scenario share. Each direction reads it with a cursor of its own, and a
+//! periodic change is one entry however often it happens: an hour at 100 Hz takes no more memory than
+//! a minute.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use units::{Rate, Span, Time};
+
+use crate::jitter::Jitter;
+use crate::transmitter::Transmitter;
+
+/// A change of a direction at an instant; `None` stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// From when on.
+    pub at: Span,
+    /// It happens again so long after each time; `None` happens once.
+    pub every: Option<Span>,
+    /// Serialisation rate; not zero.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Option<Span>,
+    /// No transmission starts for so long.
+    pub outage: Option<Span>,
+}
+
+/// All changes of a direction, in the order of their first times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline(Arc<[Change]>);
+
+impl Timeline {
+    /// A timeline of `changes`. Of several at one instant, those that come first here happen first.
+    pub fn new(mut changes: Vec<Change>) -> Self {
+        changes.sort_by_key(|change| change.at);
+        Self(changes.into())
+    }
+
+    /// The changes as they were given, periodic ones once.
+    pub fn changes(&self) -> &[Change] {
+        &self.0
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All that happens before `end`, in the order of time.
+    pub fn until(&self, end: Time) -> Cursor {
+        let mut cursor = Cursor {
+            timeline: self.clone(),
+            end,
+            once: 0,
+            periodic: BinaryHeap::new(),
+            next: None,
+        };
+        let numbered = self.0.iter().enumerate();
+        let periodic = numbered.filter(|(_, change)| change.every.is_some());
+        cursor.periodic.extend(periodic.map(|(n, change)| Reverse((Time::ZERO + change.at, n))));
+        cursor.find_next();
+        cursor
+    }
+}
+
+/// A place in a timeline. It holds one entry for each periodic change.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    timeline: Timeline,
+    end: Time,
+    /// No change that happens once and has not happened stands before this number.
+    once: usize,
+    /// The next time and the number of each periodic change.
+    periodic: BinaryHeap<Reverse<(Time, usize)>>,
+    /// The next time and the number of the change that happens then, before the end.
+    next: Option<(Time, usize)>,
+}
+
+impl Cursor {
+    /// The next change, if it happens until `time`.
+    fn due(&mut self, time: Time) -> Option<(Time, Change)> {
+        if self.next.is_none_or(|(at, _)| at > time) { None } else { self.next() }
+    }
+
+    fn find_next(&mut self) {
+        let changes = &self.timeline.0;
+        while changes.get(self.once).is_some_and(|change| change.every.is_some()) {
+            self.once += 1;
+        }
+        let once = changes.get(self.once).map(|change| (Time::ZERO + change.at, self.once));
+        let periodic = self.periodic.peek().map(|Reverse(next)| *next);
+        let next = once.into_iter().chain(periodic).min();
+        self.next = next.filter(|(at, _)| *at < self.end);
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = (Time, Change);
+
+    fn next(&mut self) -> Option<(Time, Change)> {
+        let (at, number) = self.next?;
+        let change = self.timeline.0[number];
+        match change.every {
+            Some(every) => {
+                self.periodic.pop();
+                self.periodic.push(Reverse((at + every, number)));
+            }
+            None => self.once = number + 1,
+        }
+        self.find_next();
+        Some((at, change))
+    }
+}
+
+/// The dynamics of a direction, as far as they have come.
+#[derive(Clone, Debug)]
+pub(crate) struct Dynamics {
+    /// The changes that have not happened at the end of the queue.
+    cursor: Cursor,
+    jitter: Option<Jitter>,
+    /// The rate and the delay as far as they have changed.
+    rate: Rate,
+    delay: Span,
+    /// Times in which outages keep the transmitter from sending, from now on to the end of the queue.
+    silences: VecDeque<(Time, Time)>,
+    /// When the last intact packet arrives.
+    last_arrival: Time,
+}
+
+impl Dynamics {
+    /// `None` if nothing changes.
+    pub fn new(
+        cursor: Cursor,
+        jitter: Option<Jitter>,
+        rate: Rate,
+        delay: Span,
+    ) -> Option<Box<Self>> {
+        let (silences, last_arrival) = (VecDeque::new(), Time::ZERO);
+        let is_any = cursor.next.is_some() || jitter.is_some();
+        is_any.then(|| Self { cursor, jitter, rate, delay, silences, last_arrival }.into())
+    }
+
+    /// All that changes from now on.
+    pub fn changes(&self) -> Cursor {
+        self.cursor.clone()
+    }
+
+    pub fn jitter(&self) -> Option<&Jitter> {
+        self.jitter.as_ref()
+    }
+
+    /// Time after `now` and before the end of the queue in which an outage keeps the transmitter from
+    /// sending.
+    pub fn silent_after(&self, now: Time) -> Span {
+        let left = self.silences.iter().map(|(from, to)| to.since(now.max(*from)));
+        left.fold(Span::ZERO, |sum, span| sum + span)
+    }
+
+    /// A packet comes to the end of the queue at `now`. Brings the transmitter to where it can send
+    /// it. An outage moves the end of the queue, maybe beyond the next change.
+    pub fn before_packet(&mut self, now: Time, transmitter: &mut Transmitter) {
+        while self.change_until(now.max(transmitter.free_at()), transmitter) {}
+        transmitter.set_rate(self.rate);
+        while self.silences.front().is_some_and(|(_, to)| *to <= now) {
+            self.silences.pop_front();
+        }
+    }
+
+    /// When a packet arrives that leaves at `left`. Packets do not overtake each other; one that is
+    /// damaged delays no other. Damaged packets draw their jitter too: one seed gives the same packet
+    /// the same jitter.
+    pub fn arrival(&mut self, left: Time, damaged: bool, transmitter: &mut Transmitter) -> Time {
+        let jitter = self.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
+        while self.change_until(left, transmitter) {}
+        let arrival = self.last_arrival.max(left + self.delay + jitter);
+        if !damaged {
+            self.last_arrival = arrival;
+        }
+        arrival
+    }
+
+    /// Lets the next change happen that does until `time`. Returns whether there was one.
+    fn change_until(&mut self, time: Time, transmitter: &mut Transmitter) -> bool {
+        let Some((at, change)) = self.cursor.due(time) else { return false };
+        self.rate = change.rate.unwrap_or(self.rate);
+        self.delay = change.delay.unwrap_or(self.delay);
+        if let Some(outage) = change.outage
+            && at + outage > transmitter.free_at()
+        {
+            self.silences.push_back((at.max(transmitter.free_at()), at + outage));
+            transmitter.pause_until(at + outage);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::direction::{Direction, Fate, Settings};
+    use crate::priority::Priority;
+    use crate::queue::QueueLimit;
+
+    /// 1000 bytes take 1 ms; the delay is 10 ms.
+    fn settings() -> Settings {
+        Settings::new(Rate::from_bits_per_second(8_000_000), Span::from_millis(10))
+    }
+
+    fn link(queue: QueueLimit, changes: &[Change]) -> Direction {
+        let timeline = Timeline::new(changes.to_vec());
+        Direction::new(Settings { queue, timeline, ..settings() }, 1, 0, Time::NEVER)
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn change(millis: u64) -> Change {
+        Change { at: Span::from_millis(millis), every: None, rate: None, delay: None, outage: None }
+    }
+
+    fn rate(millis: u64, bits_per_second: u64) -> Change {
+        Change { rate: Some(Rate::from_bits_per_second(bits_per_second)), ..change(millis) }
+    }
+
+    fn delay(millis: u64, delay: u64) -> Change {
+        Change { delay: Some(Span::from_millis(delay)), ..change(millis) }
+    }
+
+    fn outage(millis: u64, outage: u64) -> Change {
+        Change { outage: Some(Span::from_millis(outage)), ..change(millis) }
+    }
+
+    fn offer(link: &mut Direction, now: Time) -> Fate {
+        link.offer(now, 1000, Priority::Normal)
+    }
+
+    /// The fates of so many packets that are offered at once, at `now`.
+    fn offer_many(link: &mut Direction, now: Time, packets: usize) -> Vec<Fate> {
+        (0..packets).map(|_| offer(link, now)).collect()
+    }
+
+    fn arrivals(millis: &[u64]) -> Vec<Fate> {
+        millis.iter().map(|millis| Fate::Arrives(at(*millis))).collect()
+    }
+
+    #[test]
+    fn the_packet_that_is_being_sent_keeps_its_rate_and_those_that_wait_get_the_new_one() {
+        let mut link = link(QueueLimit::Unlimited, &[rate(1, 4_000_000)]);
+        assert_eq!(offer(&mut link, at(0) + Span::from_nanos(1)), {
+            Fate::Arrives(at(11) + Span::from_nanos(1))
+        });
+        let second = Fate::Arrives(at(13) + Span::from_nanos(1));
+        assert_eq!(offer(&mut link, at(0) + Span::from_nanos(1)), second);
+    }
+
+    #[test]
+    fn a_packet_that_starts_at_the_instant_of_a_change_has_the_new_rate() {
+        let mut link = link(QueueLimit::Unlimited, &[rate(2, 4_000_000), rate(4, 8_000_000)]);
+        assert_eq!(offer_many(&mut link, at(0), 5), arrivals(&[11, 12, 14, 15, 16]));
+    }
+
+    #[test]
+    fn an_idle_link_changes_too() {
+        let mut link = link(QueueLimit::Unlimited, &[rate(2, 4_000_000), delay(3, 20)]);
+        assert_eq!(offer(&mut link, at(50)), Fate::Arrives(at(72)));
+    }
+
+    #[test]
+    fn a_packet_keeps_the_delay_that_holds_when_its_last_bit_leaves() {
+        let mut link = link(QueueLimit::Unlimited, &[delay(2, 30)]);
+        assert_eq!(offer_many(&mut link, at(0), 3), arrivals(&[11, 32, 33]));
+    }
+
+    #[test]
+    fn packets_do_not_overtake_each_other_when_the_delay_falls() {
+        let mut link = link(QueueLimit::Unlimited, &[delay(2, 7)]);
+        assert_eq!(offer_many(&mut link, at(0), 5), arrivals(&[11, 11, 11, 11, 12]));
+    }
+
+    #[test]
+    fn jitter_delays_packets_and_keeps_their_order() {
+        let jitter = Span::from_millis(5);
+        let mut link = Direction::new(Settings { jitter, ..settings() }, 1, 0, Time::NEVER);
+        let mut last = Time::ZERO;
+        let mut late = Vec::new();
+        for number in 1..=1000 {
+            let Fate::Arrives(arrival) = offer(&mut link, at(0)) else { panic!("damaged") };
+            assert!(arrival >= last);
+            assert!(arrival >= at(number + 10) && arrival <= at(number + 15));
+            late.push(arrival.since(at(number + 10)));
+            last = arrival;
+        }
+        assert!(late.iter().any(|late| *late < Span::from_millis(2)));
+        assert!(late.iter().any(|late| *late > Span::from_nanos(4_900_000)));
+    }
+
+    #[test]
+    fn in_an_outage_the_packet_being_sent_ends_and_the_others_wait() {
+        let mut link = link(QueueLimit::Unlimited, &[outage(1, 8)]);
+        assert_eq!(offer_many(&mut link, at(0), 3), arrivals(&[11, 20, 21]));
+        assert_eq!(link.waiting(at(8)), (2, 2000));
+        assert_eq!(link.waiting(at(9)), (1, 1000));
+    }
+
+    #[test]
+    fn an_outage_of_an_idle_link_makes_packets_wait_in_its_queue() {
+        let mut link = link(QueueLimit::Packets(2), &[outage(5, 10)]);
+        assert_eq!(offer_many(&mut link, at(6), 2), arrivals(&[26, 27]));
+        assert_eq!(offer(&mut link, at(7)), Fate::Dropped, "nothing is being sent");
+        assert_eq!(link.waiting(at(7)), (2, 2000));
+    }
+
+    #[test]
+    fn outages_that_overlap_end_with_the_last() {
+        let mut link = link(QueueLimit::Unlimited, &[outage(5, 10), outage(6, 2), outage(14, 3)]);
+        assert_eq!(offer(&mut link, at(5)), Fate::Arrives(at(28)));
+    }
+
+    #[test]
+    fn what_changes_in_an_outage_holds_after_it_and_not_for_the_packet_before() {
+        let mut link =
+            link(QueueLimit::Unlimited, &[outage(1, 8), delay(4, 50), rate(5, 4_000_000)]);
+        assert_eq!(offer_many(&mut link, at(0), 2), arrivals(&[11, 61]));
+    }
+
+    #[test]
+    fn an_outage_is_no_time_spent_sending() {
+        let mut link = link(QueueLimit::Unlimited, &[outage(1, 8)]);
+        offer_many(&mut link, at(0), 3);
+        let busy = [0, 1, 5, 9, 10, 20].map(|millis| link.busy_until(at(millis)));
+        assert_eq!(busy, [0, 1, 1, 1, 2, 3].map(Span::from_millis));
+    }
+
+    #[test]
+    fn a_periodic_change_happens_again_and_at_one_instant_the_first_in_the_list_comes_first() {
+        let every = |period: u64, change: Change| Change {
+            every: Some(Span::from_millis(period)),
+            ..change
+        };
+        let changes = [every(10, delay(5, 1)), delay(15, 2), every(20, delay(15, 3)), delay(40, 4)];
+        let cursor = Timeline::new(changes.to_vec()).until(at(45));
+        let happened: Vec<_> = cursor.map(|(at, change)| (at, change.delay)).collect();
+        let expected = [(5, 1), (15, 1), (15, 2), (15, 3), (25, 1), (35, 1), (35, 3), (40, 4)];
+        let expected = expected.map(|(millis, delay)| (at(millis), Some(Span::from_millis(delay))));
+        assert_eq!(happened, expected);
+    }
+
+    #[test]
+    fn an_hour_at_100_hz_is_one_entry_of_a_timeline_that_runs_share() {
+        let change = Change { every: Some(Span::from_millis(10)), ..rate(10, 4_000_000) };
+        let timeline = Timeline::new(vec![change]);
+        let hour = Time::ZERO + Span::from_secs(3600);
+        assert_eq!(timeline.until(hour).count(), 359_999);
+        let cursors: Vec<_> = (0..1000).map(|_| timeline.until(hour)).collect();
+        assert!(cursors.iter().all(|cursor| Arc::ptr_eq(&cursor.timeline.0, &timeline.0)));
+        assert_eq!(cursors[0].periodic.len(), 1);
+    }
+
+    #[test]
+    fn nothing_changes_from_the_end_on() {
+        let settings = Settings { timeline: Timeline::new(vec![delay(5, 1)]), ..settings() };
+        let mut link = Direction::new(settings.clone(), 1, 0, at(5));
+        assert_eq!(offer(&mut link, at(6)), Fate::Arrives(at(17)));
+        let mut link = Direction::new(settings, 1, 0, at(6));
+        assert_eq!(offer(&mut link, at(6)), Fate::Arrives(at(8)));
+    }
+}

@@ -1,0 +1,82 @@
+//! The queue before a transmitter: what may wait, what is dropped, and what is marked.
+//!
+//! Two kinds. A [`Fifo`] knows at arrival when a packet will leave, so a packet costs one event. A
+//! [`Discipline`] decides when the transmitter asks for the next packet, as CoDel or fair queueing
+//! do. It costs a further event for each packet, at the start of its transmission.
+
+mod discipline;
+mod fifo;
+mod marker;
+
+pub use discipline::{Discipline, Queued, Served};
+pub use marker::{Marker, Marking};
+
+pub(crate) use discipline::Scheduled;
+pub(crate) use fifo::Fifo;
+
+/// The limit of a queue, not counting the packet that is being sent; drop-tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// At most so many packets.
+    Packets(u32),
+    /// At most so many bytes, overhead included.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// How a queue treats packets of low priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case"),
+    schemars(inline)
+)]
+pub enum LowPriority {
+    /// The same as all others.
+    #[default]
+    Ignore,
+    /// They give way: a normal packet that finds the queue full replaces the one that came last.
+    /// The papers on TCP-Peach require this of routers, as far as secondary descriptions go.
+    PushOut,
+    /// They enter only while hardly anything waits, at most one packet, or 2000 bytes where the
+    /// limit is in bytes: the rule of the queue for TCP-Peach in GTNetS.
+    Refuse,
+}
+
+impl LowPriority {
+    /// Most packets that may wait where a packet of low priority is not refused.
+    pub const REFUSES_ABOVE_PACKETS: usize = 1;
+    /// Most bytes that may wait where a packet of low priority is not refused.
+    pub const REFUSES_ABOVE_BYTES: u64 = 2000;
+}
+
+/// The ECN field of a packet (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Its endpoints do not use ECN.
+    #[default]
+    NotCapable,
+    /// Queues may mark it.
+    Capable,
+    /// It is marked.
+    Marked,
+}
+
+impl Ecn {
+    /// The field behind a queue that marks.
+    #[must_use]
+    pub fn marked(self) -> Self {
+        if self == Self::NotCapable { self } else { Self::Marked }
+    }
+}
+
+/// The queue of a direction.
+#[derive(Clone, Debug)]
+pub(crate) enum Queue {
+    /// First in, first out, with computed departures.
+    Fifo(Fifo),
+    /// A discipline that decides at dequeue.
+    Scheduled(Box<Scheduled>),
+}

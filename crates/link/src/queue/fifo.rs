@@ -1,0 +1,177 @@
+//! First in, first out, with computed departures.
+//!
+//! A packet knows at arrival when its transmission starts: as soon as all before it have left. So
+//! the queue holds start times, and forgets each packet whose start has passed.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use super::{LowPriority, Marker, Marking, QueueLimit};
+use crate::priority::Priority;
+
+/// A packet that has to wait.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// When its transmission starts.
+    start: Time,
+    /// Its bytes, overhead included.
+    bytes: u32,
+    low: bool,
+    damaged: bool,
+}
+
+/// A packet that was taken out of the queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Removed {
+    /// The time that its transmission would have taken. All behind it start so much earlier.
+    pub earlier: Span,
+    pub damaged: bool,
+    /// Packets behind it that are intact.
+    pub intact_behind: usize,
+    /// Packets behind it that are damaged.
+    pub damaged_behind: usize,
+}
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo {
+    limit: QueueLimit,
+    low_priority: LowPriority,
+    marker: Option<Marker>,
+    /// Each packet that had to wait. Those that have started are forgotten when the next packet is
+    /// offered, so that a packet costs O(1) amortised.
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+    max_waiting_bytes: u64,
+}
+
+impl Fifo {
+    pub fn new(limit: QueueLimit, low_priority: LowPriority, marking: Option<Marking>) -> Self {
+        Self {
+            limit,
+            low_priority,
+            marker: marking.map(Marker::new),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            max_waiting_bytes: 0,
+        }
+    }
+
+    pub fn max_waiting_bytes(&self) -> u64 {
+        self.max_waiting_bytes
+    }
+
+    /// Packets and bytes that wait. Those that have started must have been forgotten.
+    pub fn waiting(&self) -> (usize, u64) {
+        (self.waiting.len(), self.waiting_bytes)
+    }
+
+    pub fn forget_started(&mut self, now: Time) {
+        while let Some(first) = self.waiting.front() {
+            if first.start > now {
+                break;
+            }
+            self.waiting_bytes -= u64::from(first.bytes);
+            self.waiting.pop_front();
+        }
+    }
+
+    /// A packet arrives: the average queue that decides about marks changes.
+    pub fn average(&mut self, now: Time) {
+        self.forget_started(now);
+        let waiting = self.waiting.len();
+        if let Some(marker) = &mut self.marker {
+            marker.on_arrival(waiting);
+        }
+    }
+
+    /// Whether the average queue is so long that a packet which has just arrived is to be marked.
+    pub fn marks(&self) -> bool {
+        self.marker.as_ref().is_some_and(Marker::marks)
+    }
+
+    /// Whether a packet of `framed` bytes that has to wait is turned away.
+    #[inline]
+    pub fn turns_away(&self, framed: u32, priority: Priority) -> bool {
+        self.is_full_for(framed) || self.refuses(priority)
+    }
+
+    /// Adds a packet whose transmission starts at `start`.
+    #[inline]
+    pub fn push(&mut self, start: Time, bytes: u32, priority: Priority) {
+        let low = priority == Priority::Low;
+        self.waiting.push_back(Waiting { start, bytes, low, damaged: false });
+        self.waiting_bytes += u64::from(bytes);
+        self.max_waiting_bytes = self.max_waiting_bytes.max(self.waiting_bytes);
+    }
+
+    /// The packet that came last will be damaged on its way.
+    pub fn damage_last(&mut self) {
+        if let Some(waiting) = self.waiting.back_mut() {
+            waiting.damaged = true;
+        }
+    }
+
+    /// Whether packets of low priority give way to a normal one of `framed` bytes, so that it finds
+    /// room.
+    pub fn can_push_out_for(&self, framed: u32, priority: Priority) -> bool {
+        let pushes_out = self.low_priority == LowPriority::PushOut;
+        pushes_out && priority == Priority::Normal && self.can_make_room_for(framed)
+    }
+
+    /// Removes the last packet of low priority that waits, if a packet of `framed` bytes finds no
+    /// room. `free_at` is when all that wait have left.
+    pub fn push_out(&mut self, framed: u32, free_at: Time) -> Option<Removed> {
+        if !self.is_full_for(framed) {
+            return None;
+        }
+        let place = self.waiting.iter().rposition(|waiting| waiting.low)?;
+        let out = self.waiting.remove(place)?;
+        let end = self.waiting.get(place).map_or(free_at, |next| next.start);
+        let earlier = end.since(out.start);
+        let mut damaged_behind = 0;
+        for waiting in self.waiting.range_mut(place..) {
+            waiting.start = waiting.start - earlier;
+            damaged_behind += usize::from(waiting.damaged);
+        }
+        self.waiting_bytes -= u64::from(out.bytes);
+        let intact_behind = self.waiting.len() - place - damaged_behind;
+        Some(Removed { earlier, damaged: out.damaged, intact_behind, damaged_behind })
+    }
+
+    #[inline]
+    fn refuses(&self, priority: Priority) -> bool {
+        priority == Priority::Low && self.low_priority == LowPriority::Refuse && self.is_busy()
+    }
+
+    /// More waits than packets of low priority may disturb.
+    fn is_busy(&self) -> bool {
+        match self.limit {
+            QueueLimit::Bytes(_) => self.waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
+            _ => self.waiting.len() > LowPriority::REFUSES_ABOVE_PACKETS,
+        }
+    }
+
+    /// Whether there is room for a packet without those of low priority.
+    fn can_make_room_for(&self, framed: u32) -> bool {
+        let low = self.waiting.iter().filter(|waiting| waiting.low);
+        match self.limit {
+            QueueLimit::Packets(_) => low.count() > 0,
+            QueueLimit::Bytes(limit) => {
+                let bytes: u64 = low.map(|waiting| u64::from(waiting.bytes)).sum();
+                self.waiting_bytes - bytes + u64::from(framed) <= limit
+            }
+            QueueLimit::Unlimited => true,
+        }
+    }
+
+    #[inline]
+    fn is_full_for(&self, framed: u32) -> bool {
+        match self.limit {
+            QueueLimit::Packets(limit) => self.waiting.len() >= limit as usize,
+            QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(framed) > limit,
+            QueueLimit::Unlimited => false,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Queues that decide at dequeue, through the network: a FIFO written as a discipline gives what the
+//! FIFO with computed departures gives, packet by packet.
+
+use std::collections::VecDeque;
+
+use link::{Discipline, LowPriority, Priority, QueueLimit, Queued};
+use network::Network;
+use proptest::prelude::*;
+use units::Time;
+
+use super::{Hop, chain, changes, run, run_both, sendings};
+use network::NodeId;
+
+/// Drop-tail, first in, first out.
+#[derive(Clone, Debug)]
+struct DropTail {
+    limit: QueueLimit,
+    low_priority: LowPriority,
+    queue: VecDeque<Queued>,
+}
+
+impl DropTail {
+    fn admits(&self, packet: &Queued) -> bool {
+        let (packets, bytes) = self.waiting();
+        let (has_room, is_quiet) = match self.limit {
+            QueueLimit::Packets(limit) => (packets < limit as usize, packets <= 1),
+            QueueLimit::Bytes(limit) => (bytes + u64::from(packet.bytes) <= limit, bytes <= 2000),
+            QueueLimit::Unlimited => (true, packets <= 1),
+        };
+        let refuses = self.low_priority == LowPriority::Refuse;
+        has_room && (is_quiet || !refuses || packet.priority == Priority::Normal)
+    }
+}
+
+impl Discipline for DropTail {
+    fn enqueue(&mut self, packet: Queued, waits: bool, dropped: &mut Vec<u32>) {
+        if waits && !self.admits(&packet) {
+            dropped.push(packet.ticket);
+        } else {
+            self.queue.push_back(packet);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut Vec<u32>) -> Option<Queued> {
+        let packet = self.queue.pop_front()?;
+        assert!(packet.since <= now, "sent before it came");
+        Some(packet)
+    }
+
+    fn waiting(&self) -> (usize, u64) {
+        (self.queue.len(), self.queue.iter().map(|packet| u64::from(packet.bytes)).sum())
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
+}
+
+/// The network of `hops`; where `scheduled` says so, the queue is a discipline.
+fn with_disciplines(hops: &[Hop], scheduled: &[bool]) -> Network<u32> {
+    let mut topology = chain(hops);
+    for ((lane, hop), scheduled) in topology.lanes.iter_mut().zip(hops).zip(scheduled) {
+        if *scheduled {
+            let Hop { limit, low_priority, .. } = *hop;
+            let discipline = DropTail { limit, low_priority, queue: VecDeque::new() };
+            lane.direction = lane.direction.clone().with_discipline(Box::new(discipline));
+        }
+    }
+    Network::new(topology)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fifo_that_decides_at_dequeue_is_the_one_with_computed_departures(
+        hops in prop::collection::vec(changes::hop(), 1..4), sendings in sendings(),
+        scheduled in prop::array::uniform4(any::<bool>()),
+    ) {
+        let [computed, _] = run_both(&hops, &sendings);
+        let network = with_disciplines(&hops, &scheduled);
+        let decided = run(network, NodeId(hops.len() as u16), &sendings);
+        prop_assert_eq!(&computed.0, &decided.0);
+        prop_assert_eq!(&computed.1, &decided.1);
+    }
+}

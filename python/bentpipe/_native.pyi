@@ -316,7 +316,7 @@ def number_columns() -> dict[str, list[str]]:
 
 @final
 class Settings:
-    """What a connection tells its controller when it is built; amounts in bytes.
+    """Parameters of a connection for a new controller; amounts in bytes.
 
     Can be made to try a controller without a run; `ControllerError` for what is not above zero.
     """
@@ -339,11 +339,11 @@ class Settings:
 
     @property
     def initial_ssthresh(self) -> int:
-        """Initial slow start threshold; 2**64 - 1 when there is none."""
+        """Initial slow start threshold; 2**64 - 1 for none."""
 
     @property
     def byte_counting(self) -> int:
-        """Segments that an ACK may count for in slow start: the L of RFC 3465."""
+        """Maximum growth per ACK in slow start, in segments: L of RFC 3465."""
 
 @final
 class Window:
@@ -361,7 +361,7 @@ class Window:
     def cwnd(self, value: float) -> None: ...
     @property
     def ssthresh(self) -> int:
-        """Slow start threshold; 2**64 - 1 while there is none.
+        """Slow start threshold; 2**64 - 1 for none.
 
         Can be set as cwnd, and to `math.inf` for none.
         """
@@ -370,7 +370,7 @@ class Window:
     def ssthresh(self, value: float) -> None: ...
     @property
     def mss(self) -> int:
-        """Sender maximum segment size, as both ends have agreed on it."""
+        """Sender maximum segment size, as negotiated."""
 
     @property
     def initial(self) -> int:
@@ -378,10 +378,10 @@ class Window:
 
     @property
     def in_slow_start(self) -> bool:
-        """Whether cwnd is below ssthresh (RFC 5681 section 3.1)."""
+        """True if cwnd is below ssthresh (RFC 5681 section 3.1)."""
 
     def counted(self, acked: int) -> int:
-        """Of `acked` bytes those that count for growth: at most L segments (RFC 3465)."""
+        """The part of `acked` bytes that counts for growth: at most L segments (RFC 3465)."""
 
     def grow_by_fraction(self, numerator: int) -> None:
         """Add `numerator / cwnd` bytes and keep the remainder for the next call.
@@ -395,7 +395,7 @@ class Window:
 
 @final
 class Ack:
-    """An ACK for new data outside of loss recovery; amounts in bytes.
+    """ACK for new data outside of loss recovery; amounts in bytes.
 
     This, `Loss` and `PartialAck` can be made to try a controller without a run.
     """
@@ -413,11 +413,11 @@ class Ack:
     ) -> Ack: ...
     @property
     def now_s(self) -> float:
-        """When it arrived, in seconds of the run."""
+        """Arrival time in seconds of the run."""
 
     @property
     def acked(self) -> int:
-        """What it acknowledges for the first time."""
+        """Newly acknowledged bytes."""
 
     @property
     def flight(self) -> int:
@@ -425,72 +425,72 @@ class Ack:
 
     @property
     def advertised(self) -> int:
-        """The window that the receiver advertised."""
+        """Advertised window of the receiver."""
 
     @property
     def srtt_s(self) -> float | None:
-        """Smoothed round-trip time in seconds, if there has been a sample."""
+        """Smoothed round-trip time in seconds; None before the first sample."""
 
     @property
     def min_rtt_s(self) -> float | None:
-        """Smallest round-trip time of the connection in seconds, if there has been a sample."""
+        """Minimum round-trip time of the connection in seconds; None before the first sample."""
 
     @property
     def cwnd_limited(self) -> bool:
-        """Whether cwnd was what held the sender back (RFC 7661)."""
+        """True if cwnd limited the sender (RFC 7661)."""
 
 @final
 class Loss:
-    """A loss that recovery found, a mark of congestion, or a retransmission timeout."""
+    """Loss detected by recovery, an ECN mark, or a retransmission timeout."""
 
     def __new__(cls, flight: int, *, now_s: float = 0.0, repeated: bool = False) -> Loss: ...
     @property
     def now_s(self) -> float:
-        """When it was found, in seconds of the run."""
+        """Time of detection in seconds of the run."""
 
     @property
     def flight(self) -> int:
-        """Flight size in bytes when it was found."""
+        """Flight size in bytes at that time."""
 
     @property
     def repeated(self) -> bool:
-        """Whether the retransmission of the same data timed out before (RFC 5681 section 3.1)."""
+        """True if the retransmission of the same data timed out before (RFC 5681 section 3.1)."""
 
 @final
 class PartialAck:
-    """An ACK for new data during recovery that leaves some of the old data unacknowledged."""
+    """ACK for new data in recovery that leaves some of the old data unacknowledged."""
 
     def __new__(cls, acked: int, *, inflates: bool = True) -> PartialAck: ...
     @property
     def acked(self) -> int:
-        """Bytes that it acknowledges for the first time."""
+        """Newly acknowledged bytes."""
 
     @property
     def inflates(self) -> bool:
-        """Whether recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675)."""
+        """True if recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675)."""
 
 @final
 class Feedback:
-    """What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
+    """Information from any ACK: for new data or a duplicate, in recovery or not.
 
     Amounts in bytes; positions count the bytes of the stream.
     """
 
     @property
     def now_s(self) -> float:
-        """When it arrived, in seconds of the run."""
+        """Arrival time in seconds of the run."""
 
     @property
     def acked(self) -> int:
-        """What it acknowledges cumulatively for the first time."""
+        """Newly acknowledged bytes, cumulatively."""
 
     @property
     def sacked(self) -> int:
-        """What its SACK blocks acknowledge for the first time."""
+        """Newly acknowledged bytes, by SACK blocks."""
 
     @property
     def duplicate(self) -> bool:
-        """Whether it counts as a duplicate ACK."""
+        """True for a duplicate ACK."""
 
     @property
     def recovering(self) -> bool:
@@ -498,34 +498,34 @@ class Feedback:
 
     @property
     def round_trip_s(self) -> float | None:
-        """Round-trip time that it measures, in seconds."""
+        """Round-trip time measured by this ACK, in seconds."""
 
     @property
     def srtt_s(self) -> float | None:
-        """Smoothed round-trip time in seconds, this sample included."""
+        """Smoothed round-trip time in seconds, including this sample."""
 
     @property
     def min_rtt_s(self) -> float | None:
-        """Smallest round-trip time of the connection in seconds, this sample included."""
+        """Minimum round-trip time of the connection in seconds, including this sample."""
 
     @property
     def acknowledged(self) -> int:
         """Position up to which everything is acknowledged.
 
-        A round trip is over when it reaches what `sent` was at its start.
+        A round trip ends when it reaches the value of `sent` at its start.
         """
 
     @property
     def sent(self) -> int:
-        """Position behind the last byte sent."""
+        """Position after the last byte sent."""
 
     @property
     def pipe(self) -> int:
-        """What is thought to be in the network after this ACK (RFC 6675 section 4)."""
+        """Estimated bytes in the network after this ACK (RFC 6675 section 4)."""
 
     @property
     def advertised(self) -> int:
-        """The window that the receiver advertised."""
+        """Advertised window of the receiver."""
 
     @property
     def peer_clock_ms(self) -> int | None:
@@ -533,11 +533,11 @@ class Feedback:
 
     @property
     def marked(self) -> bool:
-        """Whether the receiver echoes a mark of congestion (RFC 3168 section 6.1.3)."""
+        """True if the receiver echoes an ECN mark (RFC 3168 section 6.1.3)."""
 
     @property
     def needless(self) -> int:
-        """What the receiver reports to have received twice (RFC 2883)."""
+        """Bytes that the receiver reports as received twice (RFC 2883)."""
 
     @property
     def head_sent_s(self) -> float | None:
@@ -549,86 +549,86 @@ class Feedback:
 
 @final
 class RateSample:
-    """How fast the network delivered between a segment and its ACK; amounts in bytes.
+    """Delivery rate between a segment and its ACK; amounts in bytes.
 
     Source: draft-ietf-ccwg-bbr section 4.1.
     """
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second; None when the interval is too short to say."""
+        """Bytes per second; None if the interval is too short."""
 
     @property
     def delivered(self) -> int:
-        """Delivered over the whole connection, this ACK included."""
+        """Bytes delivered over the whole connection, including this ACK."""
 
     @property
     def prior_delivered(self) -> int:
-        """The same when the segment was sent."""
+        """Bytes delivered when the segment was sent."""
 
     @property
     def lost(self) -> int:
-        """Lost between the sending of the segment and this ACK."""
+        """Bytes lost between the transmission of the segment and this ACK."""
 
     @property
     def in_flight_when_sent(self) -> int:
-        """In the network right after the segment was sent."""
+        """Bytes in the network right after the segment was sent."""
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application, and not the network, may have set the rate."""
+        """True if the application may have limited the rate."""
 
 @final
 class LostSegment:
-    """A segment that was found to be lost; amounts in bytes."""
+    """Segment that was detected as lost; amounts in bytes."""
 
     @property
     def now_s(self) -> float:
-        """When it was found, in seconds of the run."""
+        """Time of detection in seconds of the run."""
 
     @property
     def bytes(self) -> int:
-        """Its length."""
+        """Length."""
 
     @property
     def in_flight_when_sent(self) -> int:
-        """In the network right after it was sent."""
+        """Bytes in the network right after it was sent."""
 
     @property
     def lost_since_sent(self) -> int:
-        """Lost since it was sent, it included."""
+        """Bytes lost since it was sent, including its own."""
 
     @property
     def app_limited(self) -> bool:
-        """Whether the application may have held the sender back when it was sent."""
+        """True if the application may have limited the sender when it was sent."""
 
 @final
 class Sent:
-    """A segment that has just been sent; amounts in bytes."""
+    """Segment that has just been sent; amounts in bytes."""
 
     @property
     def now_s(self) -> float:
-        """When, in seconds of the run."""
+        """Time of transmission in seconds of the run."""
 
     @property
     def bytes(self) -> int:
-        """Its length."""
+        """Length."""
 
     @property
     def again(self) -> bool:
-        """Whether it was sent before."""
+        """True for a retransmission."""
 
     @property
     def sent(self) -> int:
-        """Position in the stream behind the last byte sent."""
+        """Position in the stream after the last byte sent."""
 
     @property
     def pipe_before(self) -> int:
-        """In the network before it was sent."""
+        """Bytes in the network before it was sent."""
 
 @final
 class Needs:
-    """What a controller needs to be told beyond the ACKs that let standard TCP grow."""
+    """Events and features that a controller needs in addition to standard TCP."""
 
     def __new__(
         cls,
@@ -650,15 +650,15 @@ class Needs:
 
     @property
     def pacing(self) -> bool:
-        """Segments leave no faster than `pacing_rate`."""
+        """Pacing at `pacing_rate`."""
 
     @property
     def marks(self) -> bool:
-        """Routers may mark instead of dropping (RFC 3168)."""
+        """ECN: routers may mark packets instead of dropping them (RFC 3168)."""
 
     @property
     def duplicate_reports(self) -> bool:
-        """The receiver reports what it has received twice (RFC 2883)."""
+        """DSACK: the receiver reports data that arrived twice (RFC 2883)."""
 
     @property
     def own_recovery(self) -> bool:
@@ -666,7 +666,7 @@ class Needs:
 
 @disjoint_base
 class Controller:
-    """A congestion controller in Python: standard TCP until a class that inherits says otherwise.
+    """Congestion controller in Python. Methods that a subclass does not define are standard TCP.
 
     There is one for each end of each connection. Events change `window` and return nothing;
     questions return an answer and leave `window` alone. Times are seconds, amounts bytes. A method
@@ -682,10 +682,10 @@ class Controller:
         """The window and its threshold. Recovery changes cwnd as well (RFC 6582 section 3.2)."""
 
     def needs(self) -> Needs:
-        """What it is told beyond `on_ack`; asked once. By default nothing."""
+        """Events that it needs in addition to `on_ack`; called once. By default none."""
 
     def on_feedback(self, feedback: Feedback) -> None:
-        """An ACK arrived, whatever it acknowledges; before all that follows from it.
+        """An ACK of any kind arrived. Called before the events that follow from it.
 
         For those that need feedback.
         """
@@ -694,7 +694,7 @@ class Controller:
         """A segment was sent; for those that need feedback."""
 
     def on_segment_lost(self, lost: LostSegment) -> None:
-        """A segment was found to be lost; for those that need records."""
+        """A segment was detected as lost; for those that need records."""
 
     def on_rtt(self, now_s: float, sample_s: float) -> None:
         """A round-trip time was measured on a segment that was sent once (Karn's algorithm)."""
@@ -703,7 +703,7 @@ class Controller:
         """New data was acknowledged outside of recovery; by default `grow`."""
 
     def grow(self, ack: Ack) -> None:
-        """Growth by the rule of the phase, unless something else than cwnd held the sender."""
+        """Growth by the rule of the phase, if cwnd limited the sender."""
 
     def slow_start(self, ack: Ack) -> None:
         """Growth below ssthresh (RFC 5681 equation 2)."""
@@ -715,13 +715,13 @@ class Controller:
         """1 to 2**48 bytes: ssthresh after a loss, half the flight size (RFC 5681 equation 4)."""
 
     def on_loss(self, loss: Loss) -> None:
-        """Recovery found a loss and begins: cwnd = ssthresh = `threshold_after_loss`."""
+        """Recovery begins after a loss: cwnd = ssthresh = `threshold_after_loss`."""
 
     def on_congestion_mark(self, loss: Loss) -> None:
-        """The network marked data, at most once in a round trip: as after a loss (RFC 3168)."""
+        """An ECN mark, at most once per round trip: the reaction is that to a loss (RFC 3168)."""
 
     def on_partial_ack(self, partial: PartialAck) -> None:
-        """A partial ACK: deflate and add a segment back (RFC 6582 section 3.2 step 5)."""
+        """A partial ACK: deflate cwnd and add a segment (RFC 6582 section 3.2 step 5)."""
 
     def on_recovery_exit(self, now_s: float) -> None:
         """Recovery is over: cwnd = ssthresh (RFC 6582 section 3.2 step 3)."""
@@ -736,25 +736,25 @@ class Controller:
         """Seconds added to each retransmission timeout, up to a day; by default none."""
 
     def retransmission_quota(self) -> int:
-        """How many segments one ACK or timeout may have sent again; by default any number."""
+        """Maximum number of retransmissions for one ACK or timeout; by default no limit."""
 
     def duplicate_threshold(self, configured: int) -> int:
-        """Duplicate ACKs that mean a loss, by default what the scenario says."""
+        """Number of duplicate ACKs that indicate a loss, by default that of the scenario."""
 
     def finds_loss(self, feedback: Feedback) -> bool:
-        """Whether this ACK shows a loss before the duplicate threshold; after `on_feedback`.
+        """True if this ACK shows a loss before the duplicate threshold; after `on_feedback`.
 
         May change the window. By default False.
         """
 
     def repeats_everything(self) -> bool:
-        """Whether a loss is answered by sending everything outstanding again; after `on_loss`."""
+        """True to retransmit all outstanding data after a loss; called after `on_loss`."""
 
     def backs_off(self) -> bool:
-        """Whether each timeout doubles the next (RFC 6298 rule 5.5); by default True."""
+        """True if each timeout doubles the next (RFC 6298 rule 5.5); the default."""
 
     def pacing_rate(self) -> float | None:
-        """Bytes per second that segments must not exceed, or None; for those that need pacing."""
+        """Pacing rate in bytes per second, or None; for those that need pacing."""
 
 def run(
     scenario: Scenario,

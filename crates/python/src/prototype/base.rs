@@ -8,7 +8,7 @@ use super::bridge::{Bridge, Standard};
 use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use super::window::{Settings, Window};
 
-/// A congestion controller in Python: standard TCP until a class that inherits says otherwise.
+/// Congestion controller in Python. Methods that a subclass does not define are standard TCP.
 ///
 /// There is one for each end of each connection. Events change `window` and return nothing;
 /// questions return an answer and leave `window` alone. Times are seconds, amounts bytes. A method
@@ -54,12 +54,12 @@ impl Controller {
     /// Start with the window of `settings`; a class may have further arguments.
     fn __init__(&self, settings: &Bound<'_, Settings>) {}
 
-    /// What it is told beyond `on_ack`; asked once. By default nothing.
+    /// Events that it needs in addition to `on_ack`; called once. By default none.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// An ACK arrived, whatever it acknowledges; before all that follows from it.
+    /// An ACK of any kind arrived. Called before the events that follow from it.
     ///
     /// For those that need feedback.
     fn on_feedback(&self, feedback: &Feedback) {}
@@ -67,7 +67,7 @@ impl Controller {
     /// A segment was sent; for those that need feedback.
     fn on_sent(&self, sent: &Sent) {}
 
-    /// A segment was found to be lost; for those that need records.
+    /// A segment was detected as lost; for those that need records.
     fn on_segment_lost(&self, lost: &LostSegment) {}
 
     /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
@@ -78,7 +78,7 @@ impl Controller {
         Bridge::apply(slf, |controller| standard::on_ack(controller, &ack.0))
     }
 
-    /// Growth by the rule of the phase, unless something else than cwnd held the sender.
+    /// Growth by the rule of the phase, if cwnd limited the sender.
     fn grow(slf: &Bound<'_, Self>, ack: &Ack) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::grow(controller, &ack.0))
     }
@@ -98,17 +98,17 @@ impl Controller {
         Bridge::apply(slf, |controller| standard::threshold_after_loss(controller, &loss.0))
     }
 
-    /// Recovery found a loss and begins: cwnd = ssthresh = `threshold_after_loss`.
+    /// Recovery begins after a loss: cwnd = ssthresh = `threshold_after_loss`.
     fn on_loss(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_loss(controller, &loss.0))
     }
 
-    /// The network marked data, at most once in a round trip: as after a loss (RFC 3168).
+    /// An ECN mark, at most once per round trip: the reaction is that to a loss (RFC 3168).
     fn on_congestion_mark(slf: &Bound<'_, Self>, loss: &Loss) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_congestion_mark(controller, &loss.0))
     }
 
-    /// A partial ACK: deflate and add a segment back (RFC 6582 section 3.2 step 5).
+    /// A partial ACK: deflate cwnd and add a segment (RFC 6582 section 3.2 step 5).
     fn on_partial_ack(slf: &Bound<'_, Self>, partial: &PartialAck) -> PyResult<()> {
         Bridge::apply(slf, |controller| standard::on_partial_ack(controller, &partial.0))
     }
@@ -133,34 +133,34 @@ impl Controller {
         self.standard(py).extra_rto().as_secs_f64()
     }
 
-    /// How many segments one ACK or timeout may have sent again; by default any number.
+    /// Maximum number of retransmissions for one ACK or timeout; by default no limit.
     fn retransmission_quota(&self, py: Python<'_>) -> u32 {
         self.standard(py).retransmission_quota()
     }
 
-    /// Duplicate ACKs that mean a loss, by default what the scenario says.
+    /// Number of duplicate ACKs that indicate a loss, by default that of the scenario.
     fn duplicate_threshold(&self, py: Python<'_>, configured: u32) -> u32 {
         self.standard(py).duplicate_threshold(configured)
     }
 
-    /// Whether this ACK shows a loss before the duplicate threshold; after `on_feedback`.
+    /// True if this ACK shows a loss before the duplicate threshold; after `on_feedback`.
     ///
     /// May change the window. By default False.
     fn finds_loss(&self, py: Python<'_>, feedback: &Feedback) -> bool {
         self.standard(py).finds_loss(&feedback.0)
     }
 
-    /// Whether a loss is answered by sending everything outstanding again; after `on_loss`.
+    /// True to retransmit all outstanding data after a loss; called after `on_loss`.
     fn repeats_everything(&self, py: Python<'_>) -> bool {
         self.standard(py).repeats_everything()
     }
 
-    /// Whether each timeout doubles the next (RFC 6298 rule 5.5); by default True.
+    /// True if each timeout doubles the next (RFC 6298 rule 5.5); the default.
     fn backs_off(&self, py: Python<'_>) -> bool {
         self.standard(py).backs_off()
     }
 
-    /// Bytes per second that segments must not exceed, or None; for those that need pacing.
+    /// Pacing rate in bytes per second, or None; for those that need pacing.
     fn pacing_rate(&self, py: Python<'_>) -> Option<f64> {
         self.standard(py).pacing_rate()
     }

@@ -54,23 +54,23 @@ fn seconds(span: Option<Span>) -> Option<f64> {
 }
 
 event! {
-    /// An ACK for new data outside of loss recovery; amounts in bytes.
+    /// ACK for new data outside of loss recovery; amounts in bytes.
     ///
     /// This, `Loss` and `PartialAck` can be made to try a controller without a run.
     Ack {
-        /// When it arrived, in seconds of the run.
+        /// Arrival time in seconds of the run.
         now_s: f64 = |ack| ack.now.as_secs_f64();
-        /// What it acknowledges for the first time.
+        /// Newly acknowledged bytes.
         acked: u64 = |ack| ack.acked;
         /// Flight size after this ACK.
         flight: u64 = |ack| ack.flight;
-        /// The window that the receiver advertised.
+        /// Advertised window of the receiver.
         advertised: u64 = |ack| ack.advertised;
-        /// Smoothed round-trip time in seconds, if there has been a sample.
+        /// Smoothed round-trip time in seconds; None before the first sample.
         srtt_s: Option<f64> = |ack| seconds(ack.srtt);
-        /// Smallest round-trip time of the connection in seconds, if there has been a sample.
+        /// Minimum round-trip time of the connection in seconds; None before the first sample.
         min_rtt_s: Option<f64> = |ack| seconds(ack.min_rtt);
-        /// Whether cwnd was what held the sender back (RFC 7661).
+        /// True if cwnd limited the sender (RFC 7661).
         cwnd_limited: bool = |ack| ack.cwnd_limited;
     } {
         /// For trying a controller without a run, as the constructors below.
@@ -99,13 +99,13 @@ event! {
 }
 
 event! {
-    /// A loss that recovery found, a mark of congestion, or a retransmission timeout.
+    /// Loss detected by recovery, an ECN mark, or a retransmission timeout.
     Loss {
-        /// When it was found, in seconds of the run.
+        /// Time of detection in seconds of the run.
         now_s: f64 = |loss| loss.now.as_secs_f64();
-        /// Flight size in bytes when it was found.
+        /// Flight size in bytes at that time.
         flight: u64 = |loss| loss.flight;
-        /// Whether the retransmission of the same data timed out before (RFC 5681 section 3.1).
+        /// True if the retransmission of the same data timed out before (RFC 5681 section 3.1).
         repeated: bool = |loss| loss.repeated;
     } {
         #[new]
@@ -117,11 +117,11 @@ event! {
 }
 
 event! {
-    /// An ACK for new data during recovery that leaves some of the old data unacknowledged.
+    /// ACK for new data in recovery that leaves some of the old data unacknowledged.
     PartialAck {
-        /// Bytes that it acknowledges for the first time.
+        /// Newly acknowledged bytes.
         acked: u64 = |partial| partial.acked;
-        /// Whether recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675).
+        /// True if recovery inflates cwnd (RFC 6582); otherwise it counts a pipe (RFC 6675).
         inflates: bool = |partial| partial.style == RecoveryStyle::Inflation;
     } {
         #[new]
@@ -134,41 +134,41 @@ event! {
 }
 
 event! {
-    /// What an ACK tells, be it for new data or a duplicate, in recovery or out of it.
+    /// Information from any ACK: for new data or a duplicate, in recovery or not.
     ///
     /// Amounts in bytes; positions count the bytes of the stream.
     Feedback {
-        /// When it arrived, in seconds of the run.
+        /// Arrival time in seconds of the run.
         now_s: f64 = |feedback| feedback.now.as_secs_f64();
-        /// What it acknowledges cumulatively for the first time.
+        /// Newly acknowledged bytes, cumulatively.
         acked: u64 = |feedback| feedback.acked;
-        /// What its SACK blocks acknowledge for the first time.
+        /// Newly acknowledged bytes, by SACK blocks.
         sacked: u64 = |feedback| feedback.sacked;
-        /// Whether it counts as a duplicate ACK.
+        /// True for a duplicate ACK.
         duplicate: bool = |feedback| feedback.duplicate;
         /// Whether it arrived in recovery, or before what a timeout found outstanding was acked.
         recovering: bool = |feedback| feedback.recovering;
-        /// Round-trip time that it measures, in seconds.
+        /// Round-trip time measured by this ACK, in seconds.
         round_trip_s: Option<f64> = |feedback| seconds(feedback.round_trip);
-        /// Smoothed round-trip time in seconds, this sample included.
+        /// Smoothed round-trip time in seconds, including this sample.
         srtt_s: Option<f64> = |feedback| seconds(feedback.srtt);
-        /// Smallest round-trip time of the connection in seconds, this sample included.
+        /// Minimum round-trip time of the connection in seconds, including this sample.
         min_rtt_s: Option<f64> = |feedback| seconds(feedback.min_rtt);
         /// Position up to which everything is acknowledged.
         ///
-        /// A round trip is over when it reaches what `sent` was at its start.
+        /// A round trip ends when it reaches the value of `sent` at its start.
         acknowledged: u64 = |feedback| feedback.acknowledged;
-        /// Position behind the last byte sent.
+        /// Position after the last byte sent.
         sent: u64 = |feedback| feedback.sent;
-        /// What is thought to be in the network after this ACK (RFC 6675 section 4).
+        /// Estimated bytes in the network after this ACK (RFC 6675 section 4).
         pipe: u64 = |feedback| feedback.pipe;
-        /// The window that the receiver advertised.
+        /// Advertised window of the receiver.
         advertised: u64 = |feedback| feedback.advertised;
         /// TSval in milliseconds of the receiver's clock, when timestamps are in use (RFC 7323).
         peer_clock_ms: Option<u32> = |feedback| feedback.peer_clock;
-        /// Whether the receiver echoes a mark of congestion (RFC 3168 section 6.1.3).
+        /// True if the receiver echoes an ECN mark (RFC 3168 section 6.1.3).
         marked: bool = |feedback| feedback.marked;
-        /// What the receiver reports to have received twice (RFC 2883).
+        /// Bytes that the receiver reports as received twice (RFC 2883).
         needless: u64 = |feedback| feedback.needless;
         /// When the first unacknowledged segment was last sent; for those that need records.
         head_sent_s: Option<f64> = |feedback| feedback.head_sent.map(Time::as_secs_f64);
@@ -178,58 +178,58 @@ event! {
 }
 
 event! {
-    /// How fast the network delivered between a segment and its ACK; amounts in bytes.
+    /// Delivery rate between a segment and its ACK; amounts in bytes.
     ///
     /// Source: draft-ietf-ccwg-bbr section 4.1.
     RateSample {
-        /// Bytes per second; None when the interval is too short to say.
+        /// Bytes per second; None if the interval is too short.
         rate: Option<f64> = |sample| sample.rate;
-        /// Delivered over the whole connection, this ACK included.
+        /// Bytes delivered over the whole connection, including this ACK.
         delivered: u64 = |sample| sample.delivered;
-        /// The same when the segment was sent.
+        /// Bytes delivered when the segment was sent.
         prior_delivered: u64 = |sample| sample.prior_delivered;
-        /// Lost between the sending of the segment and this ACK.
+        /// Bytes lost between the transmission of the segment and this ACK.
         lost: u64 = |sample| sample.lost;
-        /// In the network right after the segment was sent.
+        /// Bytes in the network right after the segment was sent.
         in_flight_when_sent: u64 = |sample| sample.in_flight_when_sent;
-        /// Whether the application, and not the network, may have set the rate.
+        /// True if the application may have limited the rate.
         app_limited: bool = |sample| sample.app_limited;
     }
 }
 
 event! {
-    /// A segment that was found to be lost; amounts in bytes.
+    /// Segment that was detected as lost; amounts in bytes.
     LostSegment {
-        /// When it was found, in seconds of the run.
+        /// Time of detection in seconds of the run.
         now_s: f64 = |lost| lost.now.as_secs_f64();
-        /// Its length.
+        /// Length.
         bytes: u64 = |lost| lost.bytes;
-        /// In the network right after it was sent.
+        /// Bytes in the network right after it was sent.
         in_flight_when_sent: u64 = |lost| lost.in_flight_when_sent;
-        /// Lost since it was sent, it included.
+        /// Bytes lost since it was sent, including its own.
         lost_since_sent: u64 = |lost| lost.lost_since_sent;
-        /// Whether the application may have held the sender back when it was sent.
+        /// True if the application may have limited the sender when it was sent.
         app_limited: bool = |lost| lost.app_limited;
     }
 }
 
 event! {
-    /// A segment that has just been sent; amounts in bytes.
+    /// Segment that has just been sent; amounts in bytes.
     Sent {
-        /// When, in seconds of the run.
+        /// Time of transmission in seconds of the run.
         now_s: f64 = |sent| sent.now.as_secs_f64();
-        /// Its length.
+        /// Length.
         bytes: u64 = |sent| sent.bytes;
-        /// Whether it was sent before.
+        /// True for a retransmission.
         again: bool = |sent| sent.again;
-        /// Position in the stream behind the last byte sent.
+        /// Position in the stream after the last byte sent.
         sent: u64 = |sent| sent.sent;
-        /// In the network before it was sent.
+        /// Bytes in the network before it was sent.
         pipe_before: u64 = |sent| sent.pipe_before;
     }
 }
 
-/// What a controller needs to be told beyond the ACKs that let standard TCP grow.
+/// Events and features that a controller needs in addition to standard TCP.
 #[pyclass(frozen, get_all, module = "bentpipe.controller")]
 #[derive(Default)]
 pub struct Needs {
@@ -237,11 +237,11 @@ pub struct Needs {
     feedback: bool,
     /// Records of segments: `Feedback.rate`, `Feedback.head_sent_s`, `on_segment_lost`.
     records: bool,
-    /// Segments leave no faster than `pacing_rate`.
+    /// Pacing at `pacing_rate`.
     pacing: bool,
-    /// Routers may mark instead of dropping (RFC 3168).
+    /// ECN: routers may mark packets instead of dropping them (RFC 3168).
     marks: bool,
-    /// The receiver reports what it has received twice (RFC 2883).
+    /// DSACK: the receiver reports data that arrived twice (RFC 2883).
     duplicate_reports: bool,
     /// Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937).
     own_recovery: bool,

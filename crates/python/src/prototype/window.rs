@@ -6,7 +6,7 @@ use crate::errors::ControllerError;
 
 use super::values::{Answer, Bytes, LARGEST, Threshold, unexpected};
 
-/// What a connection tells its controller when it is built; amounts in bytes.
+/// Parameters of a connection for a new controller; amounts in bytes.
 ///
 /// Can be made to try a controller without a run; `ControllerError` for what is not above zero.
 #[pyclass(frozen, get_all, module = "bentpipe.controller")]
@@ -15,9 +15,9 @@ pub struct Settings {
     mss: u32,
     /// Initial window (RFC 5681 section 3.1, RFC 6928).
     initial_window: u64,
-    /// Initial slow start threshold; 2**64 - 1 when there is none.
+    /// Initial slow start threshold; 2**64 - 1 for none.
     initial_ssthresh: u64,
-    /// Segments that an ACK may count for in slow start: the L of RFC 3465.
+    /// Maximum growth per ACK in slow start, in segments: L of RFC 3465.
     byte_counting: u32,
 }
 
@@ -88,7 +88,7 @@ impl Window {
         Ok(())
     }
 
-    /// Slow start threshold; 2**64 - 1 while there is none.
+    /// Slow start threshold; 2**64 - 1 for none.
     ///
     /// Can be set as cwnd, and to `math.inf` for none.
     #[getter]
@@ -104,7 +104,7 @@ impl Window {
         Ok(())
     }
 
-    /// Sender maximum segment size, as both ends have agreed on it.
+    /// Sender maximum segment size, as negotiated.
     #[getter]
     fn mss(&self) -> u64 {
         self.0.mss
@@ -116,13 +116,13 @@ impl Window {
         self.0.initial
     }
 
-    /// Whether cwnd is below ssthresh (RFC 5681 section 3.1).
+    /// True if cwnd is below ssthresh (RFC 5681 section 3.1).
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.0.in_slow_start()
     }
 
-    /// Of `acked` bytes those that count for growth: at most L segments (RFC 3465).
+    /// The part of `acked` bytes that counts for growth: at most L segments (RFC 3465).
     fn counted(&self, acked: u64) -> u64 {
         self.0.counted(acked)
     }

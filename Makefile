@@ -22,7 +22,6 @@ run: ## set up, and reproduce the papers (plots and tables in out/papers)
 
 test: ## set up, and run every test and check
 	@scripts/set-up.sh packages || { echo '0 passed, 1 failed, 0 skipped'; exit 1; }
-	@scripts/peers.sh || echo 'bentpipe: going on without ns-2 or ns-3; the tests that need them are skipped'
 	@$(PYTHON_OF_TESTS) scripts/test.py
 
 check: ## the quick part of the tests: formatting, lints, types, unit tests

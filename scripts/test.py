@@ -19,8 +19,13 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / ".cache" / "pytest.xml"
@@ -28,6 +33,10 @@ SLOWEST = 20
 CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored")
 CARGO_TEST = re.compile(r"test (?P<name>\S+)(?: - should panic)? \.\.\. .*<(?P<seconds>[\d.]+)s>")
 RUST = ("--workspace", "--locked")
+
+
+PEERS: list[subprocess.Popen[bytes]] = []
+"""What brings the peers, when it was started."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +156,25 @@ def python_tests(*options: str) -> Count:
     return total + Count(failed=1) if status and not total.failed else total
 
 
+@contextmanager
+def peers() -> Iterator[None]:
+    """Brings ns-2 and ns-3 meanwhile. Without them the tests that compare with them are skipped."""
+    log = ROOT / ".cache" / "peers.log"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("w") as output:
+        command = [str(ROOT / "scripts" / "peers.sh")]
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+        ) as process:
+            PEERS.append(process)
+            yield
+
+
 def all_python_tests() -> Count:
     """Side by side where that changes nothing, then one by one those that need the machine."""
+    for process in PEERS:
+        if process.wait():
+            print((ROOT / ".cache" / "peers.log").read_text(), "going on without all peers")
     together = python_tests(
         "-m", "not alone", "-n", str(os.cpu_count() or 1), "--dist", "loadgroup"
     )
@@ -199,12 +225,13 @@ def main() -> int:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
     names = arguments.steps or list(QUICK if arguments.check else STEPS)
     total, summary = Count(), []
-    for name in names:
-        print(f"\n== {name}", flush=True)
-        start = time.monotonic()
-        count = (QUICK | STEPS)[name]()
-        total += count
-        summary.append(f"{name:<14}{count}  ({time.monotonic() - start:.0f} s)")
+    with nullcontext() if arguments.steps or arguments.check else peers():
+        for name in names:
+            print(f"\n== {name}", flush=True)
+            start = time.monotonic()
+            count = (QUICK | STEPS)[name]()
+            total += count
+            summary.append(f"{name:<14}{count}  ({time.monotonic() - start:.0f} s)")
     slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
     if slowest:
         print(f"\n== the {len(slowest)} slowest tests")

@@ -287,7 +287,7 @@ def controllers(program: Path, rounds: int) -> tuple[Table, Any]:
     )
     found = {}
     for entry in controllers_known():
-        name = entry["name"]
+        name = entry.name
         outcomes = [
             engine.run(program, SCENARIOS / "controller.toml", f"flow.0.controller={name}")
             for _ in range(rounds)

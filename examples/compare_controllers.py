@@ -28,8 +28,8 @@ for controller in CONTROLLERS:
     for per in RATES:
         changes = {"flow.0.controller": controller, "link.1.channel": {"per": per}}
         scenario = base.with_(changes)
-        recordings = bp.run_many([(scenario, seed) for seed in SEEDS])
-        goodput = mean([recording.flows[0]["goodput_bps"] / 1e6 for recording in recordings])
+        runs = bp.run_many([(scenario, seed) for seed in SEEDS])
+        goodput = mean([run.flows["goodput_bps"][0] / 1e6 for run in runs])
         half = goodput.ci95 or 0.0
         low, high = goodput.value - half, goodput.value + half
         row = {"controller": controller, "per": per, "mean": goodput.value}

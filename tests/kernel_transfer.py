@@ -60,7 +60,7 @@ def info(connection: socket.socket) -> tuple[int, int]:
 
 def use_of(name: str) -> dict[str, object]:
     """What `status` says of a controller; nothing when it is not there."""
-    return next((dict(use) for use in bentpipe.kernel_status() if use["name"] == name), {})
+    return next((use.to_dict() for use in bentpipe.kernel_status() if use.name == name), {})
 
 
 def main() -> None:
@@ -70,9 +70,7 @@ def main() -> None:
     loopback = ["ip", "link", "set", "lo", "mtu", "1500", "gso_max_segs", "1", "up"]
     subprocess.run(loopback, check=True)
     subprocess.run(["mount", "-t", "bpf", "bpf", "/sys/fs/bpf"], check=True)
-    kernel_name = next(
-        row["kernel_name"] for row in bentpipe.kernel_controllers() if row["name"] == name
-    )
+    kernel_name = next(row.kernel_name for row in bentpipe.kernel_controllers() if row.name == name)
     bentpipe.kernel_load(name)
     received: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -15,7 +15,10 @@ from bentpipe import _native
 if TYPE_CHECKING:
     from pathlib import Path
 
-Captured = tuple["Path", dict[str, int]]
+    from bentpipe._native import Flow, TcpTotals
+
+
+Captured = tuple["Path", "Flow"]
 
 
 @pytest.fixture
@@ -31,6 +34,12 @@ def capture(scenario_file: Path, tmp_path: Path, *sets: str) -> Captured:
     recording = _native.run(scenario, capture=folder)
     folder.save(recording, scenario)
     return tmp_path / "out" / "capture.pcapng", recording.flows[0]
+
+
+def tcp(flow: Flow) -> TcpTotals:
+    """The part of TCP."""
+    assert flow.tcp is not None
+    return flow.tcp
 
 
 def output_of(*command: str | Path) -> str:
@@ -49,8 +58,8 @@ def test_wireshark_sees_each_segment_once(captured: Captured) -> None:
     lines = output_of("tshark", "-r", path, "-T", "fields", *arguments).splitlines()
     packets = [line.split("\t") for line in lines]
     data = [packet for packet in packets if int(packet[1]) > 0]
-    assert len(data) == flow["segments_sent"]
-    assert len(data) - len({packet[0] for packet in data}) == flow["segments_retransmitted"]
+    assert len(data) == tcp(flow).segments_sent
+    assert len(data) - len({packet[0] for packet in data}) == tcp(flow).segments_retransmitted
     assert {packet[2] for packet in data} == {"10.0.0.1"}
     assert all(packet[4] == "" for packet in packets)
 
@@ -63,7 +72,7 @@ def test_wireshark_reads_packets_of_ipv6(small: Path, tmp_path: Path) -> None:
     lines = output_of("tshark", "-r", path, *check, "-T", "fields", *arguments).splitlines()
     packets = [line.split("\t") for line in lines]
     data = [packet for packet in packets if int(packet[2]) > 0]
-    assert len(data) == flow["segments_sent"]
+    assert len(data) == tcp(flow).segments_sent
     assert {packet[0] for packet in data} == {"fd00::1"}
     # A full segment with its TCP header, but without the 40 bytes of IPv6.
     assert max(int(packet[1]) for packet in data) == 1480
@@ -82,6 +91,6 @@ def test_tcptrace_counts_what_we_count(captured: Captured) -> None:
         return max(map(int, row))
 
     assert "1 TCP connection traced" in report
-    assert senders("unique bytes sent") == flow["bytes"]
-    assert senders("actual data pkts") == flow["segments_sent"]
-    assert senders("rexmt data pkts") == flow["segments_retransmitted"]
+    assert senders("unique bytes sent") == flow.bytes
+    assert senders("actual data pkts") == tcp(flow).segments_sent
+    assert senders("rexmt data pkts") == tcp(flow).segments_retransmitted

@@ -126,7 +126,7 @@ def test_a_scenario_gives_its_links_and_ends(bentpipe: Bentpipe, tmp_path: Path)
 def test_by_default_all_take_part_that_need_no_other_routers() -> None:
     link = links.of_preset("leo")
     names = {candidate.name for candidate in candidates.chosen(None, link)}
-    known = {entry["name"] for entry in bp.controllers()}
+    known = {entry.name for entry in bp.controllers()}
     assert known - names == candidates.ASKS.keys() == candidates.left_out(None).keys()
     (cherry,) = (c for c in candidates.chosen(["cherry"], link) if c.name == "cherry")
     assert cherry.title == "cherry*"
@@ -137,7 +137,7 @@ def test_every_preset_is_a_link_with_a_queue_of_its_product(name: str) -> None:
     link = links.of_preset(name)
     queue = links.bytes_of(link.document["link"][links.SATELLITE]["queue"]["bytes"])
     assert queue == pytest.approx(link.bdp_bytes, rel=0.01)
-    assert link.bottleneck["link"] == links.SATELLITE
+    assert link.bottleneck.link == links.SATELLITE
     for workload in WORKLOADS:
         workload.base(link).load()
 

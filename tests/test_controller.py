@@ -129,7 +129,7 @@ delay = "250ms"
 def fingerprint(recording: bentpipe.Recording) -> str:
     """Hash of totals and series, byte for byte, without the controllers' names and the clock."""
     text = re.sub(r'"wall_s":[^,]*,', "", recording.to_json())
-    text, names = re.subn(r'"controller":"[^"]*","status":"[^"]*"', "", text)
+    text, names = re.subn(r'"controller":"[^"]*","controller_status":"[^"]*"', "", text)
     assert names == len(recording.flows)
     total = hashlib.sha256(text.encode())
     for table in ("flow_series", "link_series"):
@@ -145,9 +145,10 @@ def compare(
     """Rust and Python run the same; gives the first flow of it."""
     rust = _native.run(scenario, seed=seed)
     python = _native.run(scenario, seed=seed, controllers={"*": controller})
-    assert {flow["status"] for flow in python.flows} == {"prototype"}
+    assert {flow.controller_status for flow in python.flows} == {"prototype"}
     assert fingerprint(python) == fingerprint(rust)
-    return rust.flows[0]
+    found: Mapping[str, Any] = rust.to_dict()["flows"][0]
+    return found
 
 
 LOSSY = 'rate = "2Mbit/s"\nchannel = { per = 0.03 }'
@@ -189,7 +190,9 @@ def test_reno_in_python_runs_as_the_one_in_rust(
 
 def test_the_cases_have_losses_timeouts_and_marks(tmp_path: Path) -> None:
     def flow(case: str) -> Mapping[str, Any]:
-        return _native.run(scenario(tmp_path, **CASES[case]), seed=1).flows[0]
+        recording = _native.run(scenario(tmp_path, **CASES[case]), seed=1)
+        found: Mapping[str, Any] = recording.to_dict()["flows"][0]
+        return found
 
     assert flow("losses")["fast_recoveries"] > 1
     assert flow("timeouts")["timeouts"] > 1
@@ -267,7 +270,7 @@ def test_flows_are_chosen_by_name_and_copies_by_that_of_their_entry(tmp_path: Pa
         bentpipe.Scenario.load(path),
         controllers={"one": EXAMPLE.Reno, "many": Inherited, "many.1": EXAMPLE.Discerning},
     )
-    shown = {flow["flow"]: (flow["controller"], flow["status"]) for flow in recording.flows}
+    shown = {flow.flow: (flow.controller, flow.controller_status) for flow in recording.flows}
     assert shown == {
         "one": ("python:Reno", "prototype"),
         "many.0": ("python:Inherited", "prototype"),
@@ -277,7 +280,7 @@ def test_flows_are_chosen_by_name_and_copies_by_that_of_their_entry(tmp_path: Pa
     everyone = _native.run(
         bentpipe.Scenario.load(path), controllers={"*": Inherited, "one": EXAMPLE.Reno}
     )
-    given = [flow["controller"] for flow in everyone.flows]
+    given = [flow.controller for flow in everyone.flows]
     assert given == ["python:Reno", *["python:Inherited"] * 3]
 
 
@@ -285,7 +288,7 @@ def test_settings_of_its_own_are_bound_to_the_class(tmp_path: Path) -> None:
     made = scenario(tmp_path)
     kept = functools.partial(EXAMPLE.Discerning, kept=0.5)
     recording = _native.run(made, controllers={"*": kept})
-    assert recording.flows[0]["controller"] == "python:Discerning"
+    assert recording.flows[0].controller == "python:Discerning"
     assert fingerprint(recording) == fingerprint(_native.run(made))
     gentle = _native.run(made, controllers={"*": EXAMPLE.Discerning})
     assert fingerprint(gentle) != fingerprint(recording)
@@ -320,7 +323,7 @@ def test_what_a_controller_needs_it_is_told(tmp_path: Path) -> None:
     recording = _native.run(
         scenario(tmp_path, transport='recovery = "sack"'), controllers={"*": Listener}
     )
-    (flow,) = recording.flows
+    (flow,) = recording.to_dict()["flows"]
     sender = max(listeners, key=lambda listener: len(listener.sent))
     # All but the last ACK arrives while the flow is not over.
     assert 0.9 * flow["bytes"] < sum(f.acked for f in sender.feedback) <= flow["bytes"]
@@ -406,7 +409,7 @@ def test_ctrl_c_in_a_controller_gives_the_partial_recording(tmp_path: Path) -> N
     (recording,) = caught.value.recordings
     assert recording is not None
     assert recording.partial
-    assert recording.flows[0]["bytes"] > 0
+    assert recording.flows[0].bytes > 0
 
 
 def on_ack(rule: Callable[[Controller], object]) -> type[Controller]:

@@ -18,7 +18,7 @@ from conftest import ROOT
 if TYPE_CHECKING:
     from conftest import Bentpipe
 
-KERNEL_NAMES = {row["name"]: row["kernel_name"] for row in package.kernel_controllers()}
+KERNEL_NAMES = {row.name: row.kernel_name for row in package.kernel_controllers()}
 NAMES = list(KERNEL_NAMES)
 MISSING = package.kernel_missing()
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -116,8 +116,8 @@ def test_the_list_says_what_there_is(bentpipe: Bentpipe) -> None:
 def test_the_documentation_has_the_controllers_of_linux() -> None:
     text = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
     for row in package.kernel_likeness():
-        name, likeness = row["definition"], row["likeness"]
-        assert f"| `{name}` | `{row['kernel_name']}` | {likeness} | {row['differs']} |" in text
+        name, likeness = row.definition, row.likeness
+        assert f"| `{name}` | `{row.kernel_name}` | {likeness} | {row.differs} |" in text
 
 
 @pytest.mark.parametrize(

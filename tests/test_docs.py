@@ -96,6 +96,6 @@ def test_every_controller_has_its_section() -> None:
     text = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
     headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
     for controller in bentpipe.controllers():
-        assert controller["name"] in headings
-        for parameter in controller["parameters"]:
-            assert f"`{parameter['name']}`" in text
+        assert controller.name in headings
+        for parameter in controller.parameters:
+            assert f"`{parameter.name}`" in text

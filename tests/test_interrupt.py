@@ -66,7 +66,7 @@ def test_of_many_runs_the_finished_ones_are_kept(small: Path) -> None:
     interrupt_after(0.5)
     with pytest.raises(bentpipe.Interrupted) as caught:
         bentpipe.run_many([(short, 1), (short, 2), (forever, 1)], workers=2)
-    first, second, third = caught.value.recordings
+    first, second, third = caught.value.runs
     assert first is not None
     assert second is not None
     assert (first.seed, second.seed) == (1, 2)

@@ -97,7 +97,7 @@ def test_python_runs_on_the_kernel_and_loads_what_was_saved(
     done = run(Scenario.load(for_kernel).with_(changes), backend="kernel")
     assert (done.backend, done.flows["bytes"].to_list()) == ("kernel", [300_000])
     assert done.kernel is not None
-    assert done.kernel["timed_packets"] > 300
+    assert done.kernel.timed_packets > 300
     done.save(tmp_path / "out")
     assert load(tmp_path / "out").kernel == done.kernel
     assert load(tmp_path / "out") == done

@@ -152,8 +152,8 @@ def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
     short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in found.plan().items()}
     names, jobs = found.jobs(short)
     results: dict[str, list[Recording]] = {name: [] for name in short}
-    for name, recording in zip(names, run_many(jobs), strict=True):
-        results[name].append(recording)
+    for name, run in zip(names, run_many(jobs), strict=True):
+        results[name].append(run.recording)
     rows = {row.id: row for row in found.rows(results, complete=True)}
     assert all(row.ci95 is not None and row.verdict != "not comparable" for row in rows.values())
     assert len(rows) == 9 + 2 * (len(found.publication.values) - 9)
@@ -192,8 +192,8 @@ def test_the_a_liad_pack_decides_every_statement_with_one_reading(
     plan = {name: Job(job.scenario, job.sets, job.seeds[:2]) for name, job in found.plan().items()}
     names, jobs = found.jobs(plan)
     results: dict[str, list[Recording]] = {name: [] for name in plan}
-    for name, recording in zip(names, run_many(jobs), strict=True):
-        results[name].append(recording)
+    for name, run in zip(names, run_many(jobs), strict=True):
+        results[name].append(run.recording)
     rows = {row.id: row for row in found.rows(results, complete=True)}
     assert len(rows) == len(found.publication.values)
     assert all(row.measured is not None for row in rows.values())
@@ -225,8 +225,8 @@ def test_the_davoli_pack_decides_every_statement_over_five_and_over_all_repetiti
     short = {name: Job(job.scenario, job.sets, (1, 2)) for name, job in plan.items()}
     names, jobs = found.jobs(short)
     results: dict[str, list[Recording]] = {name: [] for name in short}
-    for name, recording in zip(names, run_many(jobs), strict=True):
-        results[name].append(recording)
+    for name, run in zip(names, run_many(jobs), strict=True):
+        results[name].append(run.recording)
     rows = {row.id: row for row in found.rows(results, complete=True)}
     assert len(rows) == 2 * len(found.publication.values)
     assert all(row.measured is not None for row in rows.values())

@@ -53,7 +53,15 @@ def test_a_scenario_has_its_own_seed(small: Path) -> None:
 def test_totals_are_a_dictionary_and_tables_are_data_frames(small: Path) -> None:
     recording = _native.run(bentpipe.Scenario.load(small))
     assert recording.to_dict() == json.loads(recording.to_json())
-    assert recording.flows == recording.to_dict()["flows"]
+    (flow,) = recording.to_dict()["flows"]
+    (typed,) = recording.flows
+    assert typed.tcp is not None
+    assert flow == {
+        name: value
+        for name, value in (typed.to_dict() | typed.tcp.to_dict()).items()
+        if name not in ("tcp", "pages", "offered_bytes", "burst_completion_s")
+    }
+    assert (recording.kernel, recording.backend) == (None, "simulator")
     assert recording.table("flows")["bytes"].to_list() == [300_000]
     series = recording.table("flow_series")
     assert series["t_s"].is_sorted()

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 # Scripts depend on these names (docs/architecture.md).
 RUN = {
-    "scenario", "bed", "seed", "version", "wall_s", "simulated_s", "events", "packet_hops",
-    "partial", "flows", "links", "jain_index",
+    "scenario", "bed", "backend", "seed", "version", "wall_s", "simulated_s", "events",
+    "packet_hops", "partial", "flows", "links", "jain_index",
 }  # fmt: skip
 FLOW = {
-    "flow", "controller", "status", "recovery", "completed", "aborted", "bytes", "start_s",
-    "completion_s", "goodput_bps", "throughput_bps", "segments_sent", "segments_retransmitted",
-    "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms", "cwnd_bytes", "page_response_s",
+    "flow", "controller", "controller_status", "protocol", "recovery", "completed", "aborted",
+    "bytes", "start_s", "completion_s", "goodput_bps", "throughput_bps", "segments_sent",
+    "segments_retransmitted", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
+    "cwnd_bytes", "page_response_s",
 }  # fmt: skip
 LINK = {
     "link", "direction", "utilisation", "delivered_packets", "delivered_bytes", "dropped_packets",

@@ -26,7 +26,6 @@ from bentpipe._native import (
     kernel_status,
     kernel_unload,
     reference,
-    run_many,
     run_on_kernel,
     schema,
     shell,
@@ -49,7 +48,7 @@ from bentpipe.errors import (
     StudyError,
 )
 from bentpipe.explanation import Explanation
-from bentpipe.runs import Run, load, run
+from bentpipe.runs import Run, load, run, run_many
 from bentpipe.study import Study
 
 __version__ = version()

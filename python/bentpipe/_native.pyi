@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Self, TypedDict, final, type_check_only
+from typing import Any, Self, final
 
 import polars as pl
 from typing_extensions import disjoint_base
@@ -13,11 +13,25 @@ __all__ = [
     "Ack",
     "ArrowTable",
     "Controller",
+    "ControllerEntry",
     "Feedback",
+    "Flow",
+    "Hop",
+    "KernelController",
+    "KernelLikeness",
+    "KernelParameter",
+    "KernelQuality",
+    "KernelSetting",
+    "KernelUse",
+    "Link",
+    "LinkRate",
     "Loss",
     "LostSegment",
     "Needs",
     "OutputFolder",
+    "Page",
+    "PageObject",
+    "Parameter",
     "PartialAck",
     "Quantity",
     "RateSample",
@@ -25,6 +39,7 @@ __all__ = [
     "Scenario",
     "Sent",
     "Settings",
+    "TcpTotals",
     "Window",
     "build_profile",
     "controllers",
@@ -46,72 +61,504 @@ __all__ = [
     "version",
 ]
 
-@type_check_only
-class Parameter(TypedDict):
-    """One parameter of a controller, with what it may be and what it means."""
+@final
+class Flow:
+    """Totals of one flow. Rates are means over the flow's active time."""
 
-    name: str
-    default: str
-    allowed: str
-    meaning: str
+    @property
+    def flow(self) -> str:
+        """Name of the flow."""
 
-@type_check_only
-class ControllerEntry(TypedDict):
-    """What is known of a controller. `status` is `published` or `reconstructed`."""
+    @property
+    def controller(self) -> str:
+        """Name of the controller; `python:` and its class for one in Python."""
 
-    name: str
-    summary: str
-    source: str
-    status: str
-    recovery: str
-    parameters: list[Parameter]
+    @property
+    def controller_status(self) -> str:
+        """Provenance of the controller: `published`, `reconstructed`, `prototype` or `kernel`."""
 
-@type_check_only
-class KernelController(TypedDict):
-    """A controller that the running kernel can be given; `name` is that of its definition."""
+    @property
+    def protocol(self) -> str:
+        """Transport protocol: `tcp`."""
 
-    name: str
-    kernel_name: str
-    summary: str
-    source: str
-    parameters: list[str]
+    @property
+    def completed(self) -> bool:
+        """True if a finite transfer was completed."""
 
-@type_check_only
-class KernelLikeness(TypedDict):
-    """Linux's own controller for a definition: `same`, a `variant` or a `different` algorithm."""
+    @property
+    def aborted(self) -> bool:
+        """True if the transport gave the connection up."""
 
-    definition: str
-    kernel_name: str
-    likeness: str
-    differs: str
+    @property
+    def bytes(self) -> int:
+        """Bytes handed to the receiving application."""
 
-@type_check_only
-class KernelParameter(TypedDict):
-    """A parameter of a loaded controller; `default` says whether it has its default."""
+    @property
+    def start_s(self) -> float:
+        """Start of the flow in seconds."""
 
-    name: str
-    value: str
-    default: bool
+    @property
+    def completion_s(self) -> float | None:
+        """Flow completion time in seconds; None if it did not complete."""
 
-@type_check_only
-class KernelUse(TypedDict):
-    """A controller that is loaded, or was and is still used by `sockets` connections."""
+    @property
+    def goodput_bps(self) -> float:
+        """Bits per second handed to the receiving application."""
 
-    name: str
-    kernel_name: str
-    loaded: bool
-    sockets: int
-    default_of: list[str]
-    parameters: list[KernelParameter]
+    @property
+    def throughput_bps(self) -> float:
+        """Bits per second of payload sent, retransmissions included."""
 
-@type_check_only
-class Hop(TypedDict):
+    @property
+    def srtt_ms(self) -> float | None:
+        """Smoothed RTT of the data sender at the end in milliseconds; None without a sample."""
+
+    @property
+    def min_rtt_ms(self) -> float | None:
+        """Minimum RTT of the data sender in milliseconds; None without a sample."""
+
+    @property
+    def cwnd_bytes(self) -> int:
+        """Congestion window of the data sender at the end in bytes."""
+
+    @property
+    def page_response_s(self) -> float | None:
+        """Mean response time of the completed pages in seconds; None without one."""
+
+    @property
+    def offered_bytes(self) -> int | None:
+        """Bytes written by an application with a rate of its own; None for others."""
+
+    @property
+    def burst_completion_s(self) -> float | None:
+        """Mean time from the start of a burst to its last byte in seconds; None without bursts."""
+
+    @property
+    def tcp(self) -> TcpTotals | None:
+        """Totals that only TCP has; None for another protocol."""
+
+    @property
+    def pages(self) -> list[Page]:
+        """Web pages."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class TcpTotals:
+    """Totals of one flow that only TCP has."""
+
+    @property
+    def recovery(self) -> str:
+        """Name of the loss recovery."""
+
+    @property
+    def segments_sent(self) -> int:
+        """Data segments sent, retransmissions included."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """Data segments retransmitted."""
+
+    @property
+    def timeouts(self) -> int:
+        """Retransmission timeouts."""
+
+    @property
+    def fast_recoveries(self) -> int:
+        """Times that fast recovery was entered."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Page:
+    """One web page."""
+
+    @property
+    def start_s(self) -> float:
+        """Time of the request in seconds."""
+
+    @property
+    def response_s(self) -> float | None:
+        """Page load time in seconds: until the last byte of the last object; None if incomplete."""
+
+    @property
+    def objects(self) -> list[PageObject]:
+        """Its objects, the main one first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class PageObject:
+    """One object of a web page."""
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+
+    @property
+    def start_s(self) -> float:
+        """Time of its request in seconds."""
+
+    @property
+    def response_s(self) -> float | None:
+        """Time from the request to the last byte in seconds; None if incomplete."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Link:
+    """Totals of one direction of a link, or of a router's forwarding."""
+
+    @property
+    def link(self) -> str:
+        """Name of the link, or of the node for a router's forwarding."""
+
+    @property
+    def direction(self) -> str:
+        """`forward`, `backward` or `forwarding`."""
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the run during which it was transmitting, from 0 to 1."""
+
+    @property
+    def delivered_packets(self) -> int:
+        """Packets delivered to the far end."""
+
+    @property
+    def delivered_bytes(self) -> int:
+        """Bytes delivered to the far end, without link-layer overhead."""
+
+    @property
+    def dropped_packets(self) -> int:
+        """Packets dropped by the full queue."""
+
+    @property
+    def corrupted_packets(self) -> int:
+        """Packets corrupted by the channel."""
+
+    @property
+    def max_queue_bytes(self) -> int:
+        """Maximum queue in bytes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelQuality:
+    """How well the testbed emulated the network, and what the kernel did with each setting."""
+
+    @property
+    def release(self) -> str:
+        """Release of the kernel."""
+
+    @property
+    def valid(self) -> bool:
+        """True if packets were delivered within the tolerance and none was lost outside links."""
+
+    @property
+    def tolerance_ms(self) -> float:
+        """Largest allowed 99th percentile of the delay error in milliseconds."""
+
+    @property
+    def timed_packets(self) -> int:
+        """Packets whose delivery was timed."""
+
+    @property
+    def delay_error_p50_ms(self) -> float:
+        """Median of the delay error in milliseconds."""
+
+    @property
+    def delay_error_p99_ms(self) -> float:
+        """99th percentile of the delay error in milliseconds."""
+
+    @property
+    def delay_error_max_ms(self) -> float:
+        """Maximum delay error in milliseconds."""
+
+    @property
+    def lost_packets(self) -> int:
+        """Packets lost between a host and the network, outside of the scenario's links."""
+
+    @property
+    def stray_packets(self) -> int:
+        """Packets addressed to no host of the scenario."""
+
+    @property
+    def rates(self) -> list[LinkRate]:
+        """Rates of the links into hosts."""
+
+    @property
+    def settings(self) -> list[KernelSetting]:
+        """Settings of each kind of flow."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class LinkRate:
+    """The rate of one direction of a link while it was busy."""
+
+    @property
+    def link(self) -> str:
+        """Name of the link."""
+
+    @property
+    def direction(self) -> str:
+        """`forward` or `backward`."""
+
+    @property
+    def configured_bps(self) -> float:
+        """Rate of the scenario in bits per second."""
+
+    @property
+    def achieved_bps(self) -> float | None:
+        """Measured rate, link-layer overhead included; None without packets back to back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelSetting:
+    """What the kernel did with a setting."""
+
+    @property
+    def flow(self) -> str:
+        """The first flow with these settings."""
+
+    @property
+    def setting(self) -> str:
+        """Path in the flow, as `transport.rto.min`, or in a link on its way."""
+
+    @property
+    def asked(self) -> str:
+        """Value in the scenario."""
+
+    @property
+    def verdict(self) -> str:
+        """`honoured`, or `reported` if the kernel does something else."""
+
+    @property
+    def kernel(self) -> str:
+        """What the kernel does."""
+
+    @property
+    def largest_window_bytes(self) -> int | None:
+        """Of `transport.receive_buffer` the largest window that receivers advertised, in bytes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class ControllerEntry:
+    """A congestion controller of the registry."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def source(self) -> str:
+        """The paper or RFC that defines it."""
+
+    @property
+    def status(self) -> str:
+        """Provenance: `published` or `reconstructed`."""
+
+    @property
+    def recovery(self) -> str:
+        """Loss recovery used when a scenario names none."""
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Its parameters."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Parameter:
+    """A parameter of a controller."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios."""
+
+    @property
+    def default(self) -> str:
+        """Default value."""
+
+    @property
+    def allowed(self) -> str:
+        """Allowed values."""
+
+    @property
+    def meaning(self) -> str:
+        """Meaning, with unit and source."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelController:
+    """A controller that the running kernel can load."""
+
+    @property
+    def name(self) -> str:
+        """Name of the definition in the simulator."""
+
+    @property
+    def kernel_name(self) -> str:
+        """Name in the kernel: what sockets choose."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def source(self) -> str:
+        """The paper or RFC that defines it."""
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of its parameters."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelLikeness:
+    """Linux's own controller for a definition."""
+
+    @property
+    def definition(self) -> str:
+        """Name of the definition in the simulator."""
+
+    @property
+    def kernel_name(self) -> str:
+        """Name in the kernel."""
+
+    @property
+    def likeness(self) -> str:
+        """`same`, a `variant` or a `different` algorithm."""
+
+    @property
+    def differs(self) -> str:
+        """What Linux does differently."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelParameter:
+    """A parameter of a loaded controller."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def value(self) -> str:
+        """Its value."""
+
+    @property
+    def default(self) -> bool:
+        """True if this is its default."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class KernelUse:
+    """A controller that is loaded, or that connections still use."""
+
+    @property
+    def name(self) -> str:
+        """Name here."""
+
+    @property
+    def kernel_name(self) -> str:
+        """Name in the kernel."""
+
+    @property
+    def loaded(self) -> bool:
+        """True if new sockets can choose it."""
+
+    @property
+    def sockets(self) -> int:
+        """Connections in all network namespaces."""
+
+    @property
+    def default_of(self) -> list[str]:
+        """Network namespaces whose default it is."""
+
+    @property
+    def parameters(self) -> list[KernelParameter]:
+        """Its parameters; empty when it is no longer loaded."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Hop:
     """One link on a route, in one direction."""
 
-    link: int
-    direction: Literal["forward", "backward"]
-    rate_bps: int
-    delay_s: float
+    @property
+    def link(self) -> int:
+        """Number of the link, from zero."""
+
+    @property
+    def direction(self) -> str:
+        """`forward` or `backward`."""
+
+    @property
+    def rate_bps(self) -> int:
+        """Rate at the start in bits per second."""
+
+    @property
+    def delay_s(self) -> float:
+        """Propagation delay at the start in seconds."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Scenario:
@@ -172,8 +619,6 @@ class Scenario:
     def route(self, flow: int = 0, *, back: bool = False) -> list[Hop]:
         """The links on the way of a flow's data, or `back` on that of its ACKs, in order.
 
-        Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
-        `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.
         `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
         """
 
@@ -220,20 +665,29 @@ class Recording:
     def table(self, name: str) -> pl.DataFrame:
         """A table as a data frame; `KeyError` when there is none of that name.
 
-        The tables are those of the Parquet files: `flows`, `links`, `pages`, `objects`, and, if the
-        scenario asks for them, `flow_series` and `link_series`. Numbers of series are not copied:
-        the frame looks into the recording, and keeps it alive.
+        The tables are those of the Parquet files, listed by `names`: `flows`, `links`, `pages`,
+        `objects`, `flow_series` and `link_series` (with rows if the scenario records series), and
+        extra tables of middleboxes and events. Numbers of series are not copied: the frame looks
+        into the recording, and keeps it alive.
         """
 
     def arrow(self, name: str) -> ArrowTable:
         """The same table for any library that takes Arrow streams."""
 
     @property
-    def flows(self) -> list[dict[str, Any]]:
-        """Totals of each flow, with the names of the JSON object."""
+    def names(self) -> list[str]:
+        """Names of the tables."""
 
     @property
-    def links(self) -> list[dict[str, Any]]:
+    def flows(self) -> list[Flow]:
+        """Totals of each flow, in the order of the scenario."""
+
+    @property
+    def kernel(self) -> KernelQuality | None:
+        """How well the testbed emulated the network (docs/kernel.md); None from the simulator."""
+
+    @property
+    def links(self) -> list[Link]:
         """Totals of each direction of each link."""
 
     @property
@@ -241,8 +695,12 @@ class Recording:
         """Name of the scenario."""
 
     @property
+    def backend(self) -> str:
+        """`simulator` or `kernel`."""
+
+    @property
     def bed(self) -> str:
-        """Backend: `simulator` or `kernel`."""
+        """The same as `backend`, by its older name."""
 
     @property
     def version(self) -> str:
@@ -825,12 +1283,12 @@ def shell(
     host: str | None = None,
     servers: Sequence[tuple[str, Sequence[str]]] = ...,
     seed: int | None = None,
-) -> tuple[int, str]:
+) -> tuple[int, KernelQuality]:
     """Run a program on a host of a scenario, by default the one that receives the first flow.
 
     The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
-    and are killed when it ends. Returns its exit status and, as JSON, what a recording has under
-    `kernel`. Raises `KernelError` as `run_on_kernel`.
+    and are killed when it ends. Returns its exit status and how well the network was
+    emulated. Raises `KernelError` as `run_on_kernel`.
     """
 
 def controllers() -> list[ControllerEntry]:

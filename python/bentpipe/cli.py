@@ -146,7 +146,6 @@ def shell(
 
     Hosts are reached by their names in the scenario. The flows of the scenario do not run.
     """
-    import json
     import os
 
     from bentpipe.console import print_quality
@@ -159,7 +158,7 @@ def shell(
         servers=[(name, ("/bin/sh", "-c", line)) for name, line in servers],
         seed=seed,
     )
-    print_quality(json.loads(quality), file=sys.stderr)
+    print_quality(quality, file=sys.stderr)
     sys.exit(status)
 
 
@@ -180,13 +179,14 @@ def controllers(name: str | None, as_json: bool) -> None:
     """List the congestion controllers, or describe the controller NAME."""
     from bentpipe.console import nearest, print_controller, print_controllers
 
-    known = {entry["name"]: entry for entry in bentpipe.controllers()}
+    known = {entry.name: entry for entry in bentpipe.controllers()}
     if name is not None and name not in known:
         refuse(f"there is no controller {name!r}{nearest(name, known)}")
     if as_json:
         import json
 
-        click.echo(json.dumps({"controllers": [known[name]] if name else list(known.values())}))
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"controllers": [entry.to_dict() for entry in listed]}))
     elif name:
         print_controller(known[name])
     else:
@@ -528,7 +528,7 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
 def set_kernel(name: str, sets: tuple[str, ...]) -> None:
     """Change parameters of the loaded controller NAME, also for open connections."""
     for row in bentpipe.kernel_set(name, sets):
-        click.echo(f"{row['name']} = {row['value']}")
+        click.echo(f"{row.name} = {row.value}")
 
 
 @kernel.command("unload")

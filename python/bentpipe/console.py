@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe._native import ControllerEntry, Recording
+    from bentpipe._native import ControllerEntry, KernelQuality, Recording
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
@@ -76,33 +76,34 @@ def print_recording(recording: Recording) -> None:
         "retransmitted", "timeouts", "srtt ms",
     )  # fmt: skip
     for flow in recording.flows:
+        tcp = flow.tcp
         flows.add_row(
-            flow["flow"],
-            flow["controller"],
-            number(flow["bytes"] / 1e6),
-            number(flow["completion_s"]),
-            number(flow["goodput_bps"] / 1e6, 4),
-            number(flow["segments_sent"], 0),
-            number(flow["segments_retransmitted"], 0),
-            number(flow["timeouts"], 0),
-            number(flow["srtt_ms"], 1),
+            flow.flow,
+            flow.controller,
+            number(flow.bytes / 1e6),
+            number(flow.completion_s),
+            number(flow.goodput_bps / 1e6, 4),
+            number(tcp and tcp.segments_sent, 0),
+            number(tcp and tcp.segments_retransmitted, 0),
+            number(tcp and tcp.timeouts, 0),
+            number(flow.srtt_ms, 1),
         )
     links = table(
         "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue B"
     )
     for link in recording.links:
         links.add_row(
-            link["link"],
-            link["direction"],
-            number(link["utilisation"] * 100, 1),
-            number(link["delivered_packets"], 0),
-            number(link["dropped_packets"], 0),
-            number(link["corrupted_packets"], 0),
-            number(link["max_queue_bytes"], 0),
+            link.link,
+            link.direction,
+            number(link.utilisation * 100, 1),
+            number(link.delivered_packets, 0),
+            number(link.dropped_packets, 0),
+            number(link.corrupted_packets, 0),
+            number(link.max_queue_bytes, 0),
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)
-    kernel = recording.to_dict().get("kernel")
+    kernel = recording.kernel
     if kernel:
         print_settings(kernel)
         show(f"{recording.simulated_s:,.1f} s in real time, seed {recording.seed}{jain}")
@@ -116,32 +117,32 @@ def print_recording(recording: Recording) -> None:
         show("Interrupted: this recording is partial.")
 
 
-def print_settings(kernel: dict[str, Any]) -> None:
+def print_settings(kernel: KernelQuality) -> None:
     """Print the settings that the kernel approximates."""
     listed = table("flow", "<setting", "<scenario", "<applied by the kernel")
-    for row in kernel["settings"]:
-        if row["verdict"] == "reported":
-            listed.add_row(row["flow"], row["setting"], row["asked"], row["kernel"])
+    for row in kernel.settings:
+        if row.verdict == "reported":
+            listed.add_row(row.flow, row.setting, row.asked, row.kernel)
     show(listed)
 
 
-def print_quality(kernel: dict[str, Any], file: IO[str] | None = None) -> None:
+def print_quality(kernel: KernelQuality, file: IO[str] | None = None) -> None:
     """Print the accuracy of the emulation, and whether the run is valid."""
     rates = "".join(
-        f"; {rate['link']} {rate['direction']}: {number(rate['achieved_bps'] / 1e6, 3)} of "
-        f"{number(rate['configured_bps'] / 1e6, 3)} Mbit/s"
-        for rate in kernel["rates"]
-        if rate["achieved_bps"] is not None
+        f"; {rate.link} {rate.direction}: {number(rate.achieved_bps / 1e6, 3)} of "
+        f"{number(rate.configured_bps / 1e6, 3)} Mbit/s"
+        for rate in kernel.rates
+        if rate.achieved_bps is not None
     )
     verdict = (
         "valid"
-        if kernel["valid"]
-        else f"INVALID: expected a p99 of at most {kernel['tolerance_ms']:g} ms and no lost packets"
+        if kernel.valid
+        else f"INVALID: expected a p99 of at most {kernel.tolerance_ms:g} ms and no lost packets"
     )
     print(
-        f"Linux {kernel['release']}, delay error of {kernel['timed_packets']:,} packets: "
-        f"p50 {kernel['delay_error_p50_ms']:.3f} ms, p99 {kernel['delay_error_p99_ms']:.3f} ms, "
-        f"max {kernel['delay_error_max_ms']:.3f} ms; {kernel['lost_packets']:,} lost outside links"
+        f"Linux {kernel.release}, delay error of {kernel.timed_packets:,} packets: "
+        f"p50 {kernel.delay_error_p50_ms:.3f} ms, p99 {kernel.delay_error_p99_ms:.3f} ms, "
+        f"max {kernel.delay_error_max_ms:.3f} ms; {kernel.lost_packets:,} lost outside links"
         f"{rates}; {verdict}",
         file=file,
     )
@@ -151,20 +152,18 @@ def print_controllers(entries: Iterable[ControllerEntry]) -> None:
     """Print a table of controllers."""
     listed = table("controller", "<status", "<recovery", "<summary", "<source")
     for entry in entries:
-        listed.add_row(
-            entry["name"], entry["status"], entry["recovery"], entry["summary"], entry["source"]
-        )
+        listed.add_row(entry.name, entry.status, entry.recovery, entry.summary, entry.source)
     show(listed)
 
 
 def print_controller(entry: ControllerEntry) -> None:
     """Print the description and the parameters of one controller."""
-    show(f"{entry['name']}: {entry['summary']}")
-    show(f"source: {entry['source']}\nstatus: {entry['status']}, recovery: {entry['recovery']}")
-    if entry["parameters"]:
+    show(f"{entry.name}: {entry.summary}")
+    show(f"source: {entry.source}\nstatus: {entry.status}, recovery: {entry.recovery}")
+    if entry.parameters:
         listed = table("parameter", "<default", "<allowed", "<meaning")
-        for row in entry["parameters"]:
-            listed.add_row(row["name"], row["default"], row["allowed"], row["meaning"])
+        for row in entry.parameters:
+            listed.add_row(row.name, row.default, row.allowed, row.meaning)
         show(listed)
 
 

@@ -118,13 +118,15 @@ class RainError(BentpipeError, ValueError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run, with the results completed until then.
 
-    `recordings` has one entry for each job: its recording or None. A single run that was stopped
-    has a recording with `partial` set. With `bentpipe.run` this is also the attribute `run`.
+    `runs` has one entry for each job: its run, or None if it was not completed. A single run that
+    was stopped has `partial` set and is also the attribute `run`. `recordings` has the same runs as
+    recordings.
     """
 
     def __init__(self, recordings: Sequence[Recording | None]) -> None:
         super().__init__("interrupted")
         self.recordings = recordings
+        self.runs: Sequence[Run | None] = []
         self.run: Run | None = None
 
 

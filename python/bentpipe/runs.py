@@ -16,12 +16,12 @@ from bentpipe import _native
 from bentpipe.errors import Interrupted, RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     import polars as pl
 
-    from bentpipe._native import Controller, Recording, Scenario, Settings
+    from bentpipe._native import Controller, KernelQuality, Recording, Scenario, Settings
     from bentpipe.plots import Plots
 
 Backend = Literal["simulator", "kernel"]
@@ -57,7 +57,7 @@ class Run:
     @property
     def backend(self) -> str:
         """Backend of the run: `simulator` or `kernel`."""
-        return self.recording.bed
+        return self.recording.backend
 
     @property
     def bed(self) -> str:
@@ -103,13 +103,12 @@ class Run:
         return self.recording.jain_index
 
     @property
-    def kernel(self) -> dict[str, Any] | None:
+    def kernel(self) -> KernelQuality | None:
         """Accuracy of the kernel's emulation, and the settings as applied (docs/kernel.md).
 
         None for runs of the simulator.
         """
-        kernel: dict[str, Any] | None = self.to_dict().get("kernel")
-        return kernel
+        return self.recording.kernel
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -148,6 +147,15 @@ class Run:
         return self.recording.table("link_series")
 
     @property
+    def tables(self) -> list[str]:
+        """Names of all tables, for `table`: the ones above, and those of middleboxes and events."""
+        return self.recording.names
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by its name; `KeyError` when there is none."""
+        return self.recording.table(name)
+
+    @property
     def series(self) -> pl.DataFrame:
         """The series of the flows: `flow_series`."""
         return self.flow_series
@@ -184,7 +192,7 @@ class Run:
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
-        flows = len(self.to_dict()["flows"])
+        flows = len(self.recording.flows)
         return f"<Run of {self.name!r}, seed {self.seed}, {self.backend}, {flows} flows{partial}>"
 
 
@@ -224,8 +232,35 @@ def run(
         for stopped in interrupted.recordings:
             if stopped is not None:
                 interrupted.run = Run(stopped, scenario)
+                interrupted.runs = [interrupted.run]
         raise
     return Run(recording, scenario)
+
+
+def run_many(
+    jobs: Iterable[tuple[Scenario, int | None]],
+    *,
+    workers: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Run]:
+    """Run jobs of scenario and seed in the simulator, by default on all cores.
+
+    A seed of None is the scenario's own. The runs come in the order of the jobs and do not depend
+    on `workers`. `progress` is called with the number of finished jobs; an exception in it ends
+    the runs. Ctrl-C raises `Interrupted`, whose `runs` has for each job its run or None.
+    """
+    jobs = list(jobs)
+    try:
+        recordings = _native.run_many(jobs, workers=workers, progress=progress)
+    except Interrupted as interrupted:
+        interrupted.runs = [
+            None if recording is None else Run(recording, scenario)
+            for (scenario, _), recording in zip(jobs, interrupted.recordings, strict=True)
+        ]
+        raise
+    return [
+        Run(recording, scenario) for (scenario, _), recording in zip(jobs, recordings, strict=True)
+    ]
 
 
 def load(folder: str | PathLike[str]) -> Run:

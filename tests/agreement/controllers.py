@@ -102,4 +102,4 @@ def our_goodputs(name: str, per: float, threshold: str | None = None) -> list[fl
         *(f"flow.0.controller.{parameter}={value}" for parameter, value in controller.items()),
         f"flow.0.transport.ssthresh_basis={threshold or variant.threshold}",
     )
-    return [flow["goodput_bps"] for flow in flows(SCENARIO, sets, per)]
+    return [flow.goodput_bps for flow in flows(SCENARIO, sets, per)]

@@ -10,9 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bentpipe
+
+if TYPE_CHECKING:
+    from bentpipe._native import Flow
+
+if TYPE_CHECKING:
+    from bentpipe._native import Flow
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -169,19 +175,19 @@ NS2 = Peer(
 
 
 @functools.cache
-def flows(scenario: Path, sets: tuple[str, ...], per: float) -> list[dict[str, Any]]:
+def flows(scenario: Path, sets: tuple[str, ...], per: float) -> list[Flow]:
     """The flow of each seed in Bentpipe; one seed says all where nothing is random."""
     changed = bentpipe.Scenario.load(scenario, [*sets, f"link.1.forward.channel.per={per}"])
-    recordings = bentpipe.run_many([(changed, seed) for seed in (SEEDS if per else SEEDS[:1])])
-    flows = [recording.flows[0] for recording in recordings]
-    if not all(flow["completed"] for flow in flows):
+    runs = bentpipe.run_many([(changed, seed) for seed in (SEEDS if per else SEEDS[:1])])
+    flows = [run.recording.flows[0] for run in runs]
+    if not all(flow.completed for flow in flows):
         raise RuntimeError(f"a download at PER {per} was not completed: {sets}")
     return flows
 
 
 def our_flows(
     recovery: str, per: float, framing: int, threshold: str = "flight-size"
-) -> list[dict[str, Any]]:
+) -> list[Flow]:
     """The download of DOWNLOAD in Bentpipe."""
     sets = (
         f"flow.0.transport.recovery={recovery}",
@@ -193,4 +199,4 @@ def our_flows(
 
 def mean_goodput(recovery: str, per: float, framing: int, threshold: str = "flight-size") -> float:
     """Mean over the seeds in Bentpipe, in bits per second."""
-    return fmean(flow["goodput_bps"] for flow in our_flows(recovery, per, framing, threshold))
+    return fmean(flow.goodput_bps for flow in our_flows(recovery, per, framing, threshold))

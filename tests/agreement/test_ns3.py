@@ -14,7 +14,7 @@ from peers import NS3, RECOVERIES, Entry, mean_goodput, our_flows
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_a_download_without_loss_takes_as_long(recovery: str) -> None:
-    ours = our_flows(recovery, 0.0, NS3.framing)[0]["completion_s"]
+    ours = our_flows(recovery, 0.0, NS3.framing)[0].completion_s
     theirs = NS3.series(recovery, 0.0)["completion_s"][0]
     assert ours == pytest.approx(theirs, rel=0.03)
 

@@ -2,30 +2,61 @@
 
 use congestion::Entry;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use tcp::Recovery;
+
+use crate::record::record;
+
+record! {
+    /// A congestion controller of the registry.
+    ControllerEntry {
+        /// Name in scenarios.
+        name: &'static str,
+        /// Description in one sentence.
+        summary: &'static str,
+        /// The paper or RFC that defines it.
+        source: &'static str,
+        /// Provenance: `published` or `reconstructed`.
+        status: &'static str,
+        /// Loss recovery used when a scenario names none.
+        recovery: &'static str,
+        /// Its parameters.
+        parameters: Vec<Parameter>,
+    }
+}
+
+record! {
+    /// A parameter of a controller.
+    Parameter {
+        /// Name in scenarios.
+        name: &'static str,
+        /// Default value.
+        default: String,
+        /// Allowed values.
+        allowed: String,
+        /// Meaning, with unit and source.
+        meaning: &'static str,
+    }
+}
 
 /// All congestion controllers, in the order of the registry.
 #[pyfunction]
-pub fn controllers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    congestion::entries().map(|entry| describe(py, entry)).collect()
+pub fn controllers() -> Vec<ControllerEntry> {
+    congestion::entries().map(describe).collect()
 }
 
-fn describe<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyDict>> {
-    let described = PyDict::new(py);
-    described.set_item("name", entry.name)?;
-    described.set_item("summary", entry.summary)?;
-    described.set_item("source", entry.source)?;
-    described.set_item("status", entry.status.name())?;
-    described.set_item("recovery", Recovery::from(entry.repair).name())?;
-    let parameters = entry.parameters.iter().map(|parameter| {
-        let row = PyDict::new(py);
-        row.set_item("name", parameter.name)?;
-        row.set_item("default", parameter.default)?;
-        row.set_item("allowed", parameter.allowed.to_string())?;
-        row.set_item("meaning", parameter.meaning)?;
-        Ok(row)
+fn describe(entry: &Entry) -> ControllerEntry {
+    let parameters = entry.parameters.iter().map(|parameter| Parameter {
+        name: parameter.name,
+        default: parameter.default.to_string(),
+        allowed: parameter.allowed.to_string(),
+        meaning: parameter.meaning,
     });
-    described.set_item("parameters", parameters.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(described)
+    ControllerEntry {
+        name: entry.name,
+        summary: entry.summary,
+        source: entry.source,
+        status: entry.status.name(),
+        recovery: Recovery::from(entry.repair).name(),
+        parameters: parameters.collect(),
+    }
 }

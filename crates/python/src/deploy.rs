@@ -2,38 +2,95 @@
 
 use deploy::{Controller, Setting};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::errors::kernel_error;
+use crate::record::record;
+
+record! {
+    /// A controller that the running kernel can load.
+    KernelController {
+        /// Name of the definition in the simulator.
+        name: &'static str,
+        /// Name in the kernel: what sockets choose.
+        kernel_name: &'static str,
+        /// Description in one sentence.
+        summary: &'static str,
+        /// The paper or RFC that defines it.
+        source: &'static str,
+        /// Names of its parameters.
+        parameters: Vec<&'static str>,
+    }
+}
+
+record! {
+    /// Linux's own controller for a definition.
+    KernelLikeness {
+        /// Name of the definition in the simulator.
+        definition: &'static str,
+        /// Name in the kernel.
+        kernel_name: &'static str,
+        /// `same`, a `variant` or a `different` algorithm.
+        likeness: &'static str,
+        /// What Linux does differently.
+        differs: &'static str,
+    }
+}
+
+record! {
+    /// A parameter of a loaded controller.
+    KernelParameter {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// True if this is its default.
+        default: bool,
+    }
+}
+
+record! {
+    /// A controller that is loaded, or that connections still use.
+    KernelUse {
+        /// Name here.
+        name: &'static str,
+        /// Name in the kernel.
+        kernel_name: &'static str,
+        /// True if new sockets can choose it.
+        loaded: bool,
+        /// Connections in all network namespaces.
+        sockets: u64,
+        /// Network namespaces whose default it is.
+        default_of: Vec<String>,
+        /// Its parameters; empty when it is no longer loaded.
+        parameters: Vec<KernelParameter>,
+    }
+}
 
 /// The controllers that the running Linux kernel can be given.
 #[pyfunction]
-pub fn kernel_controllers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    deploy::CONTROLLERS.iter().map(|controller| describe(py, controller)).collect()
+pub fn kernel_controllers() -> Vec<KernelController> {
+    deploy::CONTROLLERS.iter().map(describe).collect()
 }
 
-fn describe<'py>(py: Python<'py>, controller: &Controller) -> PyResult<Bound<'py, PyDict>> {
+fn describe(controller: &Controller) -> KernelController {
     let entry = controller.entry();
-    let described = PyDict::new(py);
-    described.set_item("name", controller.name)?;
-    described.set_item("kernel_name", controller.kernel_name)?;
-    described.set_item("summary", entry.summary)?;
-    described.set_item("source", entry.source)?;
-    let names = controller.parameters().map(|(parameter, _)| parameter.name);
-    described.set_item("parameters", names.collect::<Vec<_>>())?;
-    Ok(described)
+    KernelController {
+        name: controller.name,
+        kernel_name: controller.kernel_name,
+        summary: entry.summary,
+        source: entry.source,
+        parameters: controller.parameters().map(|(parameter, _)| parameter.name).collect(),
+    }
 }
 
 /// Linux's own controllers beside the definitions that they are, or could be taken for.
 #[pyfunction]
-pub fn kernel_likeness(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let row = |row: &deploy::OfLinux| {
-        let described = PyDict::new(py);
-        described.set_item("definition", row.definition)?;
-        described.set_item("kernel_name", row.kernel_name)?;
-        described.set_item("likeness", row.likeness.name())?;
-        described.set_item("differs", row.differs)?;
-        Ok(described)
+pub fn kernel_likeness() -> Vec<KernelLikeness> {
+    let row = |row: &deploy::OfLinux| KernelLikeness {
+        definition: row.definition,
+        kernel_name: row.kernel_name,
+        likeness: row.likeness.name(),
+        differs: row.differs,
     };
     deploy::OF_LINUX.iter().map(row).collect()
 }
@@ -66,14 +123,10 @@ pub fn kernel_load(
 
 /// Change parameters of a loaded controller; connections that use it see them at once.
 #[pyfunction]
-pub fn kernel_set<'py>(
-    py: Python<'py>,
-    name: &str,
-    sets: Vec<String>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+pub fn kernel_set(py: Python<'_>, name: &str, sets: Vec<String>) -> PyResult<Vec<KernelParameter>> {
     let controller = deploy::find(name).map_err(kernel_error)?;
     let settings = py.detach(|| deploy::set(controller, &sets)).map_err(kernel_error)?;
-    rows(py, &settings)
+    Ok(rows(&settings))
 }
 
 /// Unload a controller; gives the number of connections that keep it until they end.
@@ -87,28 +140,24 @@ pub fn kernel_unload(py: Python<'_>, name: &str) -> PyResult<u64> {
 
 /// The controllers that are loaded, and those that were and are still used.
 #[pyfunction]
-pub fn kernel_status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub fn kernel_status(py: Python<'_>) -> PyResult<Vec<KernelUse>> {
     let uses = py.detach(deploy::status).map_err(kernel_error)?;
-    let row = |found: &deploy::Use| {
-        let row = PyDict::new(py);
-        row.set_item("name", found.controller.name)?;
-        row.set_item("kernel_name", found.controller.kernel_name)?;
-        row.set_item("loaded", found.loaded)?;
-        row.set_item("sockets", found.sockets)?;
-        row.set_item("default_of", found.default_of.clone())?;
-        row.set_item("parameters", rows(py, &found.settings)?)?;
-        Ok(row)
+    let row = |found: &deploy::Use| KernelUse {
+        name: found.controller.name,
+        kernel_name: found.controller.kernel_name,
+        loaded: found.loaded,
+        sockets: found.sockets,
+        default_of: found.default_of.clone(),
+        parameters: rows(&found.settings),
     };
-    uses.iter().map(row).collect()
+    Ok(uses.iter().map(row).collect())
 }
 
-fn rows<'py>(py: Python<'py>, settings: &[Setting]) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let row = |setting: &Setting| {
-        let row = PyDict::new(py);
-        row.set_item("name", setting.name)?;
-        row.set_item("value", &setting.value)?;
-        row.set_item("default", setting.default)?;
-        Ok(row)
+fn rows(settings: &[Setting]) -> Vec<KernelParameter> {
+    let row = |setting: &Setting| KernelParameter {
+        name: setting.name,
+        value: setting.value.clone(),
+        default: setting.default,
     };
     settings.iter().map(row).collect()
 }

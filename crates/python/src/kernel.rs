@@ -13,6 +13,7 @@ use crate::errors::{KernelError, interrupted, kernel_error, output_error};
 use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
+use crate::totals::KernelQuality;
 
 /// What `controllers` gets for an answer.
 const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
@@ -65,8 +66,8 @@ pub fn run_on_kernel(
 /// Run a program on a host of a scenario, by default the one that receives the first flow.
 ///
 /// The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
-/// and are killed when it ends. Returns its exit status and, as JSON, what a recording has under
-/// `kernel`. Raises `KernelError` as `run_on_kernel`.
+/// and are killed when it ends. Returns its exit status and how well the network was
+/// emulated. Raises `KernelError` as `run_on_kernel`.
 #[pyfunction]
 #[pyo3(signature = (scenario, command, *, host = None, servers = Vec::new(), seed = None))]
 pub fn shell(
@@ -76,7 +77,7 @@ pub fn shell(
     host: Option<String>,
     servers: Vec<(String, Vec<OsString>)>,
     seed: Option<Seed>,
-) -> PyResult<(i32, String)> {
+) -> PyResult<(i32, KernelQuality)> {
     let scenario = &scenario.inner;
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let program = Program { host, command };
@@ -84,7 +85,7 @@ pub fn shell(
         servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();
     let ran = py.detach(|| testbed::shell(scenario, seed, &program, &servers)).map_err(raise)?;
     py.check_signals()?;
-    Ok((ran.status, ran.kernel.to_json()))
+    Ok((ran.status, KernelQuality::from(&ran.kernel)))
 }
 
 fn raise(error: testbed::KernelError) -> PyErr {

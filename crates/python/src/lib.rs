@@ -10,10 +10,12 @@ mod errors;
 mod kernel;
 mod output;
 mod prototype;
+mod record;
 mod recording;
 mod run;
 mod scenario;
 mod study;
+mod totals;
 mod values;
 
 use pyo3::prelude::*;
@@ -34,14 +36,18 @@ fn build_profile() -> &'static str {
 mod _native {
     #[pymodule_export]
     use super::{
-        arrow::ArrowTable, build_profile, controllers::controllers, deploy::kernel_controllers,
+        arrow::ArrowTable, build_profile, controllers::ControllerEntry, controllers::Parameter,
+        controllers::controllers, deploy::KernelController, deploy::KernelLikeness,
+        deploy::KernelParameter, deploy::KernelUse, deploy::kernel_controllers,
         deploy::kernel_likeness, deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set,
         deploy::kernel_status, deploy::kernel_unload, kernel::run_on_kernel, kernel::shell,
         output::OutputFolder, prototype::Ack, prototype::Controller, prototype::Feedback,
         prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
         prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
-        recording::Recording, run::run, run::run_many, scenario::Scenario, scenario::names_a_file,
-        scenario::reference, scenario::scenario_files, scenario::schema, study::Quantity,
-        study::number_columns, study::run_study, version,
+        recording::Recording, run::run, run::run_many, scenario::Hop, scenario::Scenario,
+        scenario::names_a_file, scenario::reference, scenario::scenario_files, scenario::schema,
+        study::Quantity, study::number_columns, study::run_study, totals::Flow,
+        totals::KernelQuality, totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page,
+        totals::PageObject, totals::TcpTotals, version,
     };
 }

@@ -3,38 +3,29 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pyo3::PyClass;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::PyList;
 use recording::Table;
 
 use crate::arrow::ArrowTable;
 use crate::errors::recording_error;
+use crate::totals::{Flow, KernelQuality, Link};
 
 /// What one run left behind.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Recording {
     /// Shared with the data frames that look into its series.
     pub inner: Arc<recording::Recording>,
-    object: PyOnceLock<Py<PyDict>>,
+    flows: PyOnceLock<Py<PyList>>,
+    links: PyOnceLock<Py<PyList>>,
 }
 
 impl Recording {
     pub fn new(inner: recording::Recording) -> Self {
-        Self { inner: Arc::new(inner), object: PyOnceLock::new() }
-    }
-
-    fn object<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
-        let object = self.object.get_or_try_init(py, || {
-            let parsed = py.import("json")?.call_method1("loads", (self.to_json(),))?;
-            Ok::<_, PyErr>(parsed.cast_into::<PyDict>()?.unbind())
-        })?;
-        Ok(object.bind(py))
-    }
-
-    fn item<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.object(py)?.as_any().get_item(name)
+        Self { inner: Arc::new(inner), flows: PyOnceLock::new(), links: PyOnceLock::new() }
     }
 }
 
@@ -52,8 +43,8 @@ impl Recording {
     }
 
     /// The same as a dictionary.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.object(py)?.copy()
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (self.to_json(),))
     }
 
     /// SHA-256 of totals and series without wall time and version: equal runs have one.
@@ -63,32 +54,48 @@ impl Recording {
 
     /// The same table for any library that takes Arrow streams.
     fn arrow(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
-        let table = Table::ALL.into_iter().find(|table| table.name() == name);
-        let names = || Table::ALL.map(Table::name).join(", ");
-        let missing = || format!("there is no table {name:?}; there are {}", names());
+        let missing =
+            || format!("there is no table {name:?}; there are {}", self.names().join(", "));
+        let table = Table::find(name, &self.inner);
         let table = table.ok_or_else(|| PyKeyError::new_err(missing()))?;
         Ok(ArrowTable { batch: py.detach(|| table.batch(&self.inner)) })
     }
 
     /// A table as a data frame; `KeyError` when there is none of that name.
     ///
-    /// The tables are those of the Parquet files: `flows`, `links`, `pages`, `objects`, and, if the
-    /// scenario asks for them, `flow_series` and `link_series`. Numbers of series are not copied:
-    /// the frame looks into the recording, and keeps it alive.
+    /// The tables are those of the Parquet files, listed by `names`: `flows`, `links`, `pages`,
+    /// `objects`, `flow_series` and `link_series` (with rows if the scenario records series), and
+    /// extra tables of middleboxes and events. Numbers of series are not copied: the frame looks
+    /// into the recording, and keeps it alive.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         py.import("polars")?.call_method1("DataFrame", (self.arrow(py, name)?,))
     }
 
-    /// Totals of each flow, with the names of the JSON object.
+    /// Names of the tables.
     #[getter]
-    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py, "flows")
+    fn names(&self) -> Vec<String> {
+        let name = |table: Table| table.name(&self.inner).to_owned();
+        Table::all(&self.inner).map(name).collect()
+    }
+
+    /// Totals of each flow, in the order of the scenario.
+    #[getter]
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
+        let made = || listed(py, self.inner.flows.iter().map(Flow::from));
+        Ok(self.flows.get_or_try_init(py, made)?.bind(py))
     }
 
     /// Totals of each direction of each link.
     #[getter]
-    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py, "links")
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
+        let made = || listed(py, self.inner.links.iter().map(Link::from));
+        Ok(self.links.get_or_try_init(py, made)?.bind(py))
+    }
+
+    /// How well the testbed emulated the network (docs/kernel.md); None from the simulator.
+    #[getter]
+    fn kernel(&self) -> Option<KernelQuality> {
+        self.inner.kernel.as_ref().map(KernelQuality::from)
     }
 
     /// Name of the scenario.
@@ -99,8 +106,14 @@ impl Recording {
 
     /// `simulator` or `kernel`.
     #[getter]
+    fn backend(&self) -> &str {
+        self.inner.backend.name()
+    }
+
+    /// The same as `backend`, by its older name.
+    #[getter]
     fn bed(&self) -> &str {
-        &self.inner.bed
+        self.inner.backend.name()
     }
 
     /// Version of Bentpipe that made it.
@@ -148,4 +161,13 @@ impl Recording {
     fn __repr__(&self) -> String {
         format!("<Recording of {:?}, seed {}>", self.inner.scenario, self.inner.seed)
     }
+}
+
+/// A list of objects, made once and shared.
+fn listed<T: PyClass + Into<PyClassInitializer<T>>>(
+    py: Python<'_>,
+    objects: impl Iterator<Item = T>,
+) -> PyResult<Py<PyList>> {
+    let objects: Vec<Py<T>> = objects.map(|object| Py::new(py, object)).collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, objects)?.unbind())
 }

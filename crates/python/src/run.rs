@@ -1,12 +1,9 @@
 //! Runs, one or many, with the interpreter released, Ctrl-C heard and progress told.
 
-use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use batch::Job;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -18,9 +15,6 @@ use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
-
-/// How often the waiting thread looks for Ctrl-C while others work.
-pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Run a scenario in the simulator.
 ///
@@ -65,7 +59,7 @@ pub fn run(
         if captures {
             options.observer = Some(&mut observe);
         }
-        timed(scenario, seed, options)
+        batch::run(scenario, seed, options)
     });
     capture.map_or(Ok(()), Capture::finish).map_err(output_error)?;
     let recording = Recording::new(finished);
@@ -90,88 +84,44 @@ pub fn run_many(
     workers: Option<Workers>,
     progress: Option<Call>,
 ) -> PyResult<Vec<Recording>> {
-    let jobs: Vec<_> = jobs
+    let jobs: Vec<Job> = jobs
         .iter()
         .map(|(scenario, seed)| {
-            let scenario = &scenario.get().inner;
-            (Arc::clone(scenario), seed.map_or(scenario.seed, |Seed(seed)| seed))
+            let scenario = Arc::clone(&scenario.get().inner);
+            let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
+            Job { scenario, seed }
         })
         .collect();
-    let workers = threads(workers, jobs.len());
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
     let mut finished: Vec<Option<Recording>> = jobs.iter().map(|_| None).collect();
-    let waited = py.detach(|| {
-        thread::scope(|scope| {
-            let (send, receive) = mpsc::channel();
-            for _ in 0..workers {
-                let (jobs, next, stop, send) = (&jobs, &next, &stop, send.clone());
-                scope.spawn(move || work(jobs, next, stop, &send, |recording| recording));
+    let mut done = 0;
+    let take = |results: Vec<(usize, recording::Recording)>| {
+        let taken = Python::attach(|py| {
+            for (number, recording) in results {
+                finished[number] = Some(Recording::new(recording));
+                done += 1;
+                py.check_signals()?;
+                if let Some(Call(progress)) = &progress {
+                    progress.call1(py, (done,))?;
+                }
             }
-            drop(send);
-            let outcome =
-                collect(&receive, &mut finished, progress.as_ref().map(|Call(call)| call));
-            stop.store(true, Ordering::Relaxed);
-            outcome
-        })
-    });
-    match waited {
+            py.check_signals()
+        });
+        taken.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+    };
+    let workers = workers.map(|Workers(number)| number);
+    let ran = py.detach(|| batch::run_each(&jobs, workers, |recording| recording, take));
+    match failed(ran) {
         Ok(()) => Ok(finished.into_iter().flatten().collect()),
         Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(interrupted(finished)),
         Err(error) => Err(error),
     }
 }
 
-/// How many threads `jobs` get: as asked for, or one for each core.
-pub fn threads(asked: Option<Workers>, jobs: usize) -> usize {
-    let workers =
-        asked.map(|Workers(number)| number).or_else(|| thread::available_parallelism().ok());
-    workers.map_or(1, NonZeroUsize::get).min(jobs)
-}
-
-/// Runs the next job that nobody has taken until there is none or all shall stop, and sends what
-/// `keep` makes of its recording. A job that is stopped on its way is not sent: of many runs only
-/// whole ones are of use.
-pub fn work<T>(
-    jobs: &[(Arc<scenario::Scenario>, u64)],
-    next: &AtomicUsize,
-    stop: &AtomicBool,
-    finished: &Sender<(usize, T)>,
-    keep: impl Fn(recording::Recording) -> T,
-) {
-    let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
-    loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        let Some((scenario, seed)) = jobs.get(number) else { return };
-        let options = Options { progress: Some(&mut going), ..Options::default() };
-        let recording = timed(scenario, *seed, options);
-        // Nobody receives any more once all shall stop.
-        if recording.partial || finished.send((number, keep(recording))).is_err() {
-            return;
-        }
-    }
-}
-
-/// Takes in recordings until no worker is left, or until Ctrl-C or the callback raises.
-fn collect(
-    receive: &Receiver<(usize, recording::Recording)>,
-    finished: &mut [Option<Recording>],
-    progress: Option<&Py<PyAny>>,
-) -> PyResult<()> {
-    let mut done = 0;
-    loop {
-        match receive.recv_timeout(SIGNAL_INTERVAL) {
-            Ok((number, recording)) => {
-                finished[number] = Some(Recording::new(recording));
-                done += 1;
-                Python::attach(|py| {
-                    py.check_signals()?;
-                    progress.map_or(Ok(()), |callback| callback.call1(py, (done,)).map(drop))
-                })?;
-            }
-            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        }
+/// The exception that cancelled a batch.
+pub fn failed(ran: ControlFlow<PyErr>) -> PyResult<()> {
+    match ran {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
     }
 }
 
@@ -181,17 +131,4 @@ fn heard(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &Progress) -> P
     let Some(callback) = callback else { return Ok(()) };
     let elapsed = progress.now.as_secs_f64() / progress.duration.as_secs_f64();
     callback.call1(py, (progress.transferred.unwrap_or(elapsed),)).map(drop)
-}
-
-/// Runs and takes the wall time, which the engine itself must not read.
-#[expect(clippy::disallowed_methods, reason = "wall time of a run, told to its user")]
-fn timed<'a>(
-    scenario: &'a scenario::Scenario,
-    seed: u64,
-    options: Options<'a>,
-) -> recording::Recording {
-    let start = Instant::now();
-    let mut recording = simulator::run(scenario, seed, options);
-    recording.wall_s = start.elapsed().as_secs_f64();
-    recording
 }

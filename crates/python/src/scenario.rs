@@ -11,7 +11,22 @@ use scenario::{Given, Loaded, NewValue, Override, Packed, ScenarioErrors, Writte
 
 use crate::arguments::Seed;
 use crate::errors::{scenario_error, value_error, warn_of_old_names};
+use crate::record::record;
 use crate::values;
+
+record! {
+    /// One link on a route, in one direction.
+    Hop {
+        /// Number of the link, from zero.
+        link: u32,
+        /// `forward` or `backward`.
+        direction: &'static str,
+        /// Rate at the start in bits per second.
+        rate_bps: u64,
+        /// Propagation delay at the start in seconds.
+        delay_s: f64,
+    }
+}
 
 /// A scenario in which nothing is left open.
 #[pyclass(frozen, module = "bentpipe")]
@@ -123,16 +138,9 @@ impl Scenario {
 
     /// The links on the way of a flow's data, or `back` on that of its ACKs, in order.
     ///
-    /// Each is a dictionary: `link` counts links from zero, `direction` is `forward` or `backward`,
-    /// `rate_bps` in bit/s and `delay_s` of propagation in seconds are those at the start.
     /// `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
     #[pyo3(signature = (flow = 0, *, back = false))]
-    fn route<'py>(
-        &self,
-        py: Python<'py>,
-        flow: usize,
-        back: bool,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn route(&self, flow: usize, back: bool) -> PyResult<Vec<Hop>> {
         let scenario = &self.inner;
         let missing = || PyIndexError::new_err(format!("flow: there is no flow {flow}"));
         let flow = scenario.flows.get(flow).ok_or_else(missing)?;
@@ -140,14 +148,14 @@ impl Scenario {
         let hops = scenario::routes(scenario).path(from, to, &scenario.links);
         let hop = |hop: scenario::Hop| {
             let direction = hop.direction(&scenario.links);
-            let told = PyDict::new(py);
-            told.set_item("link", hop.link)?;
-            told.set_item("direction", if hop.forward { "forward" } else { "backward" })?;
-            told.set_item("rate_bps", direction.rate.bits_per_second())?;
-            told.set_item("delay_s", direction.delay.as_secs_f64())?;
-            Ok(told)
+            Hop {
+                link: hop.link,
+                direction: if hop.forward { "forward" } else { "backward" },
+                rate_bps: direction.rate.bits_per_second(),
+                delay_s: direction.delay.as_secs_f64(),
+            }
         };
-        hops.into_iter().map(hop).collect()
+        Ok(hops.into_iter().map(hop).collect())
     }
 
     /// Name of the scenario.

@@ -6,25 +6,38 @@ use std::ops::Range;
 
 /// A column that may be null where its value says that there is none.
 #[derive(Clone, Debug)]
-pub(crate) struct Column<'a> {
-    pub name: &'static str,
+pub struct Column<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its values, one for each row.
     pub values: Values<'a>,
 }
 
 /// Values of a column. Series are borrowed or moved, never copied as a whole.
 #[derive(Clone, Debug)]
-pub(crate) enum Values<'a> {
+pub enum Values<'a> {
+    /// Flags.
     Bool(Vec<bool>),
+    /// Numbers of rows in other tables, and small counts.
     U32(Cow<'a, [u32]>),
+    /// Counts and bytes.
     U64(Cow<'a, [u64]>),
     /// `u64::MAX` stands for "not yet known" and is null outside.
     U64OrUnset(Cow<'a, [u64]>),
     /// What is not finite is null outside: JSON has no NaN, and statistics choke on it.
     F64(Cow<'a, [f64]>),
+    /// Names.
     Text(Vec<&'a str>),
+    /// Names of which there may be none.
+    TextOrNone(Vec<Option<&'a str>>),
 }
 
 impl Values<'_> {
+    /// Returns true if there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
@@ -33,13 +46,14 @@ impl Values<'_> {
             Self::U64(values) | Self::U64OrUnset(values) => values.len(),
             Self::F64(values) => values.len(),
             Self::Text(values) => values.len(),
+            Self::TextOrNone(values) => values.len(),
         }
     }
 
     /// Whether the column may hold nulls. Decided by type and not by content, so that all files of
     /// a table have one schema.
     pub fn nullable(&self) -> bool {
-        matches!(self, Self::U64OrUnset(_) | Self::F64(_))
+        matches!(self, Self::U64OrUnset(_) | Self::F64(_) | Self::TextOrNone(_))
     }
 
     /// The value of a row as a number: true is one; `None` for null and for text.
@@ -52,7 +66,7 @@ impl Values<'_> {
                 Some(values[row]).filter(|v| *v != u64::MAX).map(|v| v as f64)
             }
             Self::F64(values) => Some(values[row]).filter(|v| v.is_finite()),
-            Self::Text(_) => None,
+            Self::Text(_) | Self::TextOrNone(_) => None,
         }
     }
 
@@ -61,6 +75,7 @@ impl Values<'_> {
         let valid: Vec<bool> = match self {
             Self::U64OrUnset(values) => values[rows].iter().map(|v| *v != u64::MAX).collect(),
             Self::F64(values) => values[rows].iter().map(|v| v.is_finite()).collect(),
+            Self::TextOrNone(values) => values[rows].iter().map(Option::is_some).collect(),
             _ => return None,
         };
         valid.contains(&false).then_some(valid)

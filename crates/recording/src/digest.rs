@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::columns::{Column, Values};
+use crate::tables::Table;
 use crate::totals::Recording;
 
 impl Recording {
@@ -11,8 +12,9 @@ impl Recording {
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(self.reproducible_json());
-        for columns in [self.flow_series.columns(), self.link_series.columns()] {
-            for column in columns {
+        let own = (0..self.tables.len()).map(Table::Extra);
+        for table in [Table::FlowSeries, Table::LinkSeries].into_iter().chain(own) {
+            for column in table.columns(self) {
                 add(&mut hash, &column);
             }
         }
@@ -35,14 +37,22 @@ fn add(hash: &mut Sha256, column: &Column<'_>) {
             let value = if v.is_finite() { *v } else { f64::NAN };
             hash.update(value.to_bits().to_le_bytes());
         }),
-        Values::Bool(_) | Values::Text(_) => unreachable!("a series holds numbers"),
+        Values::Bool(values) => values.iter().for_each(|v| hash.update([u8::from(*v)])),
+        Values::Text(values) => values.iter().for_each(|v| add_text(hash, Some(v))),
+        Values::TextOrNone(values) => values.iter().for_each(|v| add_text(hash, *v)),
     }
+}
+
+/// A text with its length; the length of none is one that no text has.
+fn add_text(hash: &mut Sha256, text: Option<&str>) {
+    hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
+    hash.update(text.unwrap_or_default());
 }
 
 #[cfg(test)]
 mod tests {
     use crate::series::FlowSample;
-    use crate::tables::tests::sample;
+    use crate::tables::tests::{handovers, sample};
 
     #[test]
     fn wall_time_and_version_do_not_change_the_digest() {
@@ -55,13 +65,15 @@ mod tests {
 
     #[test]
     fn every_part_of_the_rest_changes_the_digest() {
-        let changes: [fn(&mut crate::Recording); 6] = [
+        let changes: [fn(&mut crate::Recording); 8] = [
             |r| r.seed += 1,
             |r| r.partial = true,
             |r| r.flows[1].pages[1].objects[0].bytes += 1,
             |r| r.links[0].dropped_packets += 1,
             |r| r.flow_series.srtt_ms[1] += 1e-9,
             |r| r.link_series.queue_packets[0] += 1,
+            |r| r.tables = vec![handovers("s-7", 1500)],
+            |r| r.tables.clear(),
         ];
         for (number, change) in changes.iter().enumerate() {
             let mut other = sample();

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::totals::{FlowRecord, LinkRecord, Recording};
+use crate::extra::ExtraTable;
+use crate::totals::{Backend, FlowRecord, LinkRecord, Recording};
 
 impl Recording {
     /// The totals on one line.
@@ -38,7 +39,8 @@ const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes
 #[derive(Serialize)]
 struct Reproducible<'a> {
     scenario: &'a str,
-    bed: &'a str,
+    #[serde(flatten)]
+    backend: Backend,
     seed: u64,
     simulated_s: f64,
     events: u64,
@@ -47,6 +49,8 @@ struct Reproducible<'a> {
     flows: &'a [FlowRecord],
     links: &'a [LinkRecord],
     jain_index: Option<f64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tables: &'a [ExtraTable],
 }
 
 impl<'a> Reproducible<'a> {
@@ -54,7 +58,7 @@ impl<'a> Reproducible<'a> {
         // Without `..`, so that a new field has to be considered here.
         let Recording {
             scenario,
-            bed,
+            backend,
             seed,
             version: _,
             wall_s: _,
@@ -66,12 +70,13 @@ impl<'a> Reproducible<'a> {
             links,
             jain_index,
             kernel: _, // such a run is never repeated
+            tables,
             flow_series: _,
             link_series: _,
         } = recording;
         Self {
             scenario,
-            bed,
+            backend: *backend,
             seed: *seed,
             simulated_s: *simulated_s,
             events: *events,
@@ -80,6 +85,7 @@ impl<'a> Reproducible<'a> {
             flows,
             links,
             jain_index: *jain_index,
+            tables,
         }
     }
 }
@@ -91,7 +97,10 @@ mod tests {
 
     #[test]
     fn the_object_begins_with_the_keys_that_scripts_depend_on() {
-        let start = r#"{"scenario":"geo-download","bed":"simulator","seed":18446744073709551614,"#;
+        let start = concat!(
+            r#"{"scenario":"geo-download","bed":"simulator","backend":"simulator","#,
+            r#""seed":18446744073709551614,"#
+        );
         assert!(sample().to_json().starts_with(start), "{}", sample().to_json());
     }
 

@@ -31,13 +31,6 @@ pub struct KernelRecord {
     pub settings: Vec<SettingRecord>,
 }
 
-impl KernelRecord {
-    /// The record on one line.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("plain fields, and a string takes all of them")
-    }
-}
-
 /// The rate of one direction of a link while it had always something to send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RateRecord {
@@ -64,4 +57,7 @@ pub struct SettingRecord {
     pub verdict: String,
     /// What the kernel does.
     pub kernel: String,
+    /// Of `transport.receive_buffer` the largest window that receivers advertised, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_window_bytes: Option<u64>,
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+use crate::extra::ExtraTable;
 use crate::output::RECORDING;
+use crate::parquet::file_name;
 use crate::saved::Saved;
 use crate::series::{FlowSeries, LinkSeries};
-use crate::tables::Table;
 use crate::totals::Recording;
 
 /// Why a folder cannot be taken for a recording.
@@ -50,8 +51,11 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
         expected: "a recording of this version",
         found: error.to_string(),
     })?;
-    recording.flow_series = series(folder, Table::FlowSeries, FlowSeries::read)?;
-    recording.link_series = series(folder, Table::LinkSeries, LinkSeries::read)?;
+    recording.flow_series = series(folder, "flow_series", FlowSeries::read)?;
+    recording.link_series = series(folder, "link_series", LinkSeries::read)?;
+    for table in &mut recording.tables {
+        *table = read(folder, table.name(), |saved| ExtraTable::read(table.name(), saved))?;
+    }
     Ok(recording)
 }
 
@@ -72,17 +76,26 @@ fn instead(folder: &Path, error: &std::io::Error) -> String {
 /// A series; there is no file where none was recorded.
 fn series<S: Default>(
     folder: &Path,
-    table: Table,
-    read: impl FnOnce(&Saved) -> Result<S, ParquetError>,
+    name: &str,
+    restore: impl FnOnce(&Saved) -> Result<S, ParquetError>,
 ) -> Result<S, LoadError> {
-    let path = folder.join(table.file_name());
-    if !path.exists() {
-        return Ok(S::default());
+    match folder.join(file_name(name)).exists() {
+        true => read(folder, name, restore),
+        false => Ok(S::default()),
     }
-    Saved::open(&path).and_then(|saved| read(&saved)).map_err(|error| LoadError {
+}
+
+/// A table from its file.
+fn read<T>(
+    folder: &Path,
+    name: &str,
+    restore: impl FnOnce(&Saved) -> Result<T, ParquetError>,
+) -> Result<T, LoadError> {
+    let path = folder.join(file_name(name));
+    Saved::open(&path).and_then(|saved| restore(&saved)).map_err(|error| LoadError {
         path,
         line: None,
-        expected: "a series of a recording as Parquet",
+        expected: "a table of a recording as Parquet",
         found: error.to_string(),
     })
 }
@@ -110,6 +123,7 @@ mod tests {
         assert_eq!(loaded.to_json(), recording.to_json());
         assert_eq!(loaded.flow_series.ssthresh_bytes, recording.flow_series.ssthresh_bytes);
         assert_eq!(loaded.link_series, recording.link_series);
+        assert_eq!(format!("{:?}", loaded.tables), format!("{:?}", recording.tables)); // it has a NaN
     }
 
     #[test]
@@ -118,6 +132,17 @@ mod tests {
         let loaded = load(saved(&recording).path()).unwrap();
         assert_eq!(loaded.digest(), recording.digest());
         assert!(loaded.flow_series.is_empty());
+    }
+
+    #[test]
+    fn an_extra_table_without_rows_keeps_its_columns() {
+        let mut recording = Recording::default();
+        let columns = vec![("t_s".to_owned(), Vec::<f64>::new().into())];
+        recording.tables.push(ExtraTable::new("drops", columns));
+        let folder = saved(&recording);
+        assert_eq!(load(folder.path()).unwrap().tables, recording.tables);
+        fs::remove_file(folder.path().join("drops.parquet")).unwrap();
+        assert!(load(folder.path()).is_err(), "it is listed and has no file");
     }
 
     #[test]

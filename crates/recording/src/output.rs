@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::parquet::ParquetError;
+use crate::extra::ExtraTable;
+use crate::parquet::{ParquetError, file_name};
 use crate::tables::Table;
 use crate::totals::Recording;
 
@@ -134,8 +135,10 @@ impl OutputFolder {
                 .and_then(|_| file.flush())
                 .map_err(|error| OutputError::Copy { path: source.clone(), source: error })?;
         }
-        for table in Table::ALL.into_iter().filter(|table| !table.is_empty(recording)) {
-            let name = table.file_name();
+        // An extra table is saved without rows too: only its file knows its columns.
+        let saved = |table: &Table| table.fixed_name().is_none() || !table.is_empty(recording);
+        for table in Table::all(recording).filter(saved) {
+            let name = table.file_name(recording);
             let file = self.begin(&name)?;
             table
                 .write_parquet(recording, file)
@@ -169,7 +172,9 @@ impl OutputFolder {
         let copies = names(&self.path)
             .map_err(|source| OutputError::Unwritable { path: self.path.clone(), source })?;
         let copies = copies.into_iter().filter(|name| is_copy(name));
-        for name in own_files().chain(copies) {
+        let earlier =
+            tables_of(&self.path.join(RECORDING)).into_iter().map(|name| file_name(&name));
+        for name in own_files().chain(earlier).chain(copies) {
             if !self.begun.contains(&name) {
                 let path = self.path.join(name);
                 match fs::remove_file(&path) {
@@ -208,9 +213,9 @@ impl Drop for OutputFolder {
     }
 }
 
-/// Every name that a recording may have in its folder.
+/// Every name that any recording may have in its folder.
 fn own_files() -> impl Iterator<Item = String> {
-    let tables = Table::ALL.into_iter().map(Table::file_name);
+    let tables = Table::FIXED.into_iter().filter_map(Table::fixed_name).map(file_name);
     tables.chain([CAPTURE, SCENARIO, RECORDING].map(str::to_owned))
 }
 
@@ -259,6 +264,18 @@ fn is_recording(path: &Path) -> bool {
         flows: Vec<serde::de::IgnoredAny>,
     }
     fs::read(path).is_ok_and(|text| serde_json::from_slice::<Keys>(&text).is_ok())
+}
+
+/// Names of the extra tables of a recording that is there already.
+fn tables_of(path: &Path) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Tables {
+        tables: Vec<ExtraTable>,
+    }
+    let found = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Tables>(&text).ok());
+    found.map_or_else(Vec::new, |found| {
+        found.tables.iter().map(|table| table.name().to_owned()).collect()
+    })
 }
 
 #[cfg(test)]

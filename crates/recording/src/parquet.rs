@@ -36,27 +36,33 @@ const ROWS_PER_BATCH: usize = 1 << 16;
 #[error("cannot write the table {table}: {source}")]
 pub struct ParquetError {
     /// Name of the table.
-    pub table: &'static str,
+    pub table: String,
     /// What went wrong.
     pub source: Error,
 }
 
 impl Table {
     /// Name of this table's file.
-    pub fn file_name(self) -> String {
-        format!("{}.parquet", self.name())
+    pub fn file_name(self, recording: &Recording) -> String {
+        file_name(self.name(recording))
     }
 
-    /// Writes this table as Parquet. The file's metadata say what run it is of: `scenario`, `bed`,
-    /// `seed`, `version`, `partial`, each after `bentpipe.`.
+    /// Writes this table as Parquet. The file's metadata say what run it is of: `scenario`, `bed`
+    /// and `backend` (the same), `seed`, `version`, `partial`, each after `bentpipe.`.
     pub fn write_parquet(
         self,
         recording: &Recording,
         sink: impl Write + Send,
     ) -> Result<(), ParquetError> {
-        write(&self.columns(recording), properties(self, recording), self.name(), sink)
-            .map_err(|source| ParquetError { table: self.name(), source })
+        let name = self.name(recording);
+        write(&self.columns(recording), properties(self, recording), name, sink)
+            .map_err(|source| ParquetError { table: name.to_owned(), source })
     }
+}
+
+/// Name of the file of the table called `name`.
+pub(crate) fn file_name(name: &str) -> String {
+    format!("{name}.parquet")
 }
 
 fn write(
@@ -112,6 +118,10 @@ fn write_rows(
         Values::Text(values) => {
             put::<ByteArrayType>(writer, values[rows].iter().map(|v| ByteArray::from(*v)), valid)
         }
+        Values::TextOrNone(values) => {
+            let values = values[rows].iter().map(|v| ByteArray::from(v.unwrap_or_default()));
+            put::<ByteArrayType>(writer, values, valid)
+        }
     }
 }
 
@@ -142,7 +152,9 @@ fn schema(name: &str, columns: &[Column<'_>]) -> Result<TypePtr, Error> {
             Values::U32(_) => (Physical::INT32, unsigned(32)),
             Values::U64(_) | Values::U64OrUnset(_) => (Physical::INT64, unsigned(64)),
             Values::F64(_) => (Physical::DOUBLE, None),
-            Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Values::Text(_) | Values::TextOrNone(_) => {
+                (Physical::BYTE_ARRAY, Some(LogicalType::String))
+            }
         };
         let nullable = column.values.nullable();
         Type::primitive_type_builder(column.name, physical)
@@ -158,7 +170,8 @@ fn schema(name: &str, columns: &[Column<'_>]) -> Result<TypePtr, Error> {
 fn properties(table: Table, recording: &Recording) -> WriterPropertiesPtr {
     let about = [
         ("scenario", recording.scenario.clone()),
-        ("bed", recording.bed.clone()),
+        ("bed", recording.backend.name().to_owned()),
+        ("backend", recording.backend.name().to_owned()),
         ("seed", recording.seed.to_string()),
         ("version", recording.version.clone()),
         ("partial", recording.partial.to_string()),
@@ -178,7 +191,7 @@ fn encode(builder: WriterPropertiesBuilder, column: &Column<'_>) -> WriterProper
     let encoding = match column.values {
         Values::U32(_) | Values::U64(_) | Values::U64OrUnset(_) => Encoding::DELTA_BINARY_PACKED,
         Values::F64(_) => Encoding::BYTE_STREAM_SPLIT,
-        Values::Bool(_) | Values::Text(_) => return builder,
+        Values::Bool(_) | Values::Text(_) | Values::TextOrNone(_) => return builder,
     };
     builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding)
 }
@@ -216,8 +229,8 @@ mod tests {
         assert_eq!(field(&flows[1], "flow"), Field::Str("web".into()));
         assert_eq!(field(&flows[1], "completion_s"), Field::Double(2.5));
         assert_eq!(field(&flows[1], "completed"), Field::Bool(false));
-        let counts = Table::ALL.map(|table| rows(table, &recording).len());
-        assert_eq!(counts, [2, 1, 2, 3, 2, 1]);
+        let counts = Table::all(&recording).map(|table| rows(table, &recording).len());
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 1, 2, 3, 2, 1, 2]);
     }
 
     #[test]
@@ -256,8 +269,9 @@ mod tests {
     fn the_same_recording_gives_the_same_bytes_and_wall_time_is_no_part_of_them() {
         let mut again = sample();
         again.wall_s = 99.0;
-        for table in Table::ALL {
-            assert_eq!(bytes(table, &sample()), bytes(table, &again), "{}", table.name());
+        for table in Table::all(&again) {
+            let name = table.name(&again);
+            assert_eq!(bytes(table, &sample()), bytes(table, &again), "{name}");
         }
     }
 
@@ -273,6 +287,7 @@ mod tests {
         let expected = [
             ("bentpipe.scenario", "geo-download"),
             ("bentpipe.bed", "simulator"),
+            ("bentpipe.backend", "simulator"),
             ("bentpipe.seed", "18446744073709551614"),
             ("bentpipe.version", "0.1.0"),
             ("bentpipe.partial", "true"),

@@ -5,9 +5,14 @@ use std::path::Path;
 
 use parquet::basic::{Repetition, Type};
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError as Error;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescPtr;
+
+use crate::extra::Cells;
 
 /// A file with a table.
 pub(crate) struct Saved {
@@ -15,15 +20,17 @@ pub(crate) struct Saved {
 }
 
 /// What a cell of a series is in the file, and what it is where the file has null.
-pub(crate) trait Stored: Copy {
+pub(crate) trait Stored: Sized {
     type Physical: DataType;
-    const ABSENT: Self;
+    fn absent() -> Self;
     fn restore(stored: <Self::Physical as DataType>::T) -> Self;
 }
 
 impl Stored for u32 {
     type Physical = Int32Type;
-    const ABSENT: Self = Self::MAX;
+    fn absent() -> Self {
+        Self::MAX
+    }
     fn restore(stored: i32) -> Self {
         stored as Self
     }
@@ -31,7 +38,9 @@ impl Stored for u32 {
 
 impl Stored for u64 {
     type Physical = Int64Type;
-    const ABSENT: Self = Self::MAX;
+    fn absent() -> Self {
+        Self::MAX
+    }
     fn restore(stored: i64) -> Self {
         stored as Self
     }
@@ -39,9 +48,31 @@ impl Stored for u64 {
 
 impl Stored for f64 {
     type Physical = DoubleType;
-    const ABSENT: Self = Self::NAN;
+    fn absent() -> Self {
+        Self::NAN
+    }
     fn restore(stored: Self) -> Self {
         stored
+    }
+}
+
+impl Stored for bool {
+    type Physical = BoolType;
+    fn absent() -> Self {
+        false
+    }
+    fn restore(stored: Self) -> Self {
+        stored
+    }
+}
+
+impl Stored for String {
+    type Physical = ByteArrayType;
+    fn absent() -> Self {
+        Self::new()
+    }
+    fn restore(stored: ByteArray) -> Self {
+        Self::from_utf8_lossy(stored.data()).into_owned()
     }
 }
 
@@ -50,6 +81,27 @@ impl Saved {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|error| Error::External(Box::new(error)))?;
         Ok(Self { reader: SerializedFileReader::new(file)? })
+    }
+
+    /// Every column with its name, by the types that the file has.
+    pub fn columns(&self) -> Result<Vec<(String, Cells)>, Error> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let cells = |column: &ColumnDescPtr| {
+            let name = column.name();
+            let cells = match column.physical_type() {
+                Type::BOOLEAN => self.column::<bool>(name)?.into(),
+                Type::INT32 => self.column::<u32>(name)?.into(),
+                Type::INT64 => self.column::<u64>(name)?.into(),
+                Type::DOUBLE => self.column::<f64>(name)?.into(),
+                Type::BYTE_ARRAY => self.column::<String>(name)?.into(),
+                other => {
+                    let message = format!("the column {name} is of type {other}");
+                    return Err(Error::General(message));
+                }
+            };
+            Ok((name.to_owned(), cells))
+        };
+        schema.columns().iter().map(cells).collect()
     }
 
     /// The cells of a column.
@@ -78,8 +130,8 @@ impl Saved {
             let mut values = values.into_iter().map(C::restore);
             match optional {
                 true => cells.extend(levels.into_iter().map(|level| match level {
-                    0 => C::ABSENT,
-                    _ => values.next().unwrap_or(C::ABSENT),
+                    0 => C::absent(),
+                    _ => values.next().unwrap_or(C::absent()),
                 })),
                 false => cells.extend(values),
             }

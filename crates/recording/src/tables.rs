@@ -2,7 +2,7 @@
 //! that nesting asks for: rows of pages and objects begin with the numbers of what they belong to.
 
 use crate::columns::{Column, Values};
-use crate::totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording};
+use crate::totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, TcpRecord};
 
 /// A part of a recording that has rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,22 +19,46 @@ pub enum Table {
     FlowSeries,
     /// What the links did over time; `link` is the row of the link in [`Table::Links`].
     LinkSeries,
+    /// The table of this number in [`Recording::tables`].
+    Extra(usize),
 }
 
 impl Table {
-    /// All tables.
-    pub const ALL: [Self; 6] =
+    /// The tables of every recording.
+    pub const FIXED: [Self; 6] =
         [Self::Flows, Self::Links, Self::Pages, Self::Objects, Self::FlowSeries, Self::LinkSeries];
 
-    /// Name of the table, and of its file before `.parquet`.
-    pub fn name(self) -> &'static str {
-        match self {
+    /// All tables of a recording: the fixed ones and its own.
+    pub fn all(recording: &Recording) -> impl Iterator<Item = Self> + use<> {
+        Self::FIXED.into_iter().chain((0..recording.tables.len()).map(Self::Extra))
+    }
+
+    /// The table of this name.
+    pub fn find(name: &str, recording: &Recording) -> Option<Self> {
+        Self::all(recording).find(|table| table.name(recording) == name)
+    }
+
+    /// Name of a fixed table; `None` for one of [`Recording::tables`].
+    pub fn fixed_name(self) -> Option<&'static str> {
+        Some(match self {
             Self::Flows => "flows",
             Self::Links => "links",
             Self::Pages => "pages",
             Self::Objects => "objects",
             Self::FlowSeries => "flow_series",
             Self::LinkSeries => "link_series",
+            Self::Extra(_) => return None,
+        })
+    }
+
+    /// Name of the table, and of its file before `.parquet`.
+    ///
+    /// # Panics
+    /// `recording` has no such [`Table::Extra`].
+    pub fn name(self, recording: &Recording) -> &str {
+        match self {
+            Self::Extra(number) => recording.tables[number].name(),
+            fixed => fixed.fixed_name().expect("only extra tables have no fixed name"),
         }
     }
 
@@ -48,11 +72,23 @@ impl Table {
             Self::Objects => pages.all(|page| page.objects.is_empty()),
             Self::FlowSeries => recording.flow_series.is_empty(),
             Self::LinkSeries => recording.link_series.is_empty(),
+            Self::Extra(number) => recording.tables[number].is_empty(),
         }
     }
 
+    /// Names of the columns that hold numbers, or flags that count as one and zero.
+    pub fn numbers(self, recording: &Recording) -> Vec<&str> {
+        let columns = self.columns(recording).into_iter();
+        columns
+            .filter(|column| {
+                !matches!(column.values, Values::Text(_) | Values::TextOrNone(_) | Values::U32(_))
+            })
+            .map(|column| column.name)
+            .collect()
+    }
+
     /// The columns of this table.
-    pub(crate) fn columns(self, recording: &Recording) -> Vec<Column<'_>> {
+    pub fn columns(self, recording: &Recording) -> Vec<Column<'_>> {
         match self {
             Self::Flows => flows(&recording.flows),
             Self::Links => links(&recording.links),
@@ -60,6 +96,7 @@ impl Table {
             Self::Objects => objects(&recording.flows),
             Self::FlowSeries => recording.flow_series.columns(),
             Self::LinkSeries => recording.link_series.columns(),
+            Self::Extra(number) => recording.tables[number].columns(),
         }
     }
 }
@@ -83,8 +120,8 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
     table!(flows =>
         flow: Text of |f| f.flow.as_str(),
         controller: Text of |f| &*f.controller,
-        status: Text of |f| &*f.status,
-        recovery: Text of |f| &*f.recovery,
+        controller_status: Text of |f| &*f.controller_status,
+        protocol: Text of |f| f.protocol.name(),
         completed: Bool of |f| f.completed,
         aborted: Bool of |f| f.aborted,
         bytes: U64 of |f| f.bytes,
@@ -92,17 +129,24 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         completion_s: F64 of |f| or_nan(f.completion_s),
         goodput_bps: F64 of |f| f.goodput_bps,
         throughput_bps: F64 of |f| f.throughput_bps,
-        segments_sent: U64 of |f| f.segments_sent,
-        segments_retransmitted: U64 of |f| f.segments_retransmitted,
-        timeouts: U64 of |f| f.timeouts,
-        fast_recoveries: U64 of |f| f.fast_recoveries,
         srtt_ms: F64 of |f| or_nan(f.srtt_ms),
         min_rtt_ms: F64 of |f| or_nan(f.min_rtt_ms),
         cwnd_bytes: U64 of |f| f.cwnd_bytes,
         page_response_s: F64 of |f| or_nan(f.page_response_s),
         offered_bytes: U64OrUnset of |f| f.offered_bytes.unwrap_or(u64::MAX),
         burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
+        // The part of TCP, null for other protocols.
+        recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
+        segments_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_sent),
+        segments_retransmitted: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_retransmitted),
+        timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
+        fast_recoveries: U64OrUnset of |f| tcp(f, |tcp| tcp.fast_recoveries),
     )
+}
+
+/// A count of TCP; unset for other protocols.
+fn tcp(flow: &FlowRecord, count: fn(&TcpRecord) -> u64) -> u64 {
+    flow.protocol.tcp().map_or(u64::MAX, count)
 }
 
 fn links(links: &[LinkRecord]) -> Vec<Column<'_>> {
@@ -154,8 +198,36 @@ fn objects(flows: &[FlowRecord]) -> Vec<Column<'static>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::extra::ExtraTable;
     use crate::series::{FlowSample, LinkSample};
+    use crate::totals::Backend;
     use std::collections::BTreeSet;
+
+    crate::extra_table! {
+        /// Handovers between satellites.
+        Handovers("handovers") of Handover {
+            t_s: f64,
+            satellite: String,
+            planned: bool,
+            queue_packets: u32,
+            queue_bytes: u64,
+        }
+    }
+
+    /// A table of its own with a handover to `satellite`, and one before whose time is unknown.
+    pub(crate) fn handovers(satellite: &str, queue_bytes: u64) -> ExtraTable {
+        let first = Handover {
+            t_s: f64::NAN,
+            satellite: "s-6".into(),
+            planned: true,
+            queue_packets: 0,
+            queue_bytes: 0,
+        };
+        let mut table = Handovers::default();
+        table.push(first.clone());
+        table.push(Handover { t_s: 15.0, satellite: satellite.into(), queue_bytes, ..first });
+        table.into_table()
+    }
 
     /// A small recording that has something of everything.
     pub(crate) fn sample() -> Recording {
@@ -178,7 +250,8 @@ pub(crate) mod tests {
         let link = LinkRecord { link: "a-b".into(), delivered_packets: 7, ..LinkRecord::default() };
         let mut recording = Recording {
             scenario: "geo-download".into(),
-            bed: "simulator".into(),
+            backend: Backend::Simulator,
+            tables: vec![handovers("s-7", 3000)],
             seed: u64::MAX - 1,
             version: "0.1.0".into(),
             wall_s: 0.25,
@@ -252,7 +325,10 @@ pub(crate) mod tests {
 
     #[test]
     fn an_empty_recording_has_only_empty_tables() {
-        assert!(Table::ALL.iter().all(|table| table.is_empty(&Recording::default())));
-        assert!(Table::ALL.iter().all(|table| !table.is_empty(&sample())));
+        let (empty, full) = (Recording::default(), sample());
+        assert!(Table::all(&empty).all(|table| table.is_empty(&empty)));
+        assert!(Table::all(&full).all(|table| !table.is_empty(&full)));
+        assert_eq!(Table::find("handovers", &full), Some(Table::Extra(0)));
+        assert_eq!(Table::find("handovers", &empty), None);
     }
 }

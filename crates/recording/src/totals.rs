@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::extra::ExtraTable;
 use crate::kernel::KernelRecord;
 use crate::series::{FlowSeries, LinkSeries};
 
@@ -12,8 +13,9 @@ use crate::series::{FlowSeries, LinkSeries};
 pub struct Recording {
     /// Name of the scenario.
     pub scenario: String,
-    /// `simulator` or `kernel`.
-    pub bed: String,
+    /// Where it ran. In JSON it has two keys of the same value, `bed` and `backend`.
+    #[serde(flatten)]
+    pub backend: Backend,
     /// Seed of the run.
     pub seed: u64,
     /// Version of Bentpipe that made it.
@@ -34,9 +36,12 @@ pub struct Recording {
     pub links: Vec<LinkRecord>,
     /// Jain's fairness index over the goodput of all flows; `None` without flows.
     pub jain_index: Option<f64>,
-    /// What only a kernel has to tell; `None` from the simulator.
+    /// How the testbed did; `None` from the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelRecord>,
+    /// Tables that parts of the run declared by [`extra_table!`](crate::extra_table).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<ExtraTable>,
     /// Series of the flows, empty unless asked for.
     #[serde(skip)]
     pub flow_series: FlowSeries,
@@ -45,20 +50,75 @@ pub struct Recording {
     pub link_series: LinkSeries,
 }
 
-/// Totals of one flow. Rates are means over the flow's active time.
+/// Where a scenario runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BackendKeys", into = "BackendKeys")]
+pub enum Backend {
+    /// In virtual time.
+    #[default]
+    Simulator,
+    /// On the TCP of this machine's kernel, in real time.
+    Kernel,
+}
+
+impl Backend {
+    /// Its name on the command line and in recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simulator => "simulator",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// The keys of a [`Backend`] in JSON. `bed` is the older name and stays, for scripts depend on it.
+#[derive(Serialize, Deserialize)]
+struct BackendKeys {
+    bed: BackendName,
+    #[serde(default)]
+    backend: Option<BackendName>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BackendName {
+    Simulator,
+    Kernel,
+}
+
+impl From<Backend> for BackendKeys {
+    fn from(backend: Backend) -> Self {
+        let bed = match backend {
+            Backend::Simulator => BackendName::Simulator,
+            Backend::Kernel => BackendName::Kernel,
+        };
+        Self { bed, backend: Some(bed) }
+    }
+}
+
+impl From<BackendKeys> for Backend {
+    fn from(keys: BackendKeys) -> Self {
+        match keys.bed {
+            BackendName::Simulator => Self::Simulator,
+            BackendName::Kernel => Self::Kernel,
+        }
+    }
+}
+
+/// Totals of one flow: what every transport has, and a part of its own protocol. Rates are means
+/// over the flow's active time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRecord {
     /// Name of the flow.
     pub flow: String,
     /// Name of the controller; `python:` and its class for one in Python.
     pub controller: Cow<'static, str>,
-    /// `published` or `reconstructed`; `prototype` for one in Python.
-    pub status: Cow<'static, str>,
-    /// Name of the loss recovery.
-    pub recovery: Cow<'static, str>,
+    /// Provenance of the controller: `published` or `reconstructed`; `prototype` for one in Python.
+    #[serde(alias = "status")]
+    pub controller_status: Cow<'static, str>,
     /// Whether a finite transfer was finished.
     pub completed: bool,
-    /// Whether TCP gave the connection up.
+    /// Whether the transport gave the connection up.
     pub aborted: bool,
     /// Bytes handed to the receiving application.
     pub bytes: u64,
@@ -69,17 +129,9 @@ pub struct FlowRecord {
     /// Bits per second handed to the receiving application.
     #[serde(deserialize_with = "crate::json::number")]
     pub goodput_bps: f64,
-    /// Bits per second of TCP payload sent, retransmissions included.
+    /// Bits per second of payload sent, retransmissions included.
     #[serde(deserialize_with = "crate::json::number")]
     pub throughput_bps: f64,
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Data segments sent again.
-    pub segments_retransmitted: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Times that fast recovery was entered.
-    pub fast_recoveries: u64,
     /// Smoothed RTT of the data sender at the end, in milliseconds.
     pub srtt_ms: Option<f64>,
     /// Smallest RTT sample of the data sender, in milliseconds.
@@ -96,9 +148,65 @@ pub struct FlowRecord {
     /// over the bursts that arrived whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_completion_s: Option<f64>,
+    /// What only its transport protocol has.
+    #[serde(flatten)]
+    pub protocol: ProtocolRecord,
     /// Web pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageRecord>,
+}
+
+impl FlowRecord {
+    /// The part of TCP, if that is the flow's protocol.
+    pub fn tcp(&self) -> Option<&TcpRecord> {
+        self.protocol.tcp()
+    }
+}
+
+/// The part of a flow's totals that only its transport protocol has. In JSON its fields stand among
+/// those of the flow, after `protocol`; in the table `flows` they are null for other protocols.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "protocol", rename_all = "lowercase")]
+pub enum ProtocolRecord {
+    /// TCP.
+    Tcp(TcpRecord),
+}
+
+impl ProtocolRecord {
+    /// Name of the protocol.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+        }
+    }
+
+    /// The part of TCP, if that is the protocol.
+    pub fn tcp(&self) -> Option<&TcpRecord> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp),
+        }
+    }
+}
+
+impl Default for ProtocolRecord {
+    fn default() -> Self {
+        Self::Tcp(TcpRecord::default())
+    }
+}
+
+/// Totals of one flow that only TCP has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TcpRecord {
+    /// Name of the loss recovery.
+    pub recovery: Cow<'static, str>,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments retransmitted.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
 }
 
 /// One web page.

@@ -11,7 +11,9 @@
 use sha2::{Digest, Sha256};
 
 use crate::series::{FlowSeries, LinkSeries};
-use crate::totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording};
+use crate::totals::{
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, Recording, TcpRecord,
+};
 
 impl Recording {
     /// SHA-256 over all numbers of totals and series, in hexadecimal.
@@ -25,7 +27,7 @@ impl Recording {
 fn recording(hash: &mut Hash, recording: &Recording) {
     let Recording {
         scenario: _,
-        bed: _,
+        backend: _,
         seed,
         version: _,
         wall_s: _,
@@ -37,6 +39,7 @@ fn recording(hash: &mut Hash, recording: &Recording) {
         links,
         jain_index,
         kernel: _, // such a run is never repeated
+        tables: _,
         flow_series: in_flows,
         link_series: in_links,
     } = recording;
@@ -56,8 +59,7 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
     let FlowRecord {
         flow: _,
         controller: _,
-        status: _,
-        recovery: _,
+        controller_status: _,
         completed,
         aborted,
         bytes,
@@ -65,18 +67,22 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
         completion_s,
         goodput_bps,
         throughput_bps,
-        segments_sent,
-        segments_retransmitted,
-        timeouts,
-        fast_recoveries,
         srtt_ms,
         min_rtt_ms,
         cwnd_bytes,
         page_response_s,
         offered_bytes,
         burst_completion_s,
+        protocol,
         pages,
     } = flow;
+    let ProtocolRecord::Tcp(TcpRecord {
+        recovery: _,
+        segments_sent,
+        segments_retransmitted,
+        timeouts,
+        fast_recoveries,
+    }) = protocol;
     hash.flag("completed", *completed);
     hash.flag("aborted", *aborted);
     hash.count("bytes", *bytes);
@@ -218,17 +224,17 @@ impl Hash {
 
 #[cfg(test)]
 mod tests {
-    use crate::Recording;
     use crate::tables::tests::sample;
+    use crate::{Backend, ProtocolRecord, Recording};
 
     #[test]
     fn labels_do_not_change_the_value_digest() {
         let mut other = sample();
         other.wall_s = 99.0;
         other.scenario = "another name".into();
-        other.bed = "another word".into();
+        other.backend = Backend::Kernel;
         other.flows[0].flow = "another name".into();
-        other.flows[0].status = "another word".into();
+        other.flows[0].controller_status = "another word".into();
         other.links[0].link = "another name".into();
         assert_eq!(other.value_digest(), sample().value_digest());
     }
@@ -239,7 +245,10 @@ mod tests {
             |r| r.seed += 1,
             |r| r.partial = true,
             |r| r.jain_index = None,
-            |r| r.flows[0].timeouts += 1,
+            |r| {
+                let ProtocolRecord::Tcp(tcp) = &mut r.flows[0].protocol;
+                tcp.timeouts += 1;
+            },
             |r| r.flows[1].pages[1].objects[0].bytes += 1,
             |r| r.links[0].dropped_packets += 1,
             |r| r.flow_series.srtt_ms[1] += 1e-9,

@@ -2,7 +2,9 @@
 
 use congestion::Controller;
 use network::{Fabric, LaneReport};
-use recording::{FlowRecord, FlowSample, FlowSeries, Recording, jain_index};
+use recording::{
+    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
+};
 use runtime::{Application, LinkRecorder, link_records};
 use scenario::Scenario;
 use scenario::model::Flow;
@@ -146,7 +148,7 @@ impl Recorder {
             .collect();
         Recording {
             scenario: scenario.name.clone(),
-            bed: "simulator".to_owned(),
+            backend: Backend::Simulator,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             simulated_s: end.as_secs_f64(),
             jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
@@ -219,8 +221,7 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
     FlowRecord {
         flow: flow.name.clone(),
         controller: flow.controller.entry().name.into(),
-        status: flow.controller.entry().status.name().into(),
-        recovery: flow.transport.recovery.name().into(),
+        controller_status: flow.controller.entry().status.name().into(),
         completed,
         aborted: application.aborted,
         bytes: totals.delivered,
@@ -228,10 +229,6 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
         completion_s: completed.then_some(active),
         goodput_bps: rate(totals.delivered),
         throughput_bps: rate(totals.sent.bytes),
-        segments_sent: totals.sent.segments,
-        segments_retransmitted: totals.sent.retransmissions,
-        timeouts: u64::from(totals.sent.timeouts),
-        fast_recoveries: u64::from(totals.sent.fast_recoveries),
         srtt_ms: sender.and_then(|s| s.rtt().srtt()).map(Span::as_millis_f64),
         min_rtt_ms: sender.and_then(|s| s.rtt().min()).map(Span::as_millis_f64),
         cwnd_bytes: sender.map_or(0, |s| s.controller().window().cwnd),
@@ -240,5 +237,12 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
         pages,
         offered_bytes: application.offered_bytes(),
         burst_completion_s: application.burst_completion_s(),
+        protocol: ProtocolRecord::Tcp(TcpRecord {
+            recovery: flow.transport.recovery.name().into(),
+            segments_sent: totals.sent.segments,
+            segments_retransmitted: totals.sent.retransmissions,
+            timeouts: u64::from(totals.sent.timeouts),
+            fast_recoveries: u64::from(totals.sent.fast_recoveries),
+        }),
     }
 }

@@ -152,7 +152,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let foreign = self.options.controllers.and_then(|others| others.describe(number));
             if let Some((controller, status)) = foreign {
                 flow.controller = controller.to_owned().into();
-                flow.status = status.to_owned().into();
+                flow.controller_status = status.to_owned().into();
             }
         }
         recording

@@ -119,11 +119,11 @@ fn a_registered_controller_is_known_by_its_name() {
     let (own, mut external) = (run("\"newreno\""), run("\"gentle\""));
     let named = |recording: &Recording| recording.flows[0].controller.to_string();
     assert_eq!(
-        (named(&external), external.flows[0].status.to_string()),
+        (named(&external), external.flows[0].controller_status.to_string()),
         ("gentle".into(), "experimental".into())
     );
     external.flows[0].controller = own.flows[0].controller.clone();
-    external.flows[0].status = own.flows[0].status.clone();
+    external.flows[0].controller_status = own.flows[0].controller_status.clone();
     assert_eq!(external.digest(), own.digest());
 
     let gentler = run("{ name = \"gentle\", kept = 0.8 }");

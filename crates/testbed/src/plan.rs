@@ -197,6 +197,7 @@ fn record(
                 asked: entry.asked,
                 verdict: entry.verdict.name().to_owned(),
                 kernel: entry.kernel,
+                largest_window_bytes: None,
             });
         }
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use recording::{KernelRecord, Recording, SettingRecord, jain_index};
+use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
 use runtime::link_records;
 use scenario::Scenario;
 
@@ -87,7 +87,7 @@ fn record(
     let settings = settings(scenario, plan, &carried.windows);
     Recording {
         scenario: scenario.name.clone(),
-        bed: "kernel".to_owned(),
+        backend: Backend::Kernel,
         seed,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         wall_s: carried.end.as_secs_f64(),
@@ -104,6 +104,7 @@ fn record(
         links,
         flow_series: carried.series,
         link_series: emulation.emulated.links,
+        tables: Vec::new(),
     }
 }
 
@@ -113,7 +114,7 @@ fn settings(scenario: &Scenario, plan: &Plan, windows: &[u32]) -> Vec<SettingRec
     for setting in settings.iter_mut().filter(|s| s.setting == "transport.receive_buffer") {
         let flow = scenario.flows.iter().position(|flow| flow.name == setting.flow);
         if let Some(window) = flow.and_then(|flow| windows.get(flow)) {
-            setting.kernel.push_str(&format!("; the largest was {window}B"));
+            setting.largest_window_bytes = Some(u64::from(*window));
         }
     }
     settings

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::Schedule;
-use recording::{FlowRecord, FlowSample, FlowSeries};
+use recording::{FlowRecord, FlowSample, FlowSeries, ProtocolRecord, TcpRecord};
 use runtime::{Application, Connections, Pair};
 use rustix::event::Timespec;
 use scenario::Scenario;
@@ -269,8 +269,7 @@ impl<'a> Run<'a> {
         FlowRecord {
             flow: flow.name.clone(),
             controller: flow.controller.entry().name.into(),
-            status: "kernel".into(),
-            recovery: flow.transport.recovery.name().into(),
+            controller_status: "kernel".into(),
             completed,
             aborted: application.aborted,
             bytes: totals.delivered,
@@ -278,10 +277,6 @@ impl<'a> Run<'a> {
             completion_s: completed.then_some(active),
             goodput_bps: rate(totals.delivered),
             throughput_bps: rate(totals.sent_bytes),
-            segments_sent: totals.segments,
-            segments_retransmitted: totals.retransmitted,
-            timeouts: totals.timeouts,
-            fast_recoveries: totals.recoveries,
             srtt_ms: info.and_then(|info| info.srtt_ms()),
             min_rtt_ms: info.and_then(|info| info.min_rtt_ms()),
             cwnd_bytes: info.map_or(0, |info| info.cwnd_bytes()),
@@ -290,6 +285,13 @@ impl<'a> Run<'a> {
             pages,
             offered_bytes: application.offered_bytes(),
             burst_completion_s: application.burst_completion_s(),
+            protocol: ProtocolRecord::Tcp(TcpRecord {
+                recovery: flow.transport.recovery.name().into(),
+                segments_sent: totals.segments,
+                segments_retransmitted: totals.retransmitted,
+                timeouts: totals.timeouts,
+                fast_recoveries: totals.recoveries,
+            }),
         }
     }
 }

@@ -47,13 +47,13 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
 
     `InputError` for a controller that does not exist.
     """
-    known = {entry["name"]: entry for entry in bentpipe.controllers()}
+    known = {entry.name: entry for entry in bentpipe.controllers()}
     for name in names or ():
         if name not in known:
             raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
     return [
-        Candidate(name, entry["status"], setting(name, link), (ASKS | TOLD).get(name))
+        Candidate(name, entry.status, setting(name, link), (ASKS | TOLD).get(name))
         for name, entry in known.items()
         if name in wanted
     ]

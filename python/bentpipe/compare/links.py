@@ -61,17 +61,17 @@ class Link:
     @property
     def bottleneck(self) -> _native.Hop:
         """The slowest link on the route of the data."""
-        return min(self.hops, key=lambda hop: hop["rate_bps"])
+        return min(self.hops, key=lambda hop: hop.rate_bps)
 
     @property
     def rate_bps(self) -> int:
         """The rate of the bottleneck in bit/s."""
-        return self.bottleneck["rate_bps"]
+        return self.bottleneck.rate_bps
 
     @property
     def rtt_s(self) -> float:
         """The round-trip propagation delay in seconds."""
-        return sum(hop["delay_s"] for hop in (*self.hops, *self.back))
+        return sum(hop.delay_s for hop in (*self.hops, *self.back))
 
     @property
     def bdp_bytes(self) -> float:
@@ -145,7 +145,7 @@ def satellite_delay(plain: Link, rtt: str) -> str:
         asked = seconds(rtt)
     except ValueError as error:
         raise InputError(f"--rtt: {error}") from None
-    ground = plain.rtt_s - 2 * plain.hops[SATELLITE]["delay_s"]
+    ground = plain.rtt_s - 2 * plain.hops[SATELLITE].delay_s
     if asked <= ground:
         raise InputError(f"--rtt: expected more than {ground * 1e3:g}ms, the RTT of the other"
                          f" links, found {rtt!r}")  # fmt: skip

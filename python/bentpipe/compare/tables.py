@@ -138,7 +138,7 @@ def described(link: Link) -> str:
     """The link in one line."""
     transport = link.transport.get("recovery", "of each controller")
     return (
-        f"{link.bottleneck['rate_bps'] / 1e6:g} Mbit/s, RTT {link.rtt_s * 1e3:g} ms, "
+        f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s, RTT {link.rtt_s * 1e3:g} ms, "
         f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery {transport}"
     )
 

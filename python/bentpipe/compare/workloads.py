@@ -80,9 +80,7 @@ class Workload:
         if self.fades:
             hop = link.bottleneck
             event = {"file": str(shipped("fade.csv")), "outside": "hold"}
-            changes[f"link.{hop['link']}.{hop['direction']}.channel"] = FADE | {
-                "attenuation": event
-            }
+            changes[f"link.{hop.link}.{hop.direction}.channel"] = FADE | {"attenuation": event}
         return Base.made(link.scenario.with_(changes))
 
 
@@ -99,7 +97,7 @@ def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dic
 
 def background(link: Link, ends_with_pages: bool) -> dict[str, Any]:
     """Short bursts that depend on the seed. They stop when all pages have been requested."""
-    rate = f"{round(link.bottleneck['rate_bps'] * BURSTS)}bit/s"
+    rate = f"{round(link.bottleneck.rate_bps * BURSTS)}bit/s"
     made = flow(link, "background", "newreno", {"on_off": {"rate": rate, "on": "1s", "off": "3s"}})
     return made | {"stop": f"{PAGES * PAGE_EVERY_S}s"} if ends_with_pages else made
 

@@ -77,7 +77,7 @@ def run_and_print(
 def baselines_of(candidate: str, baselines: str) -> list[str]:
     """The baselines of the candidate; `InputError` for a controller that does not exist."""
     against = [name for name in listed(baselines) if name != candidate]
-    known = [entry["name"] for entry in bentpipe.controllers()]
+    known = [entry.name for entry in bentpipe.controllers()]
     for name in (candidate, *against):
         if name not in known:
             raise InputError(f"there is no controller {name!r}{nearest(name, known)}")

@@ -179,7 +179,7 @@ def _cell(
     valid = {
         seed: recording
         for seed, recording in sorted(recordings.items())
-        if recording.to_dict()["kernel"]["valid"]
+        if recording.kernel is not None and recording.kernel.valid
     }
     kernel = _runs(valid)
     comparisons = []
@@ -210,10 +210,11 @@ def _runs(recordings: Mapping[int, bentpipe.Recording]) -> Runs:
     goodput, completion, resent = {}, {}, {}
     for seed, recording in recordings.items():
         flows = recording.flows
-        goodput[seed] = sum(flow["goodput_bps"] for flow in flows)
-        ends = [flow["completion_s"] for flow in flows if flow["completed"]]
+        goodput[seed] = sum(flow.goodput_bps for flow in flows)
+        ends = [flow.completion_s for flow in flows if flow.completion_s is not None]
         if len(ends) == len(flows):
             completion[seed] = max(ends)
-        sent = sum(flow["segments_sent"] for flow in flows)
-        resent[seed] = sum(flow["segments_retransmitted"] for flow in flows) / max(sent, 1)
+        parts = [flow.tcp for flow in flows if flow.tcp is not None]
+        sent = sum(tcp.segments_sent for tcp in parts)
+        resent[seed] = sum(tcp.segments_retransmitted for tcp in parts) / max(sent, 1)
     return Runs(goodput, completion, resent, mean_cwnd(recordings.values()))

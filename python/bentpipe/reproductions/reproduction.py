@@ -142,15 +142,15 @@ class Reproduction:
         plan = self.plan()
         names, jobs = self.jobs(plan)
         try:
-            recordings: Sequence[bentpipe.Recording | None] = bentpipe.run_many(
+            runs: Sequence[bentpipe.Run | None] = bentpipe.run_many(
                 jobs, workers=workers, progress=progress
             )
         except bentpipe.Interrupted as interrupted:
-            recordings = interrupted.recordings
+            runs = interrupted.runs
         results: dict[str, list[bentpipe.Recording]] = {name: [] for name in plan}
-        for name, recording in zip(names, recordings, strict=True):
-            if recording is not None:
-                results[name].append(recording)
+        for name, run in zip(names, runs, strict=True):
+            if run is not None:
+                results[name].append(run.recording)
         done = {name: runs for name, runs in results.items() if len(runs) == len(plan[name].seeds)}
         complete = len(done) == len(plan)
         return Outcome(self, self.rows(done, complete), done, complete)

@@ -23,6 +23,7 @@ fn a_recording_is_kept_with_its_scenario_and_a_file_for_each_table() {
     let expected = [
         "flow_series.parquet",
         "flows.parquet",
+        "handovers.parquet",
         "link_series.parquet",
         "links.parquet",
         "objects.parquet",

@@ -55,7 +55,10 @@ fn an_outage_takes_its_time_of_a_full_link_and_no_packet() {
     let [before, after] = [&always, &recording].map(|one| one.links[0].utilisation);
     assert!((before - after - 3.0 * 0.2 / 60.0).abs() < 1e-3, "{before} and {after}");
     let flow = &recording.flows[0];
-    assert_eq!((flow.segments_retransmitted, recording.links[0].dropped_packets), (0, 0));
+    assert_eq!(
+        (flow.tcp().unwrap().segments_retransmitted, recording.links[0].dropped_packets),
+        (0, 0)
+    );
     // The queue of the second before is there when the link sends again.
     let series = &recording.link_series;
     let rows = (0..series.len()).filter(|row| series.link[*row] == 0);
@@ -78,7 +81,11 @@ fn the_round_trip_is_that_of_the_delay_of_its_time() {
         let queueing = srtt(at) - propagation;
         assert!((0.0..2.5).contains(&queueing), "{} ms at {at} s", srtt(at));
     }
-    assert_eq!(recording.flows[0].segments_retransmitted, 0, "no packet overtook another");
+    assert_eq!(
+        recording.flows[0].tcp().unwrap().segments_retransmitted,
+        0,
+        "no packet overtook another"
+    );
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn recordings_do_not_change_unnoticed() {
             table,
             "{name:32} {:9.3} s {:6} segments {:5} again  {}  {}",
             recording.simulated_s,
-            flow.segments_sent,
-            flow.segments_retransmitted,
+            flow.tcp().unwrap().segments_sent,
+            flow.tcp().unwrap().segments_retransmitted,
             &recording.digest()[..16],
             &recording.value_digest()[..16]
         )

@@ -73,7 +73,10 @@ queue = { packets = 100 }"#,
 fn over_ipv6_the_same_packets_are_twenty_bytes_longer() {
     let text = geo("rate = \"100Mbit/s\"", "receive_buffer = \"65535B\"", "bulk = \"1MB\"");
     let [ipv4, ipv6] = ["ipv4", "ipv6"].map(|ip| run(&format!("ip = \"{ip}\"\n{text}")));
-    assert_eq!(ipv4.flows[0].segments_sent, ipv6.flows[0].segments_sent);
+    assert_eq!(
+        ipv4.flows[0].tcp().unwrap().segments_sent,
+        ipv6.flows[0].tcp().unwrap().segments_sent
+    );
     for (short, long) in ipv4.links.iter().zip(&ipv6.links) {
         assert_eq!(short.delivered_packets, long.delivered_packets);
         let headers = 20 * short.delivered_packets;
@@ -149,7 +152,10 @@ fn a_queue_that_marks_keeps_the_link_busy_and_loses_nothing() {
         run(&geo(link, &transport, "bulk = \"400MB\""))
     };
     let (marked, unmarked) = (with(true), with(false));
-    assert_eq!((marked.links[0].dropped_packets, marked.flows[0].segments_retransmitted), (0, 0));
+    assert_eq!(
+        (marked.links[0].dropped_packets, marked.flows[0].tcp().unwrap().segments_retransmitted),
+        (0, 0)
+    );
     assert!(marked.links[0].utilisation > 0.9, "{}", marked.links[0].utilisation);
     assert!(unmarked.links[0].dropped_packets > 0);
 }

@@ -81,7 +81,7 @@ fn a_flow_with_the_same_rules_from_elsewhere_runs_the_same() {
         recording
             .flows
             .iter()
-            .map(|f| (f.controller.to_string(), f.status.to_string()))
+            .map(|f| (f.controller.to_string(), f.controller_status.to_string()))
             .collect::<Vec<_>>()
     };
     let published = |name: &str| (name.to_owned(), "published".to_owned());
@@ -89,7 +89,7 @@ fn a_flow_with_the_same_rules_from_elsewhere_runs_the_same() {
     assert_eq!(named(&theirs), [("stranger".into(), "unknown".into()), published("cubic")]);
     assert!(others.acks_left.get() < u32::MAX, "the stranger heard of ACKs");
     theirs.flows[0].controller = "newreno".into();
-    theirs.flows[0].status = "published".into();
+    theirs.flows[0].controller_status = "published".into();
     assert_eq!(theirs.digest(), ours.digest());
 }
 

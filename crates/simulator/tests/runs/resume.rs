@@ -53,8 +53,14 @@ fn a_saved_window_of_another_path_is_left_without_a_timeout() {
             let plain = download(controller, rate, "");
             let wrong = download(controller, rate, &resumed(saved));
             let case = format!("{controller}, {rate} Mbit/s, {saved}: {plain:?}, {wrong:?}");
-            assert!(wrong.segments_retransmitted > 800, "nothing to retreat from: {case}");
-            assert!(wrong.timeouts == 0 && wrong.fast_recoveries <= 2, "{case}");
+            assert!(
+                wrong.tcp().unwrap().segments_retransmitted > 800,
+                "nothing to retreat from: {case}"
+            );
+            assert!(
+                wrong.tcp().unwrap().timeouts == 0 && wrong.tcp().unwrap().fast_recoveries <= 2,
+                "{case}"
+            );
             assert!(seconds(&wrong) < 1.25 * seconds(&plain), "{case}");
         }
     }
@@ -65,5 +71,5 @@ fn the_saved_state_of_a_path_with_another_rtt_changes_nothing() {
     let other = r#", careful_resume = { saved_cwnd = "1500kB", saved_rtt = "1300ms" }"#;
     let (plain, resumed) = (download("newreno", 20, ""), download("newreno", 20, other));
     assert_eq!(plain.completion_s, resumed.completion_s);
-    assert_eq!(plain.segments_sent, resumed.segments_sent);
+    assert_eq!(plain.tcp().unwrap().segments_sent, resumed.tcp().unwrap().segments_sent);
 }

@@ -29,7 +29,7 @@ fn a_rate_below_that_of_the_link_arrives_as_it_is_written() {
     assert!(flow.completed && flow.burst_completion_s.is_none());
     assert!((100.25..100.6).contains(&flow.completion_s.unwrap()), "{flow:?}");
     // A write is a segment; only those of the handshake's time may have been joined.
-    assert_eq!(flow.segments_sent, 3454);
+    assert_eq!(flow.tcp().unwrap().segments_sent, 3454);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn messages_have_the_length_that_is_asked_for() {
         let recording = stopped(LINK, transport, "100s", traffic);
         let (flow, offered) = flow(&recording);
         assert_eq!(offered, 1_000_000);
-        (flow.segments_sent, offered - flow.bytes)
+        (flow.tcp().unwrap().segments_sent, offered - flow.bytes)
     };
     // All 10,000 but those that waited for the handshake.
     let (sent, held) = segments("nagle = false");
@@ -77,7 +77,7 @@ fn every_controller_is_offered_the_same_load() {
     let offered = |controller: &str| {
         let text = geo(&lossy, "", BURSTS).replace("newreno", controller);
         let recording = run(&text.replace("3000s", "300s"));
-        assert!(recording.flows[0].segments_retransmitted > 0);
+        assert!(recording.flows[0].tcp().unwrap().segments_retransmitted > 0);
         flow(&recording).1
     };
     assert!(["reno", "cubic", "hybla"].map(offered).iter().all(|load| *load == offered("adalr")));

@@ -22,7 +22,10 @@ fn an_endless_flow_that_stops_is_a_transfer_of_what_it_had_sent() {
     assert!((60.25..64.0).contains(&completion), "{completion}");
     assert_eq!(recording.simulated_s, completion);
     // 12 of the 1000 bytes are the timestamps. Nothing that was sent is missing at the end.
-    assert_eq!(flow.bytes, (flow.segments_sent - flow.segments_retransmitted) * 988);
+    assert_eq!(
+        flow.bytes,
+        (flow.tcp().unwrap().segments_sent - flow.tcp().unwrap().segments_retransmitted) * 988
+    );
 }
 
 #[test]

@@ -133,29 +133,29 @@ def _fairness() -> Iterator[tuple[str, Job]]:
 
 
 def _completion(run: bentpipe.Recording) -> float | None:
-    completion: float | None = run.flows[0]["completion_s"]
+    completion: float | None = run.flows[0].completion_s
     return completion
 
 
 def _page(run: bentpipe.Recording) -> float | None:
-    response: float | None = run.flows[0]["page_response_s"]
+    response: float | None = run.flows[0].page_response_s
     return response
 
 
 def _goodput(run: bentpipe.Recording) -> float:
-    return float(run.flows[0]["goodput_bps"])
+    return float(run.flows[0].goodput_bps)
 
 
 def _throughput(run: bentpipe.Recording) -> float:
-    return float(run.flows[0]["throughput_bps"])
+    return float(run.flows[0].throughput_bps)
 
 
 def _link_throughput(run: bentpipe.Recording) -> float:
-    return float(run.links[SATELLITE]["delivered_bytes"]) * 8 / run.simulated_s
+    return float(run.links[SATELLITE].delivered_bytes) * 8 / run.simulated_s
 
 
 def _utilisation(run: bentpipe.Recording) -> float:
-    return float(run.links[SATELLITE]["utilisation"])
+    return float(run.links[SATELLITE].utilisation)
 
 
 TIMES = {"ftp": _completion, "http": _page}
@@ -282,12 +282,12 @@ def _shares(results: Results) -> Iterator[Measured]:
     for variant in ("adalr-newreno", "newreno"):
         run = results[f"fair/{variant}"][0]
         for rtt, flow in zip(FLOW_RTTS, run.flows, strict=True):
-            yield Measured(f"fairness/{variant}/{rtt}-ms", Mean(flow["goodput_bps"] / 8))
+            yield Measured(f"fairness/{variant}/{rtt}-ms", Mean(flow.goodput_bps / 8))
         yield Measured(f"fairness/jain/{variant}/delayed", _jain(run))
     equal = results["friendly/equal-rtt"][0]
     names = [(v, p) for v in ("adalr-newreno", "newreno") for p in ("first", "second", "third")]
     for (variant, position), flow in zip(names, equal.flows, strict=True):
-        share = Mean(flow["goodput_bps"] / 8)
+        share = Mean(flow.goodput_bps / 8)
         yield Measured(f"friendliness/equal-rtt/{variant}/{position}", share)
     yield Measured("friendliness/equal-rtt/jain/adalr-newreno/delayed", _jain(equal))
     long = results["friendly/long-rtt"][0]

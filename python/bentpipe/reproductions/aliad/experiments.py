@@ -178,16 +178,17 @@ def _friendliness() -> Iterator[tuple[str, Job]]:
 
 def _percent(run: bentpipe.Recording) -> float:
     """Goodput of the first flow in per cent of 10 Mb/s."""
-    return float(run.flows[0]["goodput_bps"]) / 10e6 * 100
+    return float(run.flows[0].goodput_bps) / 10e6 * 100
 
 
 def _mbps(run: bentpipe.Recording, flow: int) -> float:
-    return float(run.flows[flow]["goodput_bps"]) / 1e6
+    return float(run.flows[flow].goodput_bps) / 1e6
 
 
 def _reductions(run: bentpipe.Recording) -> int:
-    flow = run.flows[0]
-    return int(flow["fast_recoveries"]) + int(flow["timeouts"])
+    tcp = run.flows[0].tcp
+    assert tcp is not None
+    return tcp.fast_recoveries + tcp.timeouts
 
 
 def _windows(run: bentpipe.Recording) -> tuple[list[float], list[float]]:
@@ -206,7 +207,7 @@ def _friends(results: Results, variant: str, rtt: int) -> list[bentpipe.Recordin
 
 
 def _group_b(run: bentpipe.Recording) -> float:
-    return sum(float(flow["goodput_bps"]) for flow in run.flows[1:])
+    return sum(flow.goodput_bps for flow in run.flows[1:])
 
 
 def _loses(results: Results, variant: str, rtt: int) -> list[float]:
@@ -219,7 +220,7 @@ def _aggressiveness(results: Results, variant: str, rtt: int) -> Mean:
     """Goodput of `variant` divided by that of a competing NewReno flow."""
     return mean(
         [
-            float(run.flows[0]["goodput_bps"]) / (_group_b(run) / (FLOWS - 1))
+            float(run.flows[0].goodput_bps) / (_group_b(run) / (FLOWS - 1))
             for run in _friends(results, variant, rtt)
         ]
     )
@@ -296,7 +297,7 @@ def _measure_start_up(results: Results) -> Iterator[Measured]:
     holds = 2 * PATH
     window = Mean(_mean_window(runs["cubic"], since=15) / holds)
     yield Measured("fig6/window/cubic/30-s", window, note=RECOVERY)
-    drops = Mean(runs["aliad"].links[BOTTLENECK]["dropped_packets"])
+    drops = Mean(runs["aliad"].links[BOTTLENECK].dropped_packets)
     yield Measured("fig7/drops/aliad/30-s", drops)
     for variant in ("cubic", "westwood"):
         yield Measured(f"fig7/reductions/{variant}/30-s", Mean(_reductions(runs[variant])))
@@ -385,10 +386,7 @@ def _plot_shares(results: Results) -> Bars:
     bars = {
         f"PER {name}": {
             f"flow {flow + 1}": mean(
-                [
-                    results[f"fair/{per}/{seed}"][0].flows[flow]["goodput_bps"] / 1e6
-                    for seed in SEEDS
-                ]
+                [results[f"fair/{per}/{seed}"][0].flows[flow].goodput_bps / 1e6 for seed in SEEDS]
             )
             for flow in range(FLOWS)
         }

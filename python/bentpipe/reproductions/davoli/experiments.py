@@ -109,7 +109,7 @@ def _job(pattern: str, count: int, sets: tuple[str, ...]) -> Job:
 
 def _aggregate(run: bentpipe.Recording) -> float:
     """Goodput of all connections together in kbit/s."""
-    return sum(float(flow["goodput_bps"]) for flow in run.flows) * 1e-3
+    return sum(flow.goodput_bps for flow in run.flows) * 1e-3
 
 
 def _jain(run: bentpipe.Recording) -> float:

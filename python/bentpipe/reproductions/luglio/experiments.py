@@ -94,7 +94,7 @@ def _several_flows() -> Iterator[tuple[str, Job]]:
 
 def _throughputs(run: bentpipe.Recording) -> list[float]:
     """kbit/s of each flow, in packets as the paper counts them, each byte once."""
-    return [float(flow["goodput_bps"]) * 1e-3 * WIRE for flow in run.flows]
+    return [flow.goodput_bps * 1e-3 * WIRE for flow in run.flows]
 
 
 def _each(runs: Sequence[bentpipe.Recording], flows: Sequence[int] | None = None) -> list[float]:

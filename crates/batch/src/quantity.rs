@@ -5,9 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::columns::{Column, Values};
-use crate::tables::Table;
-use crate::totals::{Recording, jain_index};
+use recording::{Column, Recording, Table, Values, jain_index};
 
 /// How several values become one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,22 +181,29 @@ fn matches(name: &str, pattern: &str) -> bool {
     }
 }
 
-impl Table {
-    /// Names of the columns that hold numbers, or what can be counted: true is one, false zero.
-    pub fn numbers(self) -> Vec<&'static str> {
-        let nothing = Recording::default();
-        let columns = self.columns(&nothing).into_iter();
-        columns
-            .filter(|column| !matches!(column.values, Values::Text(_) | Values::U32(_)))
-            .map(|column| column.name)
-            .collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::tests::sample;
+    use recording::{FlowRecord, LinkRecord, ObjectRecord, PageRecord};
+
+    /// A recording with a flow that transferred a file, one that fetched pages, and a link.
+    fn sample() -> Recording {
+        let object = |bytes, response_s| ObjectRecord { bytes, start_s: 1.0, response_s };
+        let page = |start_s, response_s, objects| PageRecord { start_s, response_s, objects };
+        let web = FlowRecord {
+            flow: "web".into(),
+            completion_s: Some(2.5),
+            goodput_bps: 1e6,
+            pages: vec![
+                page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
+                page(2.0, None, vec![object(3000, None)]),
+            ],
+            ..FlowRecord::default()
+        };
+        let bulk = FlowRecord { flow: "bulk".into(), ..FlowRecord::default() };
+        let link = LinkRecord { link: "a-b".into(), delivered_packets: 7, ..LinkRecord::default() };
+        Recording { flows: vec![bulk, web], links: vec![link], ..Recording::default() }
+    }
 
     fn of(table: Table, name: Option<&str>, column: &str, aggregate: &str) -> Quantity {
         Quantity::Of {
@@ -272,12 +277,5 @@ mod tests {
         assert!(is_called("web.12", "web.12") && is_called("anything", "*"));
         assert!(!is_called("web.12", "web.1") && !is_called("web.x", "web"));
         assert!(!is_called("webs", "web") && is_called("a-b-c", "a*b*c"));
-    }
-
-    #[test]
-    fn only_columns_that_can_be_counted_are_numbers() {
-        assert!(Table::Flows.numbers().contains(&"completed"));
-        assert!(!Table::Flows.numbers().contains(&"controller"));
-        assert_eq!(Table::Pages.numbers(), ["start_s", "response_s"]);
     }
 }

@@ -1,0 +1,185 @@
+//! The pool of threads: workers take the next job that is left, and the caller's thread receives
+//! the results. Threads of the standard library suffice, because a run shares nothing with others.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use recording::Recording;
+use scenario::Scenario;
+use simulator::{Options, Progress};
+
+/// The caller of [`run_each`] is asked this often whether to go on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// One run to do.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The scenario, shared between its runs.
+    pub scenario: Arc<Scenario>,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// The scenario without series, for a caller that keeps only totals of its runs.
+pub fn totals_only(scenario: &Scenario) -> Arc<Scenario> {
+    Arc::new(Scenario { record: Default::default(), ..scenario.clone() })
+}
+
+/// Runs `scenario` and fills in the wall time, which the simulator itself must not read.
+#[expect(clippy::disallowed_methods, reason = "wall time of a run, reported to its user")]
+pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    let start = Instant::now();
+    let mut recording = simulator::run(scenario, seed, options);
+    recording.wall_s = start.elapsed().as_secs_f64();
+    recording
+}
+
+/// Number of threads for `jobs`: as requested, by default one for each core, and no more than jobs.
+pub fn worker_count(requested: Option<NonZeroUsize>, jobs: usize) -> usize {
+    let workers = requested.or_else(|| thread::available_parallelism().ok());
+    workers.map_or(1, NonZeroUsize::get).min(jobs)
+}
+
+/// Runs `jobs` on [`worker_count`] threads. `keep` reduces each recording in the thread that ran it.
+///
+/// `receive` is called in the caller's thread with all results that came since its last call, each
+/// with the number of its job, in no particular order. It is called at least every 50 ms, with no
+/// results if need be, so that it can look for a request to stop. Its `Break` cancels the batch:
+/// runs under way end early and are dropped, because of many runs only complete ones are useful.
+pub fn run_each<T: Send, B>(
+    jobs: &[Job],
+    workers: Option<NonZeroUsize>,
+    keep: impl Fn(Recording) -> T + Sync,
+    mut receive: impl FnMut(Vec<(usize, T)>) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (send, results) = mpsc::channel();
+        for _ in 0..worker_count(workers, jobs.len()) {
+            let (next, stop, keep, send) = (&next, &stop, &keep, send.clone());
+            scope.spawn(move || work(jobs, next, stop, keep, &send));
+        }
+        drop(send);
+        loop {
+            let first = results.recv_timeout(TICK);
+            let ended = matches!(first, Err(RecvTimeoutError::Disconnected));
+            let flow = receive(first.into_iter().chain(results.try_iter()).collect());
+            if flow.is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            if ended || flow.is_break() {
+                return flow;
+            }
+        }
+    })
+}
+
+/// Runs `jobs` and returns their recordings in order.
+pub fn run_all(jobs: &[Job], workers: Option<NonZeroUsize>) -> Vec<Recording> {
+    let mut recordings: Vec<Option<Recording>> = jobs.iter().map(|_| None).collect();
+    let _: ControlFlow<()> = run_each(
+        jobs,
+        workers,
+        |recording| recording,
+        |results| {
+            results.into_iter().for_each(|(job, recording)| recordings[job] = Some(recording));
+            ControlFlow::Continue(())
+        },
+    );
+    recordings.into_iter().flatten().collect()
+}
+
+/// Runs the next job that nobody has taken until there is none, or until all shall stop.
+fn work<T>(
+    jobs: &[Job],
+    next: &AtomicUsize,
+    stop: &AtomicBool,
+    keep: &impl Fn(Recording) -> T,
+    results: &Sender<(usize, T)>,
+) {
+    let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
+    while !stop.load(Ordering::Relaxed) {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let Some(Job { scenario, seed }) = jobs.get(number) else { return };
+        let options = Options { progress: Some(&mut going), ..Options::default() };
+        let recording = run(scenario, *seed, options);
+        if recording.partial || results.send((number, keep(recording))).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(text: &str, seed: u64) -> Job {
+        let link = "[[link]]\nbetween = ['a', 'b']\nrate = '2Mbit/s'\ndelay = '50ms'\n";
+        let flow = "[[flow]]\nfrom = 'a'\nto = 'b'\ncontroller = 'reno'\n";
+        let text = format!("duration = '100000s'\n{link}channel = {{ per = 1e-2 }}\n{flow}{text}");
+        Job { scenario: Arc::new(Scenario::parse(&text, "job.toml", &[]).unwrap()), seed }
+    }
+
+    fn short(seed: u64) -> Job {
+        job("traffic = { download = '50kB' }", seed)
+    }
+
+    #[test]
+    fn recordings_come_in_the_order_of_the_jobs_whatever_the_number_of_threads() {
+        let jobs: Vec<Job> = (0..12).map(short).collect();
+        let digests = |workers| -> Vec<String> {
+            run_all(&jobs, NonZeroUsize::new(workers)).iter().map(Recording::digest).collect()
+        };
+        let one = digests(1);
+        assert_eq!(one, digests(3));
+        let seeds: Vec<u64> = run_all(&jobs, None).iter().map(|one| one.seed).collect();
+        assert_eq!(seeds, (0..12).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_batch_that_is_cancelled_drops_the_run_under_way_and_keeps_the_others() {
+        let endless = "traffic = { bulk = \"unlimited\" }";
+        let jobs = [short(1), job(endless, 1), job(endless, 2)];
+        let mut done = Vec::new();
+        let ended = run_each(
+            &jobs,
+            NonZeroUsize::new(1),
+            |recording| recording.partial,
+            |results| {
+                done.extend(results);
+                if done.is_empty() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break("enough")
+                }
+            },
+        );
+        assert_eq!(ended, ControlFlow::Break("enough"));
+        assert_eq!(done, [(0, false)]);
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_jobs_and_none_for_no_jobs() {
+        assert_eq!(worker_count(NonZeroUsize::new(8), 3), 3);
+        assert_eq!(worker_count(NonZeroUsize::new(2), 3), 2);
+        assert_eq!(worker_count(None, 0), 0);
+        assert!(run_all(&[], None).is_empty());
+    }
+
+    #[test]
+    fn a_scenario_without_series_gives_the_same_totals() {
+        let series = "traffic = { download = '50kB' }\n[record]\ninterval = '1s'";
+        let whole = job(series, 3);
+        let scenario = totals_only(&whole.scenario);
+        let reduced = run_all(&[whole, Job { scenario, seed: 3 }], None);
+        assert!(!reduced[0].flow_series.is_empty());
+        assert!(reduced[1].flow_series.is_empty());
+        assert_eq!(reduced[0].flows, reduced[1].flows);
+    }
+}

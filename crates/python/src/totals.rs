@@ -1,0 +1,338 @@
+//! Totals of a recording as objects. Every record of the engine is taken apart without `..`, so
+//! that a new field does not compile until Python has it too.
+
+use pyo3::prelude::*;
+use recording::{
+    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, RateRecord, SettingRecord,
+    TcpRecord,
+};
+
+use crate::record::record;
+
+record! {
+    /// Totals of one flow. Rates are means over the flow's active time.
+    Flow {
+        /// Name of the flow.
+        flow: String,
+        /// Name of the controller; `python:` and its class for one in Python.
+        controller: String,
+        /// Provenance of the controller: `published`, `reconstructed`, `prototype` or `kernel`.
+        controller_status: String,
+        /// Transport protocol: `tcp`.
+        protocol: &'static str,
+        /// True if a finite transfer was completed.
+        completed: bool,
+        /// True if the transport gave the connection up.
+        aborted: bool,
+        /// Bytes handed to the receiving application.
+        bytes: u64,
+        /// Start of the flow in seconds.
+        start_s: f64,
+        /// Flow completion time in seconds; None if it did not complete.
+        completion_s: Option<f64>,
+        /// Bits per second handed to the receiving application.
+        goodput_bps: f64,
+        /// Bits per second of payload sent, retransmissions included.
+        throughput_bps: f64,
+        /// Smoothed RTT of the data sender at the end in milliseconds; None without a sample.
+        srtt_ms: Option<f64>,
+        /// Minimum RTT of the data sender in milliseconds; None without a sample.
+        min_rtt_ms: Option<f64>,
+        /// Congestion window of the data sender at the end in bytes.
+        cwnd_bytes: u64,
+        /// Mean response time of the completed pages in seconds; None without one.
+        page_response_s: Option<f64>,
+        /// Bytes written by an application with a rate of its own; None for others.
+        offered_bytes: Option<u64>,
+        /// Mean time from the start of a burst to its last byte in seconds; None without bursts.
+        burst_completion_s: Option<f64>,
+        /// Totals that only TCP has; None for another protocol.
+        tcp: Option<TcpTotals>,
+        /// Web pages.
+        pages: Vec<Page>,
+    }
+}
+
+record! {
+    /// Totals of one flow that only TCP has.
+    TcpTotals {
+        /// Name of the loss recovery.
+        recovery: String,
+        /// Data segments sent, retransmissions included.
+        segments_sent: u64,
+        /// Data segments retransmitted.
+        segments_retransmitted: u64,
+        /// Retransmission timeouts.
+        timeouts: u64,
+        /// Times that fast recovery was entered.
+        fast_recoveries: u64,
+    }
+}
+
+record! {
+    /// One web page.
+    Page {
+        /// Time of the request in seconds.
+        start_s: f64,
+        /// Page load time in seconds: until the last byte of the last object; None if incomplete.
+        response_s: Option<f64>,
+        /// Its objects, the main one first.
+        objects: Vec<PageObject>,
+    }
+}
+
+record! {
+    /// One object of a web page.
+    PageObject {
+        /// Size in bytes.
+        bytes: u64,
+        /// Time of its request in seconds.
+        start_s: f64,
+        /// Time from the request to the last byte in seconds; None if incomplete.
+        response_s: Option<f64>,
+    }
+}
+
+record! {
+    /// Totals of one direction of a link, or of a router's forwarding.
+    Link {
+        /// Name of the link, or of the node for a router's forwarding.
+        link: String,
+        /// `forward`, `backward` or `forwarding`.
+        direction: String,
+        /// Share of the run during which it was transmitting, from 0 to 1.
+        utilisation: f64,
+        /// Packets delivered to the far end.
+        delivered_packets: u64,
+        /// Bytes delivered to the far end, without link-layer overhead.
+        delivered_bytes: u64,
+        /// Packets dropped by the full queue.
+        dropped_packets: u64,
+        /// Packets corrupted by the channel.
+        corrupted_packets: u64,
+        /// Maximum queue in bytes.
+        max_queue_bytes: u64,
+    }
+}
+
+record! {
+    /// How well the testbed emulated the network, and what the kernel did with each setting.
+    KernelQuality {
+        /// Release of the kernel.
+        release: String,
+        /// True if packets were delivered within the tolerance and none was lost outside links.
+        valid: bool,
+        /// Largest allowed 99th percentile of the delay error in milliseconds.
+        tolerance_ms: f64,
+        /// Packets whose delivery was timed.
+        timed_packets: u64,
+        /// Median of the delay error in milliseconds.
+        delay_error_p50_ms: f64,
+        /// 99th percentile of the delay error in milliseconds.
+        delay_error_p99_ms: f64,
+        /// Maximum delay error in milliseconds.
+        delay_error_max_ms: f64,
+        /// Packets lost between a host and the network, outside of the scenario's links.
+        lost_packets: u64,
+        /// Packets addressed to no host of the scenario.
+        stray_packets: u64,
+        /// Rates of the links into hosts.
+        rates: Vec<LinkRate>,
+        /// Settings of each kind of flow.
+        settings: Vec<KernelSetting>,
+    }
+}
+
+record! {
+    /// The rate of one direction of a link while it was busy.
+    LinkRate {
+        /// Name of the link.
+        link: String,
+        /// `forward` or `backward`.
+        direction: String,
+        /// Rate of the scenario in bits per second.
+        configured_bps: f64,
+        /// Measured rate, link-layer overhead included; None without packets back to back.
+        achieved_bps: Option<f64>,
+    }
+}
+
+record! {
+    /// What the kernel did with a setting.
+    KernelSetting {
+        /// The first flow with these settings.
+        flow: String,
+        /// Path in the flow, as `transport.rto.min`, or in a link on its way.
+        setting: String,
+        /// Value in the scenario.
+        asked: String,
+        /// `honoured`, or `reported` if the kernel does something else.
+        verdict: String,
+        /// What the kernel does.
+        kernel: String,
+        /// Of `transport.receive_buffer` the largest window that receivers advertised, in bytes.
+        largest_window_bytes: Option<u64>,
+    }
+}
+
+impl From<&FlowRecord> for Flow {
+    fn from(record: &FlowRecord) -> Self {
+        let FlowRecord {
+            flow,
+            controller,
+            controller_status,
+            completed,
+            aborted,
+            bytes,
+            start_s,
+            completion_s,
+            goodput_bps,
+            throughput_bps,
+            srtt_ms,
+            min_rtt_ms,
+            cwnd_bytes,
+            page_response_s,
+            offered_bytes,
+            burst_completion_s,
+            protocol,
+            pages,
+        } = record;
+        Self {
+            flow: flow.clone(),
+            controller: controller.to_string(),
+            controller_status: controller_status.to_string(),
+            protocol: protocol.name(),
+            completed: *completed,
+            aborted: *aborted,
+            bytes: *bytes,
+            start_s: *start_s,
+            completion_s: *completion_s,
+            goodput_bps: *goodput_bps,
+            throughput_bps: *throughput_bps,
+            srtt_ms: *srtt_ms,
+            min_rtt_ms: *min_rtt_ms,
+            cwnd_bytes: *cwnd_bytes,
+            page_response_s: *page_response_s,
+            offered_bytes: *offered_bytes,
+            burst_completion_s: *burst_completion_s,
+            tcp: protocol.tcp().map(TcpTotals::from),
+            pages: pages.iter().map(Page::from).collect(),
+        }
+    }
+}
+
+impl From<&TcpRecord> for TcpTotals {
+    fn from(record: &TcpRecord) -> Self {
+        let TcpRecord {
+            recovery,
+            segments_sent,
+            segments_retransmitted,
+            timeouts,
+            fast_recoveries,
+        } = record;
+        Self {
+            recovery: recovery.to_string(),
+            segments_sent: *segments_sent,
+            segments_retransmitted: *segments_retransmitted,
+            timeouts: *timeouts,
+            fast_recoveries: *fast_recoveries,
+        }
+    }
+}
+
+impl From<&PageRecord> for Page {
+    fn from(record: &PageRecord) -> Self {
+        let PageRecord { start_s, response_s, objects } = record;
+        let objects = objects.iter().map(PageObject::from).collect();
+        Self { start_s: *start_s, response_s: *response_s, objects }
+    }
+}
+
+impl From<&ObjectRecord> for PageObject {
+    fn from(record: &ObjectRecord) -> Self {
+        let ObjectRecord { bytes, start_s, response_s } = record;
+        Self { bytes: *bytes, start_s: *start_s, response_s: *response_s }
+    }
+}
+
+impl From<&LinkRecord> for Link {
+    fn from(record: &LinkRecord) -> Self {
+        let LinkRecord {
+            link,
+            direction,
+            utilisation,
+            delivered_packets,
+            delivered_bytes,
+            dropped_packets,
+            corrupted_packets,
+            max_queue_bytes,
+        } = record;
+        Self {
+            link: link.clone(),
+            direction: direction.clone(),
+            utilisation: *utilisation,
+            delivered_packets: *delivered_packets,
+            delivered_bytes: *delivered_bytes,
+            dropped_packets: *dropped_packets,
+            corrupted_packets: *corrupted_packets,
+            max_queue_bytes: *max_queue_bytes,
+        }
+    }
+}
+
+impl From<&KernelRecord> for KernelQuality {
+    fn from(record: &KernelRecord) -> Self {
+        let KernelRecord {
+            release,
+            valid,
+            tolerance_ms,
+            timed_packets,
+            delay_error_p50_ms,
+            delay_error_p99_ms,
+            delay_error_max_ms,
+            lost_packets,
+            stray_packets,
+            rates,
+            settings,
+        } = record;
+        Self {
+            release: release.clone(),
+            valid: *valid,
+            tolerance_ms: *tolerance_ms,
+            timed_packets: *timed_packets,
+            delay_error_p50_ms: *delay_error_p50_ms,
+            delay_error_p99_ms: *delay_error_p99_ms,
+            delay_error_max_ms: *delay_error_max_ms,
+            lost_packets: *lost_packets,
+            stray_packets: *stray_packets,
+            rates: rates.iter().map(LinkRate::from).collect(),
+            settings: settings.iter().map(KernelSetting::from).collect(),
+        }
+    }
+}
+
+impl From<&RateRecord> for LinkRate {
+    fn from(record: &RateRecord) -> Self {
+        let RateRecord { link, direction, configured_bps, achieved_bps } = record;
+        Self {
+            link: link.clone(),
+            direction: direction.clone(),
+            configured_bps: *configured_bps,
+            achieved_bps: *achieved_bps,
+        }
+    }
+}
+
+impl From<&SettingRecord> for KernelSetting {
+    fn from(record: &SettingRecord) -> Self {
+        let SettingRecord { flow, setting, asked, verdict, kernel, largest_window_bytes } = record;
+        Self {
+            flow: flow.clone(),
+            setting: setting.clone(),
+            asked: asked.clone(),
+            verdict: verdict.clone(),
+            kernel: kernel.clone(),
+            largest_window_bytes: *largest_window_bytes,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Tables that a part of a run declares and fills by itself: what a middlebox did, or events.
+//!
+//! Whoever fills a table declares its row with [`extra_table!`](crate::extra_table), pushes rows
+//! while the run goes on, and adds the table to [`Recording::tables`](crate::Recording::tables).
+//! From there on it is treated as the tables that every recording has: saved as Parquet, loaded,
+//! part of the digest, and a data frame in Python.
+
+use parquet::errors::ParquetError as Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::columns::{Column, Values};
+use crate::saved::Saved;
+use crate::tables::Table;
+
+/// Cells of one column of an [`ExtraTable`]. What is not finite is null outside of the recording.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // each is named after its type
+pub enum Cells {
+    Bool(Vec<bool>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+    Text(Vec<String>),
+}
+
+impl Cells {
+    fn values(&self) -> Values<'_> {
+        match self {
+            Self::Bool(cells) => Values::Bool(cells.clone()),
+            Self::U32(cells) => Values::U32(cells.into()),
+            Self::U64(cells) => Values::U64(cells.into()),
+            Self::F64(cells) => Values::F64(cells.into()),
+            Self::Text(cells) => Values::Text(cells.iter().map(String::as_str).collect()),
+        }
+    }
+}
+
+/// Lets a column of these cells stand in a row of [`extra_table!`](crate::extra_table).
+macro_rules! cells_of {
+    ($($kind:ident of $type:ty),+) => {
+        $(impl From<Vec<$type>> for Cells {
+            fn from(cells: Vec<$type>) -> Self {
+                Self::$kind(cells)
+            }
+        })+
+    };
+}
+
+cells_of!(Bool of bool, U32 of u32, U64 of u64, F64 of f64, Text of String);
+
+/// A table with a name and typed columns of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtraTable {
+    name: String,
+    columns: Vec<(String, Cells)>,
+}
+
+impl ExtraTable {
+    /// A table of columns; [`extra_table!`](crate::extra_table) calls this with checked types.
+    ///
+    /// # Panics
+    /// The name or a column's is no lower-case identifier, the name is one of [`Table::FIXED`], two
+    /// columns have one name, or columns have different lengths: all defects of the declaration.
+    pub fn new(name: &str, columns: Vec<(String, Cells)>) -> Self {
+        assert!(is_name(name) && !is_fixed(name), "{name:?} is no name for an extra table");
+        let mut names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(names.iter().all(|name| is_name(name)), "{name} has a column without a name");
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), columns.len(), "two columns of {name} have one name");
+        let lengths: Vec<usize> = columns.iter().map(|(_, cells)| cells.values().len()).collect();
+        assert!(lengths.iter().all(|one| *one == lengths[0]), "{name} has columns of {lengths:?}");
+        Self { name: name.to_owned(), columns }
+    }
+
+    /// The table as it was saved.
+    pub(crate) fn read(name: &str, saved: &Saved) -> Result<Self, Error> {
+        Ok(Self { name: name.to_owned(), columns: saved.columns()? })
+    }
+
+    /// Name of the table, and of its file before `.parquet`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns true if there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.columns().first().is_none_or(|column| column.values.is_empty())
+    }
+
+    /// The columns; numbers are borrowed.
+    pub fn columns(&self) -> Vec<Column<'_>> {
+        let column = |(name, cells)| Column { name, values: Cells::values(cells) };
+        self.columns.iter().map(|(name, cells)| (name.as_str(), cells)).map(column).collect()
+    }
+}
+
+/// A lower-case identifier, so that a name is a file's name and a column's everywhere.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn is_fixed(name: &str) -> bool {
+    Table::FIXED.iter().any(|table| table.fixed_name() == Some(name))
+}
+
+/// In `recording.json` a table is its name; its rows are in its own file.
+impl Serialize for ExtraTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtraTable {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(source)?;
+        if !is_name(&name) || is_fixed(&name) {
+            let message = format!("expected the name of an extra table, found {name:?}");
+            return Err(serde::de::Error::custom(message));
+        }
+        Ok(Self { name, columns: Vec::new() })
+    }
+}
+
+/// Declares a table and its row: `name` is that of the table in the recording.
+///
+/// ```
+/// recording::extra_table! {
+///     /// Handovers between satellites.
+///     pub Handovers("handovers") of Handover {
+///         /// When it happened, in seconds.
+///         t_s: f64,
+///         /// Name of the satellite that took over.
+///         satellite: String,
+///         /// Bytes that waited.
+///         queue_bytes: u64,
+///     }
+/// }
+///
+/// let mut handovers = Handovers::default();
+/// handovers.push(Handover { t_s: 15.0, satellite: "s-7".into(), queue_bytes: 1500 });
+/// let mut recording = recording::Recording::default();
+/// recording.tables.push(handovers.into_table());
+/// assert_eq!(recording.tables[0].columns()[1].name, "satellite");
+/// ```
+#[macro_export]
+macro_rules! extra_table {
+    ($(#[$doc:meta])* $visible:vis $table:ident($name:literal) of $row:ident {
+        $($(#[$about:meta])* $field:ident: $type:ty),+ $(,)?
+    }) => {
+        #[doc = concat!("One row of [`", stringify!($table), "`].")]
+        #[derive(Clone, Debug, PartialEq)]
+        $visible struct $row { $($(#[$about])* $visible $field: $type,)+ }
+
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        $visible struct $table { $($field: Vec<$type>,)+ }
+
+        impl $table {
+            /// Appends a row.
+            $visible fn push(&mut self, row: $row) {
+                $(self.$field.push(row.$field);)+
+            }
+
+            /// The table for [`Recording::tables`]($crate::Recording::tables).
+            $visible fn into_table(self) -> $crate::ExtraTable {
+                $crate::ExtraTable::new(
+                    $name,
+                    vec![$((stringify!($field).to_owned(), $crate::Cells::from(self.$field)),)+],
+                )
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "no name for an extra table")]
+    fn the_name_of_a_fixed_table_is_refused() {
+        let _ = ExtraTable::new("flows", vec![("t_s".into(), vec![1.0].into())]);
+    }
+
+    #[test]
+    #[should_panic(expected = "columns of [1, 2]")]
+    fn columns_of_different_lengths_are_refused() {
+        let columns = vec![("a".into(), vec![1.0].into()), ("b".into(), vec![1_u32, 2].into())];
+        let _ = ExtraTable::new("pairs", columns);
+    }
+
+    #[test]
+    fn a_name_in_a_file_cannot_lead_out_of_its_folder() {
+        for wrong in ["../../etc/passwd", "", "flows", "Upper", "a-b", "7"] {
+            let text = format!("{wrong:?}");
+            assert!(serde_json::from_str::<ExtraTable>(&text).is_err(), "{wrong}");
+        }
+        assert_eq!(serde_json::from_str::<ExtraTable>("\"acks\"").unwrap().name(), "acks");
+    }
+}

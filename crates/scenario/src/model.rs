@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use tcp::{LossThreshold, Recovery};
-use transport::Pacing;
-use transport::SavedPath;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
@@ -44,7 +41,7 @@ impl Scenario {
 
     /// Length of an ACK of a flow without data as an IP packet, in bytes.
     pub fn ack_bytes(&self, flow: &Flow) -> u64 {
-        self.headers() + flow.transport.timestamps_bytes()
+        self.headers() + u64::from(flow.transport.timestamps_bytes())
     }
 
     fn headers(&self) -> u64 {
@@ -99,116 +96,13 @@ pub struct Flow {
     /// The congestion controller of both ends.
     pub controller: Specification,
     /// TCP settings of both ends; shared by the flows of one entry.
-    pub transport: Arc<Transport>,
+    pub transport: Arc<tcp::Config>,
+    /// How fast the applications read; `None` reads at once.
+    pub reader_rate: Option<Rate>,
     /// First sequence number of the side that sends the data; the other takes one more.
     pub initial_sequence: u32,
     /// What the application does.
     pub traffic: Traffic,
-}
-
-/// TCP settings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transport {
-    /// How losses are found and repaired.
-    pub recovery: Recovery,
-    /// What a loss halves.
-    pub ssthresh_basis: LossThreshold,
-    /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1).
-    pub mss: u32,
-    /// Receive buffer: the largest window that is advertised.
-    pub receive_buffer: Bytes,
-    /// Send buffer: unacknowledged and unsent data; `None` is unlimited.
-    pub send_buffer: Option<Bytes>,
-    /// How fast the application reads; `None` reads at once.
-    pub reader_rate: Option<Rate>,
-    /// Window scale option (RFC 7323 section 2).
-    pub window_scaling: bool,
-    /// Timestamps option (RFC 7323 section 3).
-    pub timestamps: bool,
-    /// When the receiver acknowledges.
-    pub delayed_ack: DelayedAck,
-    /// Initial window in segments (RFC 6928).
-    pub initial_window: u32,
-    /// Initial slow start threshold; `None` is arbitrarily high (RFC 5681 section 3.1).
-    pub initial_ssthresh: Option<Bytes>,
-    /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
-    pub dupthresh: u32,
-    /// Segments of growth for one ACK in slow start: the L of RFC 3465; 1 is RFC 5681.
-    pub abc_limit: u32,
-    /// Grow cwnd only while it is what limits the sender (RFC 7661).
-    pub window_validation: bool,
-    /// Retransmission timer.
-    pub rto: Rto,
-    /// First persist interval (RFC 9293 section 3.8.6.1).
-    pub persist_timeout: Span,
-    /// Retransmissions of one segment after which the connection is aborted (RFC 9293 section
-    /// 3.8.3, R2).
-    pub max_retries: u32,
-    /// Whose segments leave no faster than a rate.
-    pub pacing: Pacing,
-    /// Send new data on the first two duplicate ACKs (RFC 3042).
-    pub limited_transmit: bool,
-    /// Nagle's algorithm (RFC 9293 section 3.7.4).
-    pub nagle: bool,
-    /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
-    pub idle_restart: bool,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// Report what was received twice (RFC 2883).
-    pub dsack: bool,
-    /// What an earlier connection has found (RFC 9959).
-    pub careful_resume: Option<SavedPath>,
-}
-
-impl Transport {
-    /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
-    /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
-    pub fn full_payload(&self) -> u64 {
-        u64::from(self.mss) - self.timestamps_bytes()
-    }
-
-    fn timestamps_bytes(&self) -> u64 {
-        if self.timestamps { u64::from(wire::tcp::TIMESTAMPS) } else { 0 }
-    }
-}
-
-/// When a receiver acknowledges (RFC 5681 section 4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayedAck {
-    /// Full-sized segments after which an ACK is sent at once; 1 acknowledges each segment.
-    pub segments: u32,
-    /// The longest an ACK waits.
-    pub timeout: Span,
-}
-
-/// What becomes of the RTT variance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Estimator {
-    /// RFC 6298 with the gains of RFC 7323 appendix G.
-    Rfc6298,
-    /// The largest mean deviation of a round trip.
-    Linux,
-}
-
-/// Retransmission timer (RFC 6298).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rto {
-    /// What becomes of the RTT variance.
-    pub estimator: Estimator,
-    /// Before the first sample.
-    pub initial: Span,
-    /// Lower bound; with [`Estimator::Linux`] of what is added to the smoothed RTT.
-    pub min: Span,
-    /// Upper bound.
-    pub max: Span,
-    /// Clock granularity G: the variance term is at least G and the RTO a multiple of it.
-    pub granularity: Span,
-    /// Gain alpha of the smoothed RTT.
-    pub alpha: f64,
-    /// Gain beta of the RTT variance.
-    pub beta: f64,
-    /// Coefficient K of the variance in the RTO.
-    pub k: f64,
 }
 
 /// What an application does.

@@ -10,9 +10,8 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
-use tcp::Recovery;
 
-use crate::document::{CodeName, Controller, Document, RecoveryName};
+use crate::document::{CodeName, Controller, Document};
 
 /// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
 pub fn schema() -> Value {
@@ -70,6 +69,15 @@ impl Transform for Tidy {
         if object.get("default").is_some_and(Value::is_null) {
             object.remove("default");
         }
+        // An enum whose values have doc comments.
+        if let Some(Value::Array(options)) = object.get("oneOf") {
+            let words: Option<Vec<_>> = options.iter().map(|o| o.get("const").cloned()).collect();
+            if let Some(words) = words {
+                object.remove("oneOf");
+                object.insert("type".into(), "string".into());
+                object.insert("enum".into(), Value::Array(words));
+            }
+        }
         if let Some(Value::Array(types)) = object.get("type") {
             let real = types.iter().find(|t| *t != "null").cloned();
             object.insert("type".into(), real.unwrap_or(Value::Null));
@@ -88,19 +96,6 @@ impl Transform for Tidy {
                 }
             }
         }
-    }
-}
-
-impl JsonSchema for RecoveryName {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Recovery".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = Recovery::ALL.map(|(name, _)| name);
-        json_schema!({ "type": "string", "enum": names })
     }
 }
 

@@ -1,14 +1,15 @@
 //! What a connection is configured with.
 
 use congestion::Repair;
-use transport::Pacing;
-use transport::SavedPath;
-use units::Span;
+use transport::{Pacing, RtoConfig, SavedPath};
+use units::{Bytes, SizeLimit, Span};
 
-use transport::RtoConfig;
+use crate::segment::TIMESTAMPS_BYTES;
 
 /// How TCP finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "lowercase"), schemars(inline))]
 pub enum Recovery {
     /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 5681 section 3.2).
     Reno,
@@ -22,17 +23,14 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Every recovery with the name it has in scenarios.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("reno", Self::Reno),
-        ("newreno", Self::NewReno),
-        ("sack", Self::Sack),
-        ("linux", Self::Linux),
-    ];
-
     /// The name in scenarios.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, r)| *r == self).map_or("", |(name, _)| name)
+        match self {
+            Self::Reno => "reno",
+            Self::NewReno => "newreno",
+            Self::Sack => "sack",
+            Self::Linux => "linux",
+        }
     }
 }
 
@@ -47,9 +45,11 @@ impl From<Repair> for Recovery {
     }
 }
 
-/// What a loss halves.
+/// Amount from which ssthresh is computed after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossThreshold {
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
+pub enum SsthreshBasis {
     /// Everything sent and not acknowledged: FlightSize (RFC 5681 equation 4).
     FlightSize,
     /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
@@ -59,75 +59,170 @@ pub enum LossThreshold {
     Cwnd,
 }
 
-/// When a receiver acknowledges (RFC 5681 section 4.2).
+/// Delayed acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
 pub struct DelayedAck {
-    /// Segments after which an ACK is sent at once.
+    /// Number of full-sized segments after which an ACK is sent at once. 1 acknowledges each
+    /// segment.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub segments: u32,
-    /// The longest an ACK waits.
+    /// Maximum delay of an ACK.
     pub timeout: Span,
 }
 
-/// TCP settings of one end.
+impl Default for DelayedAck {
+    /// Every second segment (RFC 5681 section 4.2), after at most 200 ms.
+    fn default() -> Self {
+        Self { segments: 2, timeout: Span::from_millis(200) }
+    }
+}
+
+/// TCP settings of one end, and what a scenario calls them. `recovery`, `delayed_ack` and `rto` have
+/// a short form or a default of their own in the language, and are skipped here.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default))]
 pub struct Config {
     /// How losses are found and repaired.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub recovery: Recovery,
-    /// MSS option in bytes, not counting TCP options (RFC 9293 section 3.7.1).
-    pub mss: u32,
-    /// Receive buffer in bytes.
-    pub receive_buffer: u64,
-    /// Send buffer in bytes: unacknowledged and unsent data.
-    pub send_buffer: u64,
-    /// Whether the application reads at once; otherwise it calls
-    /// [`Connection::read`](crate::Connection::read).
-    pub reads_at_once: bool,
-    /// Offer the window scale option (RFC 7323 section 2).
-    pub window_scaling: bool,
-    /// Offer the timestamps option (RFC 7323 section 3).
-    pub timestamps: bool,
     /// When the receiver acknowledges.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub delayed_ack: DelayedAck,
-    /// What a loss halves.
-    pub loss_threshold: LossThreshold,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// Report what was received twice (RFC 2883).
-    pub dsack: bool,
-    /// Duplicate ACKs that mean a loss.
-    pub duplicate_threshold: u32,
-    /// Grow cwnd only while it is what limits the sender.
-    pub window_validation: bool,
     /// Retransmission timer.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub rto: RtoConfig,
-    /// First persist interval.
+    /// The application reads at once; otherwise it calls
+    /// [`Connection::read`](crate::Connection::read).
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub reads_at_once: bool,
+    /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);
+    /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and Linux.
+    /// With the recovery `"linux"`, `"flight-size"` uses cwnd.
+    #[cfg_attr(feature = "schema", schemars(extend("x-renamed-from" = "loss_threshold")))]
+    pub ssthresh_basis: SsthreshBasis,
+    /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
+    /// fills an Ethernet frame.
+    #[cfg_attr(feature = "schema", schemars(range(min = 64, max = 65_495)))]
+    pub mss: u32,
+    /// Receive buffer, which is the largest advertised window. More than 65535B requires
+    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it allows 60 Mbit/s over a
+    /// GEO link.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB")))]
+    pub receive_buffer: Bytes,
+    /// Send buffer, for unacknowledged and unsent data.
+    pub send_buffer: SizeLimit,
+    /// Window scale option (RFC 7323 section 2).
+    pub window_scaling: bool,
+    /// Timestamps option (RFC 7323 section 3): one RTT sample per ACK, for 12 bytes in each segment.
+    /// On by default, as in Linux. Without it, one segment at a time is timed. On a long path the RTO
+    /// is then too small while a queue fills within one RTT.
+    pub timestamps: bool,
+    /// Initial window in segments (RFC 6928).
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65_535)))]
+    pub initial_window: u32,
+    /// Initial slow start threshold. `"unlimited"` is "arbitrarily high" in RFC 5681 section 3.1.
+    pub initial_ssthresh: SizeLimit,
+    /// Number of duplicate ACKs that indicate a loss (RFC 5681 section 3.2).
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "duplicate_threshold")))]
+    pub dupthresh: u32,
+    /// Maximum growth per ACK in slow start, in segments: L of RFC 3465. 1 is RFC 5681.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "byte_counting")))]
+    pub abc_limit: u32,
+    /// Increase cwnd only while it limits the sender (RFC 7661).
+    pub window_validation: bool,
+    /// First persist interval (RFC 9293 section 3.8.6.1). The default is our choice: the lower
+    /// bound of the RTO.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub persist_timeout: Span,
-    /// Retransmissions of one segment after which the connection is aborted.
-    pub retransmission_threshold: u32,
-    /// Whose segments leave no faster than a rate.
+    /// Number of retransmissions of a segment after which the connection is aborted (R2 of RFC 9293
+    /// section 3.8.3). The default is tcp_retries2 of Linux.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "retransmission_threshold")))]
+    pub max_retries: u32,
+    /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
+    /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.
     pub pacing: Pacing,
-    /// Limited transmit (RFC 3042).
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Nagle's algorithm.
+    /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default, because it only delays the last
+    /// segment of a response.
     pub nagle: bool,
-    /// Restart from the initial window after an idle RTO.
+    /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// What an earlier connection has found, to resume from (RFC 9959).
+    /// Explicit congestion notification (RFC 3168): queues with `ecn_marking` mark data instead of
+    /// dropping it, and the sender reduces its window as after a loss. Always on for controllers that
+    /// need marks.
+    pub ecn: bool,
+    /// Report data that arrived twice in the first SACK block (RFC 2883). Requires the recovery
+    /// `"sack"` or `"linux"`. Always on with `"linux"`, and for controllers that need the reports.
+    pub dsack: bool,
+    /// Careful Resume (RFC 9959) with the parameters of an earlier connection over the same path.
+    /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the
+    /// path cannot carry it. Works with every controller. Default: off.
     pub careful_resume: Option<SavedPath>,
 }
 
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            recovery: Recovery::Sack,
+            delayed_ack: DelayedAck::default(),
+            rto: RtoConfig::default(),
+            reads_at_once: true,
+            ssthresh_basis: SsthreshBasis::FlightSize,
+            mss: 1460,
+            receive_buffer: Bytes(4 << 20),
+            send_buffer: SizeLimit::UNLIMITED,
+            window_scaling: true,
+            timestamps: true,
+            initial_window: 10,
+            initial_ssthresh: SizeLimit::UNLIMITED,
+            dupthresh: 3,
+            abc_limit: 1,
+            window_validation: true,
+            persist_timeout: Span::from_secs(1),
+            max_retries: 15,
+            pacing: Pacing::Controller,
+            limited_transmit: true,
+            nagle: false,
+            idle_restart: true,
+            ecn: false,
+            dsack: false,
+            careful_resume: None,
+        }
+    }
+}
+
 impl Config {
-    /// Payload of a full segment in bytes, given whether timestamps are in use: the MSS option
-    /// does not count TCP options, the payload has to (RFC 9293 section 3.7.1).
-    pub fn payload_of_full_segment(&self, timestamps: bool) -> u32 {
-        self.mss - if timestamps { crate::segment::TIMESTAMPS_BYTES } else { 0 }
+    /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
+    /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
+    pub fn full_payload(&self) -> u32 {
+        self.mss - self.timestamps_bytes()
+    }
+
+    /// Bytes of the timestamps option in each segment after the set-up.
+    pub fn timestamps_bytes(&self) -> u32 {
+        if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// Settings of the controller.
+    pub fn controller(&self) -> congestion::Settings {
+        let mss = self.full_payload();
+        congestion::Settings {
+            mss,
+            initial_window: u64::from(self.initial_window) * u64::from(mss),
+            initial_ssthresh: self.initial_ssthresh.get(),
+            byte_counting: self.abc_limit,
+        }
     }
 
     /// Shift of the window scale option that this end offers (RFC 7323 section 2.2): the smallest
     /// that lets the whole receive buffer be advertised.
     pub fn window_shift(&self) -> u8 {
         let mut shift = 0;
-        while shift < 14 && self.receive_buffer >> shift > u64::from(u16::MAX) {
+        while shift < 14 && self.receive_buffer.get() >> shift > u64::from(u16::MAX) {
             shift += 1;
         }
         shift

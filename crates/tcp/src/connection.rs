@@ -472,7 +472,7 @@ impl Connection {
             flags: Flags::SYN
                 .with_if(self.ecn, Flags::ECE)
                 .with_if(self.ecn && !answer, Flags::CWR),
-            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            window: self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16,
             mss: self.config.mss as u16,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
             options: Options::default()

@@ -16,7 +16,7 @@ mod sender;
 mod sequence;
 mod timestamps;
 
-pub use config::{Config, DelayedAck, LossThreshold, Recovery};
+pub use config::{Config, DelayedAck, Recovery, SsthreshBasis};
 pub use connection::{Connection, State};
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{Counters, Phase};

@@ -42,7 +42,7 @@ impl Receiver {
             mss: u64::from(config.mss),
             next: 0,
             read: 1,
-            right_edge: 1 + config.receive_buffer.min(window_limit),
+            right_edge: 1 + config.receive_buffer.get().min(window_limit),
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
@@ -205,7 +205,7 @@ impl Receiver {
         // A window update is worth a segment of its own when it opens the window by two segments
         // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
         let opened = self.offered_edge(config) - self.right_edge;
-        if opened >= (2 * self.mss).min(config.receive_buffer / 2) {
+        if opened >= (2 * self.mss).min(config.receive_buffer.get() / 2) {
             self.ack_now = true;
         }
     }
@@ -224,7 +224,7 @@ impl Receiver {
     fn next_window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
         let edge = self.offered_edge(config).min(self.next + window_limit);
         // Receiver's silly window avoidance (RFC 9293 section 3.8.6.2.2).
-        let step = (config.receive_buffer / 2).min(self.mss);
+        let step = (config.receive_buffer.get() / 2).min(self.mss);
         let edge = if edge >= self.right_edge + step { edge } else { self.right_edge };
         let window = (edge.saturating_sub(self.next) >> shift) << shift;
         self.right_edge = self.right_edge.max(self.next + window);
@@ -233,7 +233,7 @@ impl Receiver {
     }
 
     fn offered_edge(&self, config: &Config) -> u64 {
-        (self.read + config.receive_buffer).max(self.right_edge)
+        (self.read + config.receive_buffer.get()).max(self.right_edge)
     }
 
     /// An ACK is due at once.
@@ -268,46 +268,19 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use units::Span;
+    use units::{Bytes, Span};
 
     use super::*;
-    use crate::config::DelayedAck;
-    use transport::{Estimator, RtoConfig};
 
     const MSS: u64 = 1000;
 
     fn config() -> Config {
         Config {
-            recovery: crate::config::Recovery::Sack,
             mss: MSS as u32,
-            receive_buffer: 20 * MSS,
-            send_buffer: u64::MAX,
-            reads_at_once: true,
+            receive_buffer: Bytes(20 * MSS),
             window_scaling: false,
             timestamps: false,
-            delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(200) },
-            loss_threshold: crate::config::LossThreshold::FlightSize,
-            ecn: false,
-            dsack: false,
-            duplicate_threshold: 3,
-            window_validation: true,
-            rto: RtoConfig {
-                estimator: Estimator::Rfc6298,
-                initial: Span::from_secs(1),
-                min: Span::from_secs(1),
-                max: Span::from_secs(60),
-                granularity: Span::from_millis(1),
-                gain: 0.125,
-                deviation_gain: 0.25,
-                deviation_coefficient: 4.0,
-            },
-            persist_timeout: Span::from_secs(1),
-            retransmission_threshold: 15,
-            pacing: transport::Pacing::Controller,
-            limited_transmit: true,
-            nagle: false,
-            idle_restart: true,
-            careful_resume: None,
+            ..Config::default()
         }
     }
 
@@ -430,7 +403,7 @@ mod tests {
 
     #[test]
     fn the_right_edge_of_the_window_never_moves_back() {
-        let config = Config { receive_buffer: 100 * MSS, ..config() };
+        let config = Config { receive_buffer: Bytes(100 * MSS), ..config() };
         let mut receiver = Receiver::new(&config, u64::MAX);
         receiver.syn_received();
         let before = receiver.right_edge;

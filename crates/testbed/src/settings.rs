@@ -3,9 +3,9 @@
 use std::fs;
 
 use scenario::Scenario;
-use scenario::model::{DelayedAck, Estimator, Flow, Rto, Transport};
-use tcp::{LossThreshold, Recovery};
-use transport::Pacing;
+use scenario::model::Flow;
+use tcp::{Config, DelayedAck, Recovery, SsthreshBasis};
+use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
@@ -179,13 +179,14 @@ impl Judge {
 /// What `kernel` makes of the settings of `flow`.
 pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honoured, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
-    let Transport {
+    let Config {
         recovery,
         ssthresh_basis,
         mss,
         receive_buffer,
         send_buffer,
-        reader_rate,
+        // Follows from `reader_rate`.
+        reads_at_once: _,
         window_scaling,
         timestamps,
         delayed_ack,
@@ -212,15 +213,15 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     }
     judge.recovery(*recovery);
     judge.fits(
-        *ssthresh_basis == LossThreshold::Cwnd,
+        *ssthresh_basis == SsthreshBasis::Cwnd,
         "transport.ssthresh_basis",
         format!("{ssthresh_basis:?}"),
         "what the controller in the kernel halves, most often cwnd",
     );
     let mtu = scenario.packet_bytes(flow) as u32;
     judge.mss(*mss, mtu, scenario.ip);
-    judge.buffers(*receive_buffer, *send_buffer);
-    if let Some(rate) = reader_rate {
+    judge.buffers(*receive_buffer, send_buffer.size());
+    if let Some(rate) = flow.reader_rate {
         let kernel = "the sockets are read at this rate, some 1500 bytes at a time";
         judge.honoured("transport.reader_rate", rate, kernel);
     }
@@ -228,7 +229,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     judge.honoured("transport.timestamps", timestamps, "tcp_timestamps");
     judge.delayed_ack(*delayed_ack);
     judge.honoured("transport.initial_window", initial_window, "initcwnd of the route");
-    match initial_ssthresh {
+    match initial_ssthresh.size() {
         None => judge.honoured("transport.initial_ssthresh", "unlimited", "no limit"),
         Some(size) => judge.refused(
             "transport.initial_ssthresh",
@@ -263,7 +264,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     judge.honoured("transport.ecn", ecn, "tcp_ecn");
     judge.honoured("transport.dsack", dsack, "tcp_dsack");
     if let Some(saved) = careful_resume {
-        let asked = format!("a saved window of {}", Bytes(saved.window));
+        let asked = format!("a saved window of {}", saved.saved_cwnd);
         let possible = "none: no kernel takes the saved window of another connection";
         judge.refused("transport.careful_resume", asked, possible);
     }
@@ -288,9 +289,9 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         mss: *mss,
         mtu,
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
-        send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
+        send_buffer: send_buffer.size().map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
-        reader_rate: *reader_rate,
+        reader_rate: flow.reader_rate,
         paced: *pacing == Pacing::Linux,
         ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
         sysctls,
@@ -401,8 +402,8 @@ impl Judge {
         }
     }
 
-    fn rto(&mut self, asked: &Rto) {
-        let Rto { estimator, initial, min, max, granularity, alpha, beta, k } = asked;
+    fn rto(&mut self, asked: &RtoConfig) {
+        let RtoConfig { estimator, initial, min, max, granularity, alpha, beta, k } = asked;
         self.fits(
             *estimator == Estimator::Linux,
             "transport.rto.estimator",

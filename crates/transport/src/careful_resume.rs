@@ -17,7 +17,7 @@
 //! `PipeSize` counts what SACK tells of, because the cumulative point also covers what was sent
 //! again. cwnd is never below two segments.
 
-use units::{Span, Time};
+use units::{Bytes, SizeLimit, Span, Time};
 
 use congestion::{Feedback, Needs, Window};
 
@@ -28,15 +28,40 @@ const LONGEST_RTT: u64 = 10;
 /// Beta: what ssthresh keeps of `PipeSize` after a retreat.
 const BETA_DIVISOR: u64 = 2;
 
-/// What an earlier connection has found.
+/// Saved parameters of an earlier connection (RFC 9959).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(deny_unknown_fields))]
 pub struct SavedPath {
-    /// `saved_cwnd`: bytes that were acknowledged in a round-trip time.
-    pub window: u64,
-    /// `saved_rtt`: the smallest round-trip time.
-    pub rtt: Span,
-    /// `max_jump`: the largest window to jump to.
-    pub max_jump: u64,
+    /// Bytes acknowledged in a round-trip time: `saved_cwnd` of the RFC.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend(
+            "x-minimum" = "1B",
+            "x-maximum" = "1GiB",
+            "x-renamed-from" = "saved_window"
+        ))
+    )]
+    pub saved_cwnd: Bytes,
+    /// Minimum round-trip time. The path is taken as a different one if its RTT is at most half or
+    /// more than ten times as long.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms", "x-maximum" = "60s")))]
+    pub saved_rtt: Span,
+    /// Maximum window after the jump.
+    #[cfg_attr(feature = "schema", serde(default = "SavedPath::no_limit"))]
+    pub max_jump: SizeLimit,
+}
+
+impl SavedPath {
+    /// The window to jump to, in bytes: half of the saved one at most.
+    pub fn jump(&self) -> u64 {
+        self.max_jump.get().min(self.saved_cwnd.get() / 2)
+    }
+
+    #[cfg(feature = "schema")]
+    fn no_limit() -> SizeLimit {
+        SizeLimit::UNLIMITED
+    }
 }
 
 /// Where Careful Resume stands.
@@ -144,9 +169,9 @@ impl CarefulResume {
         else {
             return;
         };
-        let jump = self.saved.max_jump.min(self.saved.window / 2);
-        let same_path =
-            min_rtt * SHORTEST_RTT > self.saved.rtt && rtt <= self.saved.rtt * LONGEST_RTT;
+        let jump = self.saved.jump();
+        let same_path = min_rtt * SHORTEST_RTT > self.saved.saved_rtt
+            && rtt <= self.saved.saved_rtt * LONGEST_RTT;
         if !same_path || jump <= window.cwnd {
             self.phase = ResumePhase::Normal;
             return;
@@ -243,7 +268,11 @@ mod tests {
     }
 
     fn saved(segments: u64) -> SavedPath {
-        SavedPath { window: segments * MSS, rtt: Span::from_millis(RTT), max_jump: u64::MAX }
+        SavedPath {
+            saved_cwnd: Bytes(segments * MSS),
+            saved_rtt: Span::from_millis(RTT),
+            max_jump: SizeLimit::UNLIMITED,
+        }
     }
 
     /// An ACK up to segment `acknowledged` of a sender that has sent `sent`.
@@ -374,7 +403,10 @@ mod tests {
 
     #[test]
     fn the_jump_is_no_larger_than_max_jump() {
-        let mut resume = CarefulResume::new(SavedPath { max_jump: 40 * MSS, ..saved(300) });
+        let mut resume = CarefulResume::new(SavedPath {
+            max_jump: SizeLimit::of(Bytes(40 * MSS)),
+            ..saved(300)
+        });
         let mut window = window();
         resume.on_feedback(&ack(600, 1, 10), &mut window);
         resume.on_feedback(&ack(610, 10, 39), &mut window);

@@ -17,8 +17,10 @@ const AVOIDANCE_RATIO: f64 = 1.2;
 /// The segments of a connection that leave at once, of which the last is waited for.
 const FREE_SEGMENTS: u64 = 10;
 
-/// Whose segments leave no faster than a rate.
+/// Controllers whose segments are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
 pub enum Pacing {
     /// Those of controllers that [need](congestion::Needs::pacing) it.
     Controller,

@@ -2,8 +2,10 @@
 
 use units::Span;
 
-/// What becomes of RTTVAR.
+/// Estimator of the RTT variance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
 pub enum Estimator {
     /// RFC 6298 with the gains of RFC 7323 appendix G.
     Rfc6298,
@@ -11,26 +13,74 @@ pub enum Estimator {
     Linux,
 }
 
-/// Constants of the estimator.
+impl Estimator {
+    /// The usual lower bound: that of RFC 6298 rule 2.4, and `TCP_RTO_MIN` of Linux.
+    pub const fn least_rto(self) -> Span {
+        match self {
+            Self::Rfc6298 => Span::from_secs(1),
+            Self::Linux => Span::from_millis(200),
+        }
+    }
+}
+
+/// Retransmission timer. The defaults are those of RFC 6298 section 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default))]
 pub struct RtoConfig {
-    /// What becomes of RTTVAR.
+    /// Estimator of the RTT variance: that of RFC 6298, with gains divided by the number of samples
+    /// per round trip (RFC 7323 appendix G), or `"linux"`: the largest mean deviation of a round trip.
     pub estimator: Estimator,
-    /// RTO before the first sample (RFC 6298 rule 2.1).
+    /// RTO before the first RTT sample (rule 2.1).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub initial: Span,
-    /// Lower bound (rule 2.4), in Linux of what is added to SRTT.
+    /// Lower bound (rule 2.4); with the estimator `"linux"` of what is added to the smoothed RTT.
+    /// No part of the language: its default depends on the estimator.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub min: Span,
-    /// Upper bound (rule 2.5).
+    /// Upper bound of the RTO (rule 2.5).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub max: Span,
-    /// Clock granularity G: the variance term is at least G, and the RTO a multiple of it because
-    /// the clock that fires it only ticks so often.
+    /// Clock granularity G. The variance term is at least G, and the RTO is a multiple of G. The
+    /// default is our choice: the clock of present systems.
     pub granularity: Span,
-    /// alpha of rule 2.3.
-    pub gain: f64,
-    /// beta of rule 2.3.
-    pub deviation_gain: f64,
-    /// K of rule 2.2.
-    pub deviation_coefficient: f64,
+    /// Gain alpha of the smoothed RTT (rule 2.3).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "x-renamed-from" = "gain"))
+    )]
+    pub alpha: f64,
+    /// Gain beta of the RTT variance (rule 2.3).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "x-renamed-from" = "deviation_gain"))
+    )]
+    pub beta: f64,
+    /// Coefficient K of the variance in the RTO (rule 2.2).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend(
+            "exclusiveMinimum" = 0,
+            "maximum" = 1000,
+            "x-renamed-from" = "deviation_coefficient"
+        ))
+    )]
+    pub k: f64,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            estimator: Estimator::Rfc6298,
+            initial: Span::from_secs(1),
+            min: Estimator::Rfc6298.least_rto(),
+            max: Span::from_secs(60),
+            granularity: Span::from_millis(1),
+            alpha: 0.125,
+            beta: 0.25,
+            k: 4.0,
+        }
+    }
 }
 
 /// Where the stream stands when a sample is taken.
@@ -88,7 +138,7 @@ impl RttEstimator {
         }
         self.min = self.min.min(sample);
         let granularity = config.granularity.as_nanos() as f64;
-        let margin = granularity.max(config.deviation_coefficient * self.rttvar);
+        let margin = granularity.max(config.k * self.rttvar);
         let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
         self.rto = rto.clamp(config.min, config.max);
     }
@@ -100,8 +150,8 @@ impl RttEstimator {
         if self.sampled {
             let share = 1.0 / per_round.max(1) as f64;
             let error = (self.srtt - r).abs();
-            self.rttvar += config.deviation_gain * share * (error - self.rttvar);
-            self.srtt += config.gain * share * (r - self.srtt);
+            self.rttvar += config.beta * share * (error - self.rttvar);
+            self.srtt += config.alpha * share * (r - self.srtt);
         } else {
             self.srtt = r;
             self.rttvar = r / 2.0;
@@ -116,7 +166,7 @@ impl RttEstimator {
     /// patience. After `tcp_rtt_estimator` of Linux.
     #[cold]
     fn smooth_like_linux(&mut self, config: &RtoConfig, r: f64, progress: Progress) {
-        let least = config.min.as_nanos() as f64 / config.deviation_coefficient;
+        let least = config.min.as_nanos() as f64 / config.k;
         let linux = &mut self.linux;
         if !std::mem::replace(&mut self.sampled, true) {
             self.srtt = r;
@@ -126,14 +176,14 @@ impl RttEstimator {
             return;
         }
         let error = r - self.srtt;
-        self.srtt += config.gain * error;
-        let change = config.deviation_gain * (error.abs() - linux.mean);
+        self.srtt += config.alpha * error;
+        let change = config.beta * (error.abs() - linux.mean);
         let hesitates = error < 0.0 && change > 0.0;
-        linux.mean += if hesitates { config.gain * change } else { change };
+        linux.mean += if hesitates { config.alpha * change } else { change };
         linux.largest = linux.largest.max(linux.mean);
         self.rttvar = self.rttvar.max(linux.largest);
         if progress.acknowledged > linux.round_end {
-            self.rttvar -= config.deviation_gain * (self.rttvar - linux.largest);
+            self.rttvar -= config.beta * (self.rttvar - linux.largest);
             linux.round_end = progress.sent;
             linux.largest = least;
         }
@@ -178,9 +228,9 @@ mod tests {
         min: Span::from_millis(200),
         max: Span::from_secs(60),
         granularity: Span::from_millis(1),
-        gain: 0.125,
-        deviation_gain: 0.25,
-        deviation_coefficient: 4.0,
+        alpha: 0.125,
+        beta: 0.25,
+        k: 4.0,
     };
 
     fn ms(millis: u64) -> Span {

@@ -22,5 +22,5 @@ mod time;
 
 pub use parse::UnitError;
 pub use rate::Rate;
-pub use size::Bytes;
+pub use size::{Bytes, SizeLimit};
 pub use time::{Span, Time};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::{Bytes, Rate, Span};
+use crate::{Bytes, Rate, SizeLimit, Span};
 
 /// A number, then one of `units`.
 fn quantity(format: &str, units: crate::parse::Units, example: &str) -> Schema {
@@ -38,3 +38,17 @@ macro_rules! string_schema {
 string_schema!(Rate, "rate", crate::rate::UNITS, "2Mbit/s");
 string_schema!(Span, "time", crate::time::UNITS, "250ms");
 string_schema!(Bytes, "size", crate::size::UNITS, "64KiB");
+
+impl JsonSchema for SizeLimit {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "SizeLimit".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut size = Bytes::json_schema(generator);
+        size.insert("x-minimum".into(), "1B".into());
+        json_schema!({ "anyOf": [{ "type": "string", "enum": ["unlimited"] }, size] })
+    }
+}

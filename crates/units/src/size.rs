@@ -50,6 +50,50 @@ impl fmt::Display for Bytes {
 
 parse::string_serde!(Bytes);
 
+/// An upper limit of a size, or none: `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SizeLimit(u64);
+
+impl SizeLimit {
+    /// No limit.
+    pub const UNLIMITED: Self = Self(u64::MAX);
+
+    /// At most `size`.
+    pub const fn of(size: Bytes) -> Self {
+        Self(size.0)
+    }
+
+    /// The number of bytes; the largest number where there is no limit.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The limit, if there is one.
+    pub fn size(self) -> Option<Bytes> {
+        (self != Self::UNLIMITED).then_some(Bytes(self.0))
+    }
+}
+
+const UNLIMITED: &str = "unlimited";
+
+impl FromStr for SizeLimit {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if text == UNLIMITED { Ok(Self::UNLIMITED) } else { text.parse().map(Self::of) }
+    }
+}
+
+impl fmt::Display for SizeLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.size() {
+            Some(size) => size.fmt(f),
+            None => f.write_str(UNLIMITED),
+        }
+    }
+}
+
+parse::string_serde!(SizeLimit);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +110,14 @@ mod tests {
         for text in ["64KiB", "50MB", "65535B", "8MiB"] {
             assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_limit_is_a_size_or_none() {
+        assert_eq!("unlimited".parse::<SizeLimit>().unwrap(), SizeLimit::UNLIMITED);
+        let limit: SizeLimit = "64KiB".parse().unwrap();
+        assert_eq!((limit.get(), limit.size()), (65_536, Some(Bytes(65_536))));
+        assert_eq!([limit, SizeLimit::UNLIMITED].map(|l| l.to_string()), ["64KiB", "unlimited"]);
+        assert!("none".parse::<SizeLimit>().is_err());
     }
 }

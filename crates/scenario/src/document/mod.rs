@@ -20,9 +20,7 @@ pub(crate) use link::{
     Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
-pub(crate) use transport::{
-    DelayedAck, Estimator, LossThreshold, Pacing, RecoveryName, Transport, every_second,
-};
+pub(crate) use transport::{DelayedAck, Transport};
 pub(crate) use words::Name;
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.

@@ -92,14 +92,13 @@ impl Figures {
         let back = Way::new(graph, &hops[1], ack, (&hops[0], packet as f64 * per_ack));
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
-        let buffers =
-            transport.receive_buffer.min(transport.send_buffer.unwrap_or(transport.receive_buffer));
-        let window_segments = buffers.get() / transport.full_payload();
+        let buffers = transport.receive_buffer.get().min(transport.send_buffer.get());
+        let window_segments = buffers / u64::from(transport.full_payload());
         let connections = match &flow.traffic {
             Traffic::Web(web) => web.connections,
             _ => 1,
         };
-        let payload = transport.full_payload() as f64 * 8.0;
+        let payload = f64::from(transport.full_payload()) * 8.0;
         let window = (window_segments as f64) * payload * f64::from(connections);
         Self {
             packet_bytes: packet,
@@ -114,7 +113,7 @@ impl Figures {
             return_bottleneck: back.slowest.name,
             bdp_bytes: packet as f64 * rtt / there.slowest.time,
             bdp_segments: rtt / there.slowest.time,
-            window_bytes: buffers.get(),
+            window_bytes: buffers,
             window_segments,
             connections,
             capacity_bps: payload / there.slowest.time,

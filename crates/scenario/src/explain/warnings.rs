@@ -152,7 +152,7 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
 }
 
 fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
-    let reader = flow.transport.reader_rate?;
+    let reader = flow.reader_rate?;
     let delivered = figures.goodput_bound().min(figures.wanted());
     let slow = (reader.bits_per_second() as f64) < delivered;
     slow.then(|| format!("the application reads at {reader}, slower than the network delivers"))
@@ -213,7 +213,7 @@ fn overload(figures: &Figures) -> Option<String> {
 /// The receiver's window has to leave room for the jump (RFC 9959).
 fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
     let saved = flow.transport.careful_resume?;
-    let jump = saved.max_jump.min(saved.window / 2);
+    let jump = saved.jump();
     (jump > figures.window_bytes).then(|| {
         format!(
             "careful_resume jumps to {}, more than the window of {}",

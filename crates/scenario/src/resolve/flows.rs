@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use congestion::{Specification, Value};
-use tcp::{LossThreshold, Recovery};
-use transport::Pacing;
-use transport::SavedPath;
+use tcp::{Config, DelayedAck};
+use transport::RtoConfig;
 use units::{Bytes, Span};
 
 use super::Numbers;
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
-use crate::model::{
-    DelayedAck, Distribution, Estimator, Flow, OnOff, Rto, Traffic, Transport, Web,
-};
+use crate::model::{Distribution, Flow, OnOff, Traffic, Web};
 use crate::path::Path;
 use crate::suggest;
 
@@ -45,6 +42,7 @@ pub(super) fn flows(
                 stop: flow.stop,
                 controller: controller.clone(),
                 transport: transport.clone(),
+                reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic,
             });
@@ -105,72 +103,16 @@ fn controller(
     Some(specification)
 }
 
-fn transport(written: &document::Transport, controller: &Specification) -> Transport {
-    let rto = &written.rto;
-    Transport {
-        recovery: recovery(written, controller),
-        ssthresh_basis: match written.ssthresh_basis {
-            document::LossThreshold::FlightSize => LossThreshold::FlightSize,
-            document::LossThreshold::Pipe => LossThreshold::Pipe,
-            document::LossThreshold::Cwnd => LossThreshold::Cwnd,
-        },
-        mss: written.mss,
-        receive_buffer: written.receive_buffer,
-        send_buffer: written.send_buffer.size(),
-        reader_rate: written.reader_rate,
-        window_scaling: written.window_scaling,
-        timestamps: written.timestamps,
+/// The settings with every short form and dependent default resolved.
+fn transport(written: &document::Transport, controller: &Specification) -> Config {
+    let rto = written.rto.config;
+    Config {
+        recovery: written.recovery.unwrap_or(controller.entry().repair.into()),
         delayed_ack: delayed_ack(written.delayed_ack),
-        initial_window: written.initial_window,
-        initial_ssthresh: written.initial_ssthresh.size(),
-        dupthresh: written.dupthresh,
-        abc_limit: written.abc_limit,
-        window_validation: written.window_validation,
-        rto: Rto {
-            estimator: match rto.estimator {
-                document::Estimator::Rfc6298 => Estimator::Rfc6298,
-                document::Estimator::Linux => Estimator::Linux,
-            },
-            initial: rto.initial,
-            min: rto.min.unwrap_or(least_rto(rto.estimator)),
-            max: rto.max,
-            granularity: rto.granularity,
-            alpha: rto.alpha,
-            beta: rto.beta,
-            k: rto.k,
-        },
-        persist_timeout: written.persist_timeout,
-        max_retries: written.max_retries,
-        pacing: match written.pacing {
-            document::Pacing::Controller => Pacing::Controller,
-            document::Pacing::Linux => Pacing::Linux,
-        },
-        limited_transmit: written.limited_transmit,
-        nagle: written.nagle,
-        idle_restart: written.idle_restart,
-        ecn: written.ecn,
-        dsack: written.dsack,
-        careful_resume: written.careful_resume.map(|saved| SavedPath {
-            window: saved.saved_cwnd.get(),
-            rtt: saved.saved_rtt,
-            max_jump: saved.max_jump.size().map_or(u64::MAX, Bytes::get),
-        }),
+        rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
+        reads_at_once: written.reader_rate.is_none(),
+        ..written.config.clone()
     }
-}
-
-/// Of RFC 6298 rule 2.4, and `TCP_RTO_MIN` of Linux.
-fn least_rto(estimator: document::Estimator) -> Span {
-    match estimator {
-        document::Estimator::Rfc6298 => Span::from_secs(1),
-        document::Estimator::Linux => Span::from_millis(200),
-    }
-}
-
-fn recovery(written: &document::Transport, controller: &Specification) -> Recovery {
-    let named = written.recovery.as_ref().and_then(|word| {
-        Recovery::ALL.into_iter().find(|(name, _)| *name == word.0).map(|(_, recovery)| recovery)
-    });
-    named.unwrap_or(controller.entry().repair.into())
 }
 
 /// Spreads the flows over the sequence space: Knuth's multiplicative hash, 2^32 over the golden
@@ -182,20 +124,18 @@ fn sequence_of(flow: usize) -> u32 {
 fn delayed_ack(written: document::DelayedAck) -> DelayedAck {
     match written {
         document::DelayedAck::Off(_) => DelayedAck { segments: 1, timeout: Span::ZERO },
-        document::DelayedAck::Timeout(timeout) => {
-            DelayedAck { segments: document::every_second(), timeout }
-        }
-        document::DelayedAck::Table { segments, timeout } => DelayedAck { segments, timeout },
+        document::DelayedAck::Timeout(timeout) => DelayedAck { timeout, ..DelayedAck::default() },
+        document::DelayedAck::Table(table) => table,
     }
 }
 
 fn traffic(
     written: &document::Traffic,
-    transport: &Transport,
+    transport: &Config,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Traffic {
-    let segment = Bytes(transport.full_payload());
+    let segment = Bytes(transport.full_payload().into());
     match written {
         document::Traffic::Download { download, request } => {
             Traffic::Download { size: *download, request: *request }

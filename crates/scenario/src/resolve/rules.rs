@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use tcp::Config;
 use units::Bytes;
 
 use crate::error::Problem;
-use crate::model::{Flow, Scenario, Transport};
+use crate::model::{Flow, Scenario};
 use crate::path::Path;
 use crate::routes::{Routes, routes};
 
@@ -76,7 +77,7 @@ fn check_segments(scenario: &Scenario, flow: &Flow, path: &Path, problems: &mut 
     }
 }
 
-fn check_transport(transport: &Transport, path: &Path, problems: &mut Vec<Problem>) {
+fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
     let buffer = transport.receive_buffer;
     if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
         let problem = Problem::new(
@@ -86,7 +87,8 @@ fn check_transport(transport: &Transport, path: &Path, problems: &mut Vec<Proble
         );
         problems.push(problem.because("the window field has 16 bits (RFC 9293 section 3.1)"));
     }
-    for (key, buffer) in [("receive_buffer", Some(buffer)), ("send_buffer", transport.send_buffer)]
+    for (key, buffer) in
+        [("receive_buffer", Some(buffer)), ("send_buffer", transport.send_buffer.size())]
     {
         if let Some(Bytes(size)) = buffer
             && size < u64::from(transport.mss)

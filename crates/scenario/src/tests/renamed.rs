@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use units::Bytes;
 
 use crate::{Loaded, NewValue, Override, Scenario, renames};
 
@@ -106,7 +107,10 @@ fn old_names_in_overrides_and_programs_are_read_too() {
         set("flow.0.transport.careful_resume={ saved_window = \"2MB\", saved_rtt = \"1s\" }");
     let loaded = Loaded::parse(OLD, "old.toml", &[inner, set("link.0.overhead=1B")]).unwrap();
     assert_eq!(loaded.scenario.links[0].forward.overhead, 1);
-    assert_eq!(loaded.scenario.flows[0].transport.careful_resume.unwrap().window, 2_000_000);
+    assert_eq!(
+        loaded.scenario.flows[0].transport.careful_resume.unwrap().saved_cwnd,
+        Bytes(2_000_000)
+    );
 
     let value = NewValue::Program(json!(7));
     let change = Override { path: "flow.0.transport.byte_counting".into(), value };

@@ -144,7 +144,7 @@ impl Sender {
             news += self.scoreboard.sack(start, end);
         }
         if news > 0 && self.recovery == Recovery::Sack {
-            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let threshold = self.controller.duplicate_threshold(config.dupthresh);
             let before = self.scoreboard.lost_below().max(acknowledged);
             self.scoreboard.find_losses(threshold, self.mss);
             self.note_losses(now, before, self.scoreboard.lost_below());

@@ -185,7 +185,7 @@ impl Sender {
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else {
             return false;
         };
-        let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+        let threshold = self.controller.duplicate_threshold(config.dupthresh);
         let situation = Situation {
             recovering: self.phase != Phase::Open,
             overtaken: flight.sacked() >= threshold,

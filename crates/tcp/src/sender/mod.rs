@@ -178,7 +178,7 @@ impl Sender {
     /// Nobody answered the SYN in time (RFC 6298 rule 5.5).
     pub(crate) fn on_syn_timeout(&mut self, config: &Config) {
         self.retries += 1;
-        self.aborted = self.retries > config.retransmission_threshold;
+        self.aborted = self.retries > config.max_retries;
         self.rtt.back_off(&config.rto);
         self.deadline = Time::NEVER;
     }
@@ -343,7 +343,7 @@ impl Sender {
     /// What is written or acknowledged has changed, and so what the send buffer lets the
     /// application have handed over.
     fn note_buffer(&mut self, config: &Config) {
-        self.buffered = self.written.min(self.una.saturating_add(config.send_buffer));
+        self.buffered = self.written.min(self.una.saturating_add(config.send_buffer.get()));
     }
 
     fn uses_sack(&self) -> bool {

@@ -4,7 +4,7 @@
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
 //! timeout ends all of them and sends everything again, as ACKs allow. That of Linux is in `linux`.
 
-use crate::config::{LossThreshold, Recovery};
+use crate::config::{Recovery, SsthreshBasis};
 use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
 use units::Time;
 
@@ -32,7 +32,7 @@ impl Sender {
     }
 
     fn loss_is_certain(&self, config: &Config) -> bool {
-        self.duplicates >= self.controller.duplicate_threshold(config.duplicate_threshold)
+        self.duplicates >= self.controller.duplicate_threshold(config.dupthresh)
             || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
     }
 
@@ -63,13 +63,13 @@ impl Sender {
 
     /// What a loss halves.
     pub(super) fn flight_to_reduce(&self, config: &Config) -> u64 {
-        match config.loss_threshold {
-            LossThreshold::FlightSize if self.recovers_like_linux() => {
+        match config.ssthresh_basis {
+            SsthreshBasis::FlightSize if self.recovers_like_linux() => {
                 self.controller.window().cwnd
             }
-            LossThreshold::FlightSize => self.flight() - self.limited,
-            LossThreshold::Pipe => self.scoreboard.pipe(self.una, self.max),
-            LossThreshold::Cwnd => self.controller.window().cwnd,
+            SsthreshBasis::FlightSize => self.flight() - self.limited,
+            SsthreshBasis::Pipe => self.scoreboard.pipe(self.una, self.max),
+            SsthreshBasis::Cwnd => self.controller.window().cwnd,
         }
     }
 
@@ -112,7 +112,7 @@ impl Sender {
         if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
             // step 3).
-            let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+            let threshold = self.controller.duplicate_threshold(config.dupthresh);
             let left = u64::from(self.duplicates.min(threshold));
             self.controller.window_mut().cwnd += left * self.mss;
         }
@@ -159,14 +159,14 @@ impl Sender {
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
         self.counters.timeouts += 1;
         self.retries += 1;
-        if self.retries > config.retransmission_threshold {
+        if self.retries > config.max_retries {
             self.aborted = true;
             self.stop_timer();
             return;
         }
         self.retransmission_quota = self.controller.retransmission_quota();
-        let flight = match config.loss_threshold {
-            LossThreshold::FlightSize if !self.recovers_like_linux() => self.flight(),
+        let flight = match config.ssthresh_basis {
+            SsthreshBasis::FlightSize if !self.recovers_like_linux() => self.flight(),
             _ => self.flight_to_reduce(config),
         };
         let mut repeated = self.retries > 1;

@@ -184,7 +184,7 @@ impl Sender {
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.
             Phase::Open if !self.uses_sack() => {
-                let threshold = self.controller.duplicate_threshold(config.duplicate_threshold);
+                let threshold = self.controller.duplicate_threshold(config.dupthresh);
                 let duplicates = self.duplicates.min(threshold - 1);
                 (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
             }

@@ -1,7 +1,7 @@
 //! Close (RFC 9293 section 3.6).
 
 use tcp::{Config, State};
-use units::Span;
+use units::{Bytes, Span};
 
 use crate::wire::{A, B, Fate, MSS, Wire, config, ms};
 
@@ -144,7 +144,7 @@ fn what_was_never_sent_is_taken_back_and_the_fin_follows_what_was() {
 
 #[test]
 fn data_behind_a_closed_window_is_taken_back_but_for_the_probe() {
-    let config = Config { receive_buffer: 2 * MSS, reads_at_once: false, ..config() };
+    let config = Config { receive_buffer: Bytes(2 * MSS), reads_at_once: false, ..config() };
     for (wait, rest) in [(ms(500), 0), (Span::from_secs(3), 1)] {
         let mut wire = Wire::established(&config);
         wire.ends[A].write(9 * MSS);

@@ -197,7 +197,7 @@ fn duplicates_for_the_old_window_after_a_timeout_start_no_fast_retransmit() {
 #[test]
 fn the_duplicate_threshold_is_configurable() {
     for duplicate_threshold in [1, 2, 5] {
-        let config = Config { recovery: NewReno, duplicate_threshold, ..config() };
+        let config = Config { recovery: NewReno, dupthresh: duplicate_threshold, ..config() };
         let mut script = Script::with(&config, 20);
         for _ in 1..duplicate_threshold {
             assert!(!script.duplicate().contains(&10));

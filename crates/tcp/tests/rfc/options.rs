@@ -2,7 +2,7 @@
 
 use tcp::Recovery;
 use tcp::{Config, Flags, Segment, State};
-use units::Span;
+use units::{Bytes, Span};
 
 use crate::script::Script;
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, connection, ms};
@@ -49,8 +49,9 @@ fn a_sack_sender_falls_back_to_newreno_when_the_other_end_does_not_permit_sack()
 #[test]
 fn a_syn_ack_scales_windows_only_if_the_syn_did() {
     for receive_buffer in [30_000, 65_535, 1 << 20] {
-        let without = Config { receive_buffer, ..config() };
-        let with = Config { receive_buffer, window_scaling: true, ..config() };
+        let without = Config { receive_buffer: Bytes(receive_buffer), ..config() };
+        let with =
+            Config { receive_buffer: Bytes(receive_buffer), window_scaling: true, ..config() };
         let mut wire = Wire::between(&without, &with).open();
         wire.run();
         assert_eq!(syns(&wire)[1].window_scale, Segment::NO_SCALE);
@@ -60,7 +61,7 @@ fn a_syn_ack_scales_windows_only_if_the_syn_did() {
 /// RFC 7323 section 2.2: the window of a SYN is never scaled.
 #[test]
 fn a_scaled_window_lets_a_megabyte_fly() {
-    let large = Config { receive_buffer: 1 << 20, window_scaling: true, ..config() };
+    let large = Config { receive_buffer: Bytes(1 << 20), window_scaling: true, ..config() };
     let mut wire = Wire::new(&large).open();
     assert_eq!(syns(&wire)[0].window, u16::MAX);
     wire.ends[A].write(20_000 * MSS);

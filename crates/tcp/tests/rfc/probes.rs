@@ -5,14 +5,14 @@ use std::sync::Arc;
 use congestion::{Controller, Specification};
 use tcp::Recovery;
 use tcp::{Config, Connection};
-use units::Span;
+use units::{Bytes, Span};
 
-use crate::wire::{A, B, MSS, Sent, Wire, config, ms, settings};
+use crate::wire::{A, B, MSS, Sent, Wire, config, ms};
 
 /// Two ends with the controller `name`, which are connected; A has an initial window of ten.
 fn wire(name: &str, config: &Config) -> Wire {
     let end = |initial_sequence| {
-        let controller = Specification::named(name).unwrap().build(&settings(config));
+        let controller = Specification::named(name).unwrap().build(&config.controller());
         Connection::new(Arc::new(config.clone()), controller, initial_sequence)
     };
     let mut wire = Wire::of([end(1_000), end(2_000_000)]).open();
@@ -209,7 +209,7 @@ fn what_is_passed_over_takes_no_room_in_the_congestion_window() {
         let config = Config {
             limited_transmit,
             window_scaling: true,
-            receive_buffer: 100 * MSS,
+            receive_buffer: Bytes(100 * MSS),
             ..config()
         };
         let lost = |sent: &Sent| is_probe(sent) && !sent.nth.is_multiple_of(4);

@@ -28,7 +28,7 @@ fn a_syn_without_an_answer_is_sent_again_with_back_off() {
 /// RFC 9293 section 3.8.3: R2.
 #[test]
 fn a_syn_that_nobody_ever_answers_is_given_up() {
-    let few = Config { retransmission_threshold: 3, ..config() };
+    let few = Config { max_retries: 3, ..config() };
     let mut wire = Wire::new(&few).losing(|_| true).open();
     wire.run();
     assert_eq!(wire.times(A, |sent| sent.is_syn()), [0, 1000, 3000, 7000]);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use congestion::{Settings, Specification};
-use tcp::LossThreshold;
 use tcp::Recovery::{NewReno, Reno, Sack};
+use tcp::SsthreshBasis;
 use tcp::{Config, Connection, Phase, State};
 use units::{Span, Time};
 
 use crate::script::Script;
-use crate::wire::{A, B, MSS, Sent, Wire, config, ms, settings};
+use crate::wire::{A, B, MSS, Sent, Wire, config, ms};
 
 /// Rules 5.1 and 5.3.
 #[test]
@@ -103,8 +103,8 @@ fn a_timeout_sets_cwnd_to_one_segment_and_ssthresh_to_half_the_flight() {
 /// The flight of a recovery is still that of the window before the loss.
 #[test]
 fn a_timeout_in_a_recovery_halves_the_window_again_only_if_a_loss_halves_the_window() {
-    for (loss_threshold, ssthresh) in [(LossThreshold::FlightSize, 10), (LossThreshold::Cwnd, 5)] {
-        let mut script = Script::with(&Config { recovery: Sack, loss_threshold, ..config() }, 20);
+    for (ssthresh_basis, ssthresh) in [(SsthreshBasis::FlightSize, 10), (SsthreshBasis::Cwnd, 5)] {
+        let mut script = Script::with(&Config { recovery: Sack, ssthresh_basis, ..config() }, 20);
         script.sack(10, std::slice::from_ref(&(11..14)));
         assert_eq!((script.end.phase(), script.cwnd()), (Phase::FastRecovery, 10));
         script.time_out();
@@ -143,7 +143,7 @@ fn after_a_timeout_nothing_new_is_sent_before_what_was_lost() {
 #[test]
 fn byte_counting_is_by_single_segments_after_a_timeout() {
     let config = Config { recovery: NewReno, ..config() };
-    let settings = Settings { byte_counting: 2, ..settings(&config) };
+    let settings = Settings { byte_counting: 2, ..config.controller() };
     let controller = Specification::named("newreno").unwrap().build(&settings);
     let end = Connection::new(Arc::new(config.clone()), controller, 1_000);
     let mut script = Script::of(&config, end);
@@ -160,7 +160,7 @@ fn byte_counting_is_by_single_segments_after_a_timeout() {
 #[test]
 fn a_connection_is_aborted_after_so_many_retransmissions_of_one_segment() {
     for retransmission_threshold in [1, 3, 15] {
-        let config = Config { retransmission_threshold, ..config() };
+        let config = Config { max_retries: retransmission_threshold, ..config() };
         let mut wire = Wire::established(&config);
         wire = wire.losing(|sent| sent.is_data());
         wire.forget();
@@ -175,7 +175,7 @@ fn a_connection_is_aborted_after_so_many_retransmissions_of_one_segment() {
 
 #[test]
 fn an_aborted_connection_is_silent() {
-    let config = Config { retransmission_threshold: 1, ..config() };
+    let config = Config { max_retries: 1, ..config() };
     let mut wire = Wire::established(&config).losing(|sent| sent.by == A && sent.is_data());
     wire.write(A, MSS);
     // Data of the other end arrives just before the abort; its delayed ACK comes due after it.
@@ -191,7 +191,7 @@ fn an_aborted_connection_is_silent() {
 
 #[test]
 fn the_count_of_retransmissions_starts_again_with_each_new_ack() {
-    let config = Config { retransmission_threshold: 2, ..config() };
+    let config = Config { max_retries: 2, ..config() };
     let mut wire = Wire::established(&config);
     // Each segment needs three attempts.
     wire = wire.losing(|sent| sent.by == A && sent.is_data() && sent.nth % 3 != 0);

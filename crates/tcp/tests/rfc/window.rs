@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use congestion::{Controller, Specification};
 use tcp::{Config, Connection};
-use units::{Span, Time};
+use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;
-use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms, settings};
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 
 /// Section 3.8.6.2.1: 65,535 bytes are 44 segments of 1460 and a rest that is not worth sending.
 #[test]
@@ -27,7 +27,8 @@ fn a_window_of_65535_bytes_holds_44_full_segments() {
 #[test]
 fn a_receiver_with_a_tiny_buffer_is_still_served() {
     for receive_buffer in [1, 100, 600, 1000, 1500] {
-        let mut wire = Wire::established(&Config { receive_buffer, ..config() });
+        let mut wire =
+            Wire::established(&Config { receive_buffer: Bytes(receive_buffer), ..config() });
         wire.write(A, 20 * receive_buffer);
         wire.run();
         assert_eq!(wire.ends[B].delivered(), 20 * receive_buffer, "{receive_buffer} bytes");
@@ -54,7 +55,7 @@ fn every_segment_opens_the_window_again_with_timestamps_too() {
 /// Section 3.8.6.2.2: a slow reader does not make the sender send small segments.
 #[test]
 fn a_reader_in_small_steps_makes_no_silly_windows() {
-    let config = Config { receive_buffer: 8 * MSS, reads_at_once: false, ..config() };
+    let config = Config { receive_buffer: Bytes(8 * MSS), reads_at_once: false, ..config() };
     let mut wire = Wire::established(&config);
     wire.write(A, 200 * MSS);
     while wire.ends[B].delivered() < 200 * MSS {
@@ -69,7 +70,7 @@ fn a_reader_in_small_steps_makes_no_silly_windows() {
 /// Section 3.8.6.1.
 #[test]
 fn a_closed_window_is_probed_with_back_off_for_as_long_as_the_other_end_answers() {
-    let config = Config { receive_buffer: 4 * MSS, reads_at_once: false, ..config() };
+    let config = Config { receive_buffer: Bytes(4 * MSS), reads_at_once: false, ..config() };
     let mut wire = Wire::established(&config);
     wire.write(A, 10 * MSS);
     wire.run_for(ms(400));
@@ -90,7 +91,7 @@ fn a_closed_window_is_probed_with_back_off_for_as_long_as_the_other_end_answers(
 
 #[test]
 fn a_lost_window_update_is_found_by_the_probe() {
-    let config = Config { receive_buffer: 4 * MSS, reads_at_once: false, ..config() };
+    let config = Config { receive_buffer: Bytes(4 * MSS), reads_at_once: false, ..config() };
     let mut wire = Wire::established(&config);
     wire.write(A, 10 * MSS);
     wire.run_for(ms(400));
@@ -111,7 +112,7 @@ fn a_lost_window_update_is_found_by_the_probe() {
 #[test]
 fn a_probe_that_is_taken_in_is_delivered_once() {
     for lost in [A, B] {
-        let config = Config { receive_buffer: 2 * MSS, reads_at_once: false, ..config() };
+        let config = Config { receive_buffer: Bytes(2 * MSS), reads_at_once: false, ..config() };
         let mut wire = Wire::established(&config);
         wire.write(A, 5 * MSS);
         wire.run_for(ms(400));
@@ -196,7 +197,8 @@ fn an_ack_rides_on_data_if_there_is_some() {
 
 #[test]
 fn the_send_buffer_limits_what_is_outstanding() {
-    let mut wire = Wire::established(&Config { send_buffer: 7 * MSS, ..config() });
+    let mut wire =
+        Wire::established(&Config { send_buffer: SizeLimit::of(Bytes(7 * MSS)), ..config() });
     wire.write(A, 100 * MSS);
     let mut most = 0;
     while wire.step(Time::ZERO + Span::from_secs(100)) {
@@ -210,7 +212,7 @@ fn the_send_buffer_limits_what_is_outstanding() {
 #[test]
 fn the_congestion_window_grows_only_while_it_is_what_limits_the_sender() {
     for (window_validation, limit) in [(true, 40), (false, 1_000)] {
-        let config = Config { receive_buffer: 20 * MSS, window_validation, ..config() };
+        let config = Config { receive_buffer: Bytes(20 * MSS), window_validation, ..config() };
         let mut wire = Wire::established(&config);
         wire.write(A, 500 * MSS);
         wire.run();
@@ -239,9 +241,9 @@ fn small_transfers_after_a_large_one_do_not_grow_the_congestion_window() {
 #[test]
 fn bbr_is_not_slowed_by_transfers_that_leave_the_path_unused() {
     for name in ["bbr", "bbr3"] {
-        let config = Config { receive_buffer: 65_000, ..config() };
+        let config = Config { receive_buffer: Bytes(65_000), ..config() };
         let connect = |sequence| {
-            let controller = Specification::named(name).unwrap().build(&settings(&config));
+            let controller = Specification::named(name).unwrap().build(&config.controller());
             Connection::new(Arc::new(config.clone()), controller, sequence)
         };
         let mut wire = Wire::of([connect(1_000), connect(2_000_000)]).open();

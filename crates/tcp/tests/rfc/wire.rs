@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use congestion::{Settings, Specification};
-use tcp::Recovery;
-use tcp::{Config, Connection, DelayedAck, Flags, Segment, State};
-use transport::{Estimator, RtoConfig};
-use units::{Span, Time};
+use congestion::Specification;
+use tcp::{Config, Connection, Flags, Segment, State};
+use units::{Bytes, Span, Time};
 
 pub const MSS: u64 = 1000;
 
@@ -27,52 +25,16 @@ pub fn at(millis: u64) -> Time {
 /// The defaults of the scenario language, with segments of 1000 bytes and no window scaling.
 pub fn config() -> Config {
     Config {
-        recovery: Recovery::Sack,
         mss: MSS as u32,
-        receive_buffer: 65_535,
-        send_buffer: u64::MAX,
-        reads_at_once: true,
+        receive_buffer: Bytes(65_535),
         window_scaling: false,
         timestamps: false,
-        delayed_ack: DelayedAck { segments: 2, timeout: ms(200) },
-        loss_threshold: tcp::LossThreshold::FlightSize,
-        ecn: false,
-        dsack: false,
-        duplicate_threshold: 3,
-        window_validation: true,
-        rto: RtoConfig {
-            estimator: Estimator::Rfc6298,
-            initial: ms(1000),
-            min: ms(1000),
-            max: Span::from_secs(60),
-            granularity: ms(1),
-            gain: 0.125,
-            deviation_gain: 0.25,
-            deviation_coefficient: 4.0,
-        },
-        persist_timeout: ms(1000),
-        retransmission_threshold: 15,
-        pacing: transport::Pacing::Controller,
-        limited_transmit: true,
-        nagle: false,
-        idle_restart: true,
-        careful_resume: None,
-    }
-}
-
-/// Settings of a controller for `config`: an initial window of ten segments.
-pub fn settings(config: &Config) -> Settings {
-    let mss = config.payload_of_full_segment(config.timestamps);
-    Settings {
-        mss,
-        initial_window: 10 * u64::from(mss),
-        initial_ssthresh: u64::MAX,
-        byte_counting: 1,
+        ..Config::default()
     }
 }
 
 pub fn connection(config: &Config, initial_sequence: u32) -> Connection {
-    let controller = Specification::named("newreno").unwrap().build(&settings(config));
+    let controller = Specification::named("newreno").unwrap().build(&config.controller());
     Connection::new(Arc::new(config.clone()), controller, initial_sequence)
 }
 

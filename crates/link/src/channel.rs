@@ -22,7 +22,7 @@ pub use lock::{Lock, Outage};
 use awgn::Receiver;
 use bursts::Chain;
 
-/// How packets are damaged.
+/// How packets are corrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
     /// Never.
@@ -51,7 +51,7 @@ pub enum Errors {
 }
 
 impl Errors {
-    /// Probability that a packet of `bytes` is damaged; in the long run if losses come in bursts,
+    /// Probability that a packet of `bytes` is corrupted; in the long run if losses come in bursts,
     /// in clear sky if they depend on the weather.
     ///
     /// With bit errors, PER = 1 - (1 - BER)^N, or the upper tail of the binomial distribution
@@ -117,7 +117,7 @@ enum Process {
     Perfect,
     Independent {
         errors: Errors,
-        /// Length and damage threshold of the last packet.
+        /// Length and corrupt threshold of the last packet.
         cached: (u32, u64),
     },
     /// In boxes, so that the channels above stay small.
@@ -139,11 +139,11 @@ impl Channel {
         Self { process, rng }
     }
 
-    /// Whether the next packet, of `bytes`, is damaged; its last bit passes at `now`, which must
+    /// Whether the next packet, of `bytes`, is corrupted; its last bit passes at `now`, which must
     /// not go back. Draws equally often for each packet, whatever its length and its fate, so that
     /// the n-th packet of two runs meets the same numbers.
     #[inline]
-    pub fn damages(&mut self, now: Time, bytes: u32) -> bool {
+    pub fn corrupts(&mut self, now: Time, bytes: u32) -> bool {
         // One comparison for most links; a match alone would be a jump through a table.
         !matches!(self.process, Process::Perfect) && self.damages_next(now, bytes)
     }
@@ -165,7 +165,7 @@ impl Channel {
         match &mut self.process {
             Process::Perfect | Process::Independent { .. } => false,
             Process::Bursts(chain) => chain.loses(&mut self.rng),
-            Process::Awgn(receiver) => receiver.damages(self.rng.next_u64(), now, bytes),
+            Process::Awgn(receiver) => receiver.corrupts(self.rng.next_u64(), now, bytes),
         }
     }
 }
@@ -200,15 +200,15 @@ mod tests {
     fn a_channel_damages_the_configured_share_of_packets() {
         let rng = stream(1, Purpose::Channel, 0);
         let mut channel = Channel::new(Errors::PacketErrors { per: 0.1 }, rng);
-        let damaged = (0..100_000).filter(|_| channel.damages(Time::ZERO, 1500)).count();
+        let corrupted = (0..100_000).filter(|_| channel.corrupts(Time::ZERO, 1500)).count();
         // Five standard deviations of the binomial distribution are 474.
-        assert!((9526..=10_474).contains(&damaged), "{damaged}");
+        assert!((9526..=10_474).contains(&corrupted), "{corrupted}");
     }
 
     #[test]
     fn certain_loss_loses_every_packet() {
         let rng = stream(1, Purpose::Channel, 0);
         let mut channel = Channel::new(Errors::PacketErrors { per: 1.0 }, rng);
-        assert!((0..1000).all(|_| channel.damages(Time::ZERO, 40)));
+        assert!((0..1000).all(|_| channel.corrupts(Time::ZERO, 40)));
     }
 }

@@ -40,9 +40,9 @@ pub struct Settings {
     /// When the queue marks packets instead of dropping them; `None` never does.
     pub ecn_marking: Option<Marking>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
-    /// time and are not damaged.
+    /// time and are not corrupted.
     pub overhead: u32,
-    /// How packets are damaged.
+    /// How packets are corrupted.
     pub channel: Errors,
     /// What changes while packets pass.
     pub timeline: Timeline,
@@ -81,8 +81,8 @@ pub enum Fate {
     PushesOut,
     /// A discipline decides later: to be handed to [`Direction::enqueue`].
     Scheduled,
-    /// It is sent and damaged on its way. The far end finds that out at this time.
-    Damaged(Time),
+    /// It is sent and corrupted on its way. The far end finds that out at this time.
+    Corrupted(Time),
     /// It arrives intact at this time.
     Arrives(Time),
     /// It arrives intact at this time, and the queue has marked it if it is capable of ECN.
@@ -92,7 +92,7 @@ pub enum Fate {
 /// A packet that was accepted and has to leave the queue again. All behind it arrive earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushedOut {
-    /// It would have arrived: the channel had not damaged it.
+    /// It would have arrived: the channel had not corrupted it.
     pub intact: bool,
     /// Packets behind it that will arrive.
     pub behind: usize,
@@ -107,16 +107,16 @@ pub struct Counters {
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets that the far end has received damaged.
+    /// Packets that the far end has received corrupted.
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
 }
 
-/// The far end: when it receives damaged packets.
+/// The far end: when it receives corrupted packets.
 #[derive(Clone, Debug, Default)]
 struct FarEnd {
-    /// Arrival times of the damaged packets on their way.
+    /// Arrival times of the corrupted packets on their way.
     coming: VecDeque<Time>,
     /// When the last of them arrives.
     last: Time,
@@ -124,7 +124,7 @@ struct FarEnd {
 }
 
 impl FarEnd {
-    /// A damaged packet will arrive at `at`, not before those that were damaged earlier.
+    /// A corrupted packet will arrive at `at`, not before those that were corrupted earlier.
     #[inline(never)]
     fn expect(&mut self, now: Time, at: Time) -> Time {
         self.count_until(now);
@@ -141,8 +141,8 @@ impl FarEnd {
         }
     }
 
-    /// A packet was pushed out: the last `behind` damaged ones arrive earlier, and if the packet
-    /// itself was damaged, it does not.
+    /// A packet was pushed out: the last `behind` corrupted ones arrive earlier, and if the packet
+    /// itself was corrupted, it does not.
     fn gain(&mut self, earlier: Span, behind: usize, without: bool) {
         let first = self.coming.len() - behind;
         self.coming.range_mut(first..).for_each(|at| *at = *at - earlier);
@@ -261,16 +261,16 @@ impl Direction {
             fifo.push(start, framed, priority);
         }
         let arrival = left + self.delay;
-        // The packet that can be damaged is the IP packet.
-        if self.channel.damages(left, bytes) {
+        // The packet that can be corrupted is the IP packet.
+        if self.channel.corrupts(left, bytes) {
             if start > now {
                 fifo.damage_last();
             }
             // Dynamics have another arrival, and put it there themselves.
             if self.dynamics.is_some() {
-                return Fate::Damaged(arrival);
+                return Fate::Corrupted(arrival);
             }
-            Fate::Damaged(self.far_end.expect(now, arrival))
+            Fate::Corrupted(self.far_end.expect(now, arrival))
         } else {
             Fate::Arrives(arrival)
         }
@@ -291,10 +291,10 @@ impl Direction {
                 let left = self.transmitter.free_at();
                 Fate::Arrives(dynamics.arrival(left, false, &mut self.transmitter))
             }
-            (Fate::Damaged(_), Some(dynamics)) => {
+            (Fate::Corrupted(_), Some(dynamics)) => {
                 let left = self.transmitter.free_at();
                 let arrival = dynamics.arrival(left, true, &mut self.transmitter);
-                Fate::Damaged(self.far_end.expect(now, arrival))
+                Fate::Corrupted(self.far_end.expect(now, arrival))
             }
             (fate, _) => fate,
         };
@@ -329,10 +329,10 @@ impl Direction {
         self.transmitter.gain(out.earlier);
         self.accepted_packets -= 1;
         self.dropped_packets += 1;
-        if out.damaged || out.damaged_behind > 0 {
-            self.far_end.gain(out.earlier, out.damaged_behind, out.damaged);
+        if out.corrupted || out.corrupted_behind > 0 {
+            self.far_end.gain(out.earlier, out.corrupted_behind, out.corrupted);
         }
-        let (intact, behind) = (!out.damaged, out.intact_behind);
+        let (intact, behind) = (!out.corrupted, out.intact_behind);
         Some(PushedOut { intact, behind, earlier: out.earlier })
     }
 
@@ -418,13 +418,13 @@ impl Direction {
             self.accepted_packets -= dropped;
             let Some(packet) = packet else { continue };
             let (_, left) = self.transmitter.send(start, packet.bytes);
-            let damaged = self.channel.damages(left, packet.bytes - self.overhead);
+            let corrupted = self.channel.corrupts(left, packet.bytes - self.overhead);
             let arrival = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(left, damaged, &mut self.transmitter),
+                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.transmitter),
                 None => left + self.delay,
             };
-            let fate = match damaged {
-                true => Fate::Damaged(self.far_end.expect(now, arrival)),
+            let fate = match corrupted {
+                true => Fate::Corrupted(self.far_end.expect(now, arrival)),
                 false => Fate::Arrives(arrival),
             };
             return Some(Served { packet, fate });
@@ -528,9 +528,9 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_packet_takes_its_time_all_the_same() {
+    fn a_corrupted_packet_takes_its_time_all_the_same() {
         let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
-        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(11)));
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(11)));
         assert_eq!(link.busy_until(at(100)), Span::from_millis(1));
     }
 
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_packet_that_is_pushed_out_was_never_sent() {
+    fn a_corrupted_packet_that_is_pushed_out_was_never_sent() {
         let mut link = link_with(
             QueueLimit::Packets(1),
             Errors::PacketErrors { per: 1.0 },
@@ -629,17 +629,17 @@ mod tests {
     }
 
     #[test]
-    fn damaged_packets_are_counted_when_they_arrive() {
+    fn corrupted_packets_are_counted_when_they_arrive() {
         let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
         let fates = [offer(&mut link, at(0), 1000), offer(&mut link, at(0), 2000)];
-        assert_eq!(fates, [Fate::Damaged(at(11)), Fate::Damaged(at(13))]);
+        assert_eq!(fates, [Fate::Corrupted(at(11)), Fate::Corrupted(at(13))]);
         let just_before = at(0) + Span::from_nanos(12_999_999);
         let counts = [at(10), at(11), just_before, at(13)].map(|now| link.counters(now));
         assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 1, 2]);
     }
 
     #[test]
-    fn damaged_packets_behind_one_that_is_pushed_out_arrive_earlier() {
+    fn corrupted_packets_behind_one_that_is_pushed_out_arrive_earlier() {
         let mut link = link_with(
             QueueLimit::Packets(3),
             Errors::PacketErrors { per: 1.0 },
@@ -648,8 +648,8 @@ mod tests {
         offer(&mut link, at(0), 1000);
         offer(&mut link, at(0), 1000);
         offer_low(&mut link, at(0), 2000);
-        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(15)));
-        assert_eq!(offer(&mut link, at(0), 1000), Fate::Damaged(at(14)));
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(15)));
+        assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(14)));
         let counts = [10, 11, 12, 13, 14].map(|millis| link.counters(at(millis)));
         assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 2, 3, 4]);
     }

@@ -181,13 +181,13 @@ impl Dynamics {
     }
 
     /// When a packet arrives that leaves at `left`. Packets do not overtake each other; one that is
-    /// damaged delays no other. Damaged packets draw their jitter too: one seed gives the same packet
+    /// corrupted delays no other. Corrupted packets draw their jitter too: one seed gives the same packet
     /// the same jitter.
-    pub fn arrival(&mut self, left: Time, damaged: bool, transmitter: &mut Transmitter) -> Time {
+    pub fn arrival(&mut self, left: Time, corrupted: bool, transmitter: &mut Transmitter) -> Time {
         let jitter = self.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
         while self.change_until(left, transmitter) {}
         let arrival = self.last_arrival.max(left + self.delay + jitter);
-        if !damaged {
+        if !corrupted {
             self.last_arrival = arrival;
         }
         arrival
@@ -299,7 +299,7 @@ mod tests {
         let mut last = Time::ZERO;
         let mut late = Vec::new();
         for number in 1..=1000 {
-            let Fate::Arrives(arrival) = offer(&mut link, at(0)) else { panic!("damaged") };
+            let Fate::Arrives(arrival) = offer(&mut link, at(0)) else { panic!("corrupted") };
             assert!(arrival >= last);
             assert!(arrival >= at(number + 10) && arrival <= at(number + 15));
             late.push(arrival.since(at(number + 10)));

@@ -1,68 +1,67 @@
-//! The next arrivals of all lanes: in a list where there are few, in a tournament where there are
-//! many.
+//! The next arrivals of all ports: a list for few ports, a winner tree for many.
 //!
-//! The list of the agenda is the faster for the handful of lanes of a satellite path, but a lane may
-//! have to pass all others in it. A tournament grows with the logarithm of their number.
+//! The list is faster for the few ports of a satellite path, but a port may have to pass all others
+//! in it. The cost of a winner tree grows with the logarithm of their number.
 
 use units::Time;
 
-use crate::agenda::Agenda;
-use crate::tournament::Tournament;
+use crate::event_list::EventList;
+use crate::winner_tree::WinnerTree;
 
-/// Where all lanes are busy, a list is 1.6 times as fast with 400 of them, and 1.6 times as slow with
+/// If all ports are busy, a list is 1.6 times as fast with 400 of them, and 1.6 times as slow with
 /// 1,200.
 const MANY: usize = 512;
 
-/// When each lane that carries anything delivers next.
+/// The next arrival of each port with packets in flight.
 #[derive(Clone, Debug)]
 pub(crate) enum Arrivals {
-    Few(Agenda),
-    Many(Tournament),
+    Few(EventList),
+    Many(WinnerTree),
 }
 
 impl Arrivals {
-    /// None of so many lanes carries anything.
-    pub(crate) fn new(lanes: usize) -> Self {
-        if lanes < MANY { Self::Few(Agenda::new()) } else { Self::Many(Tournament::new(lanes)) }
+    /// None of so many ports carries anything.
+    pub(crate) fn new(ports: usize) -> Self {
+        if ports < MANY { Self::Few(EventList::new()) } else { Self::Many(WinnerTree::new(ports)) }
     }
 
-    /// The earliest arrival and its lane, of equals the lowest; never, if none carries anything.
+    /// The earliest arrival and its port, of equals the lowest; never, if none carries anything.
     #[inline]
     pub(crate) fn earliest(&self) -> (Time, u32) {
         match self {
-            Self::Few(agenda) => agenda.earliest(),
-            Self::Many(tournament) => tournament.earliest(),
+            Self::Few(list) => list.earliest(),
+            Self::Many(tree) => tree.earliest(),
         }
     }
 
-    /// A lane carries something again.
+    /// A port carries something again.
     #[inline]
-    pub(crate) fn insert(&mut self, lane: usize, at: Time) {
+    pub(crate) fn insert(&mut self, port: usize, at: Time) {
         match self {
-            Self::Few(agenda) => agenda.insert(lane, at),
-            Self::Many(tournament) => tournament.set(lane, at),
+            Self::Few(list) => list.insert(port, at),
+            Self::Many(tree) => tree.set(port, at),
         }
     }
 
-    /// The earliest arrival is over. The next of its lane, if it carries more, is at `next`.
+    /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
     #[inline]
     pub(crate) fn follow_earliest(&mut self, next: Option<Time>) {
         match self {
-            Self::Few(agenda) => agenda.follow_earliest(next),
-            Self::Many(tournament) => {
-                let (_, lane) = tournament.earliest();
-                tournament.set(lane as usize, next.unwrap_or(Time::NEVER));
+            Self::Few(list) => list.follow_earliest(next),
+            Self::Many(tree) => {
+                let (_, port) = tree.earliest();
+                tree.set(port as usize, next.unwrap_or(Time::NEVER));
             }
         }
     }
 
-    /// The next arrival of any lane may have changed.
+    /// The next arrival of any port may have changed.
     #[cold]
     #[inline(never)]
-    pub(crate) fn change(&mut self, lane: usize, at: Option<Time>) {
+    pub(crate) fn change(&mut self, port: usize, at: Option<Time>) {
         match self {
-            Self::Few(agenda) => agenda.change(lane, at),
-            Self::Many(tournament) => tournament.set(lane, at.unwrap_or(Time::NEVER)),
+            Self::Few(list) => list.change(port, at),
+            Self::Many(tree) => tree.set(port, at.unwrap_or(Time::NEVER)),
         }
     }
 }
@@ -75,28 +74,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_earliest_lane_is_first_and_the_lowest_of_equals(
-            lanes in prop::sample::select(vec![11, MANY + 11]),
+        fn the_earliest_port_is_first_and_the_lowest_of_equals(
+            ports in prop::sample::select(vec![11, MANY + 11]),
             changes in prop::collection::vec((0usize..11, 0u64..20, any::<bool>()), 1..100),
         ) {
-            let mut arrivals = Arrivals::new(lanes);
+            let mut arrivals = Arrivals::new(ports);
             let mut times = [Time::NEVER; 11];
             for (any, nanos, of_earliest) in changes {
                 let at = (nanos < 19).then(|| Time::from_nanos(nanos));
                 let earliest = arrivals.earliest();
                 let of_earliest = of_earliest && earliest.0 != Time::NEVER;
-                let lane = if of_earliest { earliest.1 as usize } else { any };
+                let port = if of_earliest { earliest.1 as usize } else { any };
                 match at {
                     next if of_earliest => arrivals.follow_earliest(next),
-                    Some(at) if times[lane] == Time::NEVER => arrivals.insert(lane, at),
-                    _ => arrivals.change(lane, at),
+                    Some(at) if times[port] == Time::NEVER => arrivals.insert(port, at),
+                    _ => arrivals.change(port, at),
                 }
-                times[lane] = at.unwrap_or(Time::NEVER);
+                times[port] = at.unwrap_or(Time::NEVER);
                 let earliest = times.iter().min().copied().unwrap_or(Time::NEVER);
                 prop_assert_eq!(arrivals.earliest().0, earliest);
                 if earliest != Time::NEVER {
-                    let lane = times.iter().position(|time| *time == earliest);
-                    prop_assert_eq!(lane, Some(arrivals.earliest().1 as usize));
+                    let port = times.iter().position(|time| *time == earliest);
+                    prop_assert_eq!(port, Some(arrivals.earliest().1 as usize));
                 }
             }
         }

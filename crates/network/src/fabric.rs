@@ -1,9 +1,9 @@
-//! What carries packets between hosts.
+//! The interface of networks: packets, and the trait that the engines implement.
 
 use link::{Ecn, Priority};
 use units::Time;
 
-use crate::lane::LaneReport;
+use crate::port::PortReport;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +62,7 @@ pub trait Fabric<B> {
     }
 
     /// What each link and each limited router did until `now`, in the order of the topology.
-    fn report(&mut self, now: Time) -> Vec<LaneReport>;
+    fn report(&mut self, now: Time) -> Vec<PortReport>;
 
     /// Packets carried over a hop so far.
     fn hops(&self) -> u64;

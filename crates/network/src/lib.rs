@@ -1,29 +1,29 @@
-//! Nodes and links as a graph that carries packets from host to host.
+//! The network: a graph of nodes and links that carries packets from host to host.
 //!
-//! Generic over what a packet carries and over who tells the time: the simulator moves TCP
-//! segments in virtual time, a kernel bed real packets in real time, through the same code.
+//! It is generic over the content of packets and over the clock. The simulator moves TCP segments in
+//! virtual time, and the kernel backend moves real packets in real time, with the same code.
 //!
-//! [`Network`] is the fast engine: one event per packet and hop, packets in flight wait in a ring
-//! per link, and the schedule holds one entry per link however long the pipe.
-//! [`oracle::SlowNetwork`] is the same network written the obvious way. Both are a [`Fabric`], and
-//! must give the same run, event for event.
+//! [`Network`] is the fast engine. It has one event per packet and hop. Packets in flight wait in a
+//! ring per output port, and the event list has one entry per port for any number of packets.
+//! [`reference::ReferenceNetwork`] is the reference engine: the same network in a simple form. Both
+//! implement [`Fabric`] and must give the same run, event for event.
 
-mod agenda;
 mod arrivals;
+mod event_list;
 mod fabric;
 mod held;
-mod lane;
 mod network;
-pub mod oracle;
+mod port;
+pub mod reference;
 mod ring;
 mod routes;
 mod schedule;
 mod topology;
-mod tournament;
+mod winner_tree;
 
 pub use fabric::{Delivery, Fabric, FlowId, NodeId, Packet};
-pub use lane::LaneReport;
 pub use link::Ecn;
 pub use network::Network;
+pub use port::PortReport;
 pub use schedule::Schedule;
-pub use topology::{LaneKind, LaneSpec, Topology};
+pub use topology::{PortKind, PortSpec, Topology};

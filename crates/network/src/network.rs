@@ -1,7 +1,7 @@
 //! The fast engine.
 //!
-//! A lane whose queue is a discipline has a second number in the list of next arrivals, behind those
-//! of all lanes: the starts of its transmissions. All other lanes pay nothing for it.
+//! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
+//! of all ports: the starts of its transmissions. All other ports pay nothing for it.
 
 use link::{Direction, Fate, Priority, PushedOut, Queued};
 use units::Time;
@@ -9,14 +9,14 @@ use units::Time;
 use crate::arrivals::Arrivals;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::held::Held;
-use crate::lane::LaneReport;
+use crate::port::PortReport;
 use crate::ring::Ring;
-use crate::routes::{Onward, Routes};
-use crate::topology::{LaneSpec, Topology};
+use crate::routes::{NextHop, Routes};
+use crate::topology::{PortSpec, Topology};
 
-/// A lane and the packets on their way through it, in the order in which they arrive.
+/// A port and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
-struct Lane<B> {
+struct Port<B> {
     packets: Ring<(Time, Packet<B>)>,
     delivered: Delivered,
     direction: Direction,
@@ -24,7 +24,7 @@ struct Lane<B> {
     held: Held<Packet<B>>,
 }
 
-/// What has come out of a lane.
+/// What has come out of a port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delivered {
     packets: u64,
@@ -43,9 +43,9 @@ impl Delivered {
 #[derive(Clone, Debug)]
 pub struct Network<B> {
     routes: Routes,
-    onward: Onward,
-    lanes: Vec<Lane<B>>,
-    /// For each lane that carries packets, the arrival of the first.
+    next_hop: NextHop,
+    ports: Vec<Port<B>>,
+    /// For each port that carries packets, the arrival of the first.
     arrivals: Arrivals,
     hops: u64,
 }
@@ -53,12 +53,12 @@ pub struct Network<B> {
 impl<B> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
-        let (routes, onward) = (Routes::new(&topology), Onward::new(&topology));
-        let lanes: Vec<_> = topology.lanes.into_iter().map(Lane::new).collect();
-        let services = lanes.iter().filter(|lane| lane.direction.is_scheduled()).count();
-        let numbers = lanes.len() * if services > 0 { 2 } else { 1 };
+        let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
+        let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
+        let services = ports.iter().filter(|port| port.direction.is_scheduled()).count();
+        let numbers = ports.len() * if services > 0 { 2 } else { 1 };
         let arrivals = Arrivals::new(numbers);
-        Self { routes, onward, lanes, arrivals, hops: 0 }
+        Self { routes, next_hop, ports, arrivals, hops: 0 }
     }
 
     /// Inlined, and with one place in which the packet goes on its way: so that it is written where
@@ -66,13 +66,13 @@ impl<B> Network<B> {
     #[inline(always)]
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
-        let lane = &mut self.lanes[number];
-        let at = match lane.direction.offer(now, u32::from(packet.bytes), packet.priority) {
+        let port = &mut self.ports[number];
+        let at = match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
             Fate::Arrives(at) => at,
             Fate::Scheduled => return self.hold(now, number, packet),
             fate => {
                 let (bytes, priority) = (packet.bytes, packet.priority);
-                let fate = lane.reconsider(now, bytes, priority, fate, |first| {
+                let fate = port.reconsider(now, bytes, priority, fate, |first| {
                     self.arrivals.change(number, first);
                 });
                 match fate {
@@ -85,8 +85,8 @@ impl<B> Network<B> {
                 }
             }
         };
-        lane.packets.push((at, packet));
-        if lane.packets.len() == 1 {
+        port.packets.push((at, packet));
+        if port.packets.len() == 1 {
             self.arrivals.insert(number, at);
         }
     }
@@ -96,53 +96,53 @@ impl<B> Network<B> {
     #[inline(never)]
     fn hold(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.serve(now, number);
-        let lane = &mut self.lanes[number];
+        let port = &mut self.ports[number];
         let Packet { flow, bytes, priority, ecn, .. } = packet;
-        let ticket = lane.held.hold(packet);
+        let ticket = port.held.hold(packet);
         let bytes = u32::from(bytes);
         let flow = flow.0;
-        lane.direction.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: now });
+        port.direction.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: now });
         self.serve(now, number);
     }
 
-    /// Starts all transmissions of a discipline's lane that start by `now`.
+    /// Starts all transmissions of a discipline's port that start by `now`.
     #[cold]
     #[inline(never)]
     fn serve(&mut self, now: Time, number: usize) {
-        let lane = &mut self.lanes[number];
-        let was_empty = lane.packets.len() == 0;
-        while let Some(served) = lane.direction.serve(now) {
-            let packet = lane.held.take(served.packet.ticket);
+        let port = &mut self.ports[number];
+        let was_empty = port.packets.len() == 0;
+        while let Some(served) = port.direction.serve(now) {
+            let packet = port.held.take(served.packet.ticket);
             if let (Some(packet), Fate::Arrives(at)) = (packet, served.fate) {
-                lane.packets.push((at, Packet { ecn: served.packet.ecn, ..packet }));
+                port.packets.push((at, Packet { ecn: served.packet.ecn, ..packet }));
             }
         }
-        while let Some(ticket) = lane.direction.take_dropped() {
-            lane.held.take(ticket);
+        while let Some(ticket) = port.direction.take_dropped() {
+            port.held.take(ticket);
         }
-        if was_empty && let Some((at, _)) = lane.packets.first() {
+        if was_empty && let Some((at, _)) = port.packets.first() {
             self.arrivals.insert(number, *at);
         }
-        let next = lane.direction.next_service();
-        let service = self.lanes.len() + number;
+        let next = port.direction.next_service();
+        let service = self.ports.len() + number;
         self.arrivals.change(service, (next != Time::NEVER).then_some(next));
     }
 
-    /// What happens next is no arrival at the end of a lane: a discipline's lane starts a
+    /// What happens next is no arrival at the end of a port: a discipline's port starts a
     /// transmission.
     #[cold]
     #[inline(never)]
     fn start_transmission(&mut self, now: Time, service: usize) {
         if let Some(number) =
-            service.checked_sub(self.lanes.len()).filter(|n| *n < self.lanes.len())
+            service.checked_sub(self.ports.len()).filter(|n| *n < self.ports.len())
         {
             self.serve(now, number);
         }
     }
 }
 
-impl<B> Lane<B> {
-    fn new(spec: LaneSpec) -> Self {
+impl<B> Port<B> {
+    fn new(spec: PortSpec) -> Self {
         Self {
             packets: Ring::new(),
             delivered: Delivered::default(),
@@ -186,8 +186,8 @@ impl<B> Lane<B> {
 impl<B> Fabric<B> for Network<B> {
     #[inline(always)]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
-        let lane = self.routes.out(from, packet.to);
-        self.enter(now, lane, packet);
+        let port = self.routes.out(from, packet.to);
+        self.enter(now, port, packet);
     }
 
     #[inline]
@@ -198,14 +198,14 @@ impl<B> Fabric<B> for Network<B> {
     #[inline]
     fn advance(&mut self) -> Option<Delivery<B>> {
         let (at, number) = self.arrivals.earliest();
-        let Some(lane) = self.lanes.get_mut(number as usize) else {
+        let Some(port) = self.ports.get_mut(number as usize) else {
             self.start_transmission(at, number as usize);
             return None;
         };
-        let (_, packet) = lane.packets.take_first()?;
-        lane.delivered.count(&packet);
-        self.arrivals.follow_earliest(lane.packets.first().map(|(at, _)| *at));
-        match self.onward.next(number as usize, packet.to) {
+        let (_, packet) = port.packets.take_first()?;
+        port.delivered.count(&packet);
+        self.arrivals.follow_earliest(port.packets.first().map(|(at, _)| *at));
+        match self.next_hop.next(number as usize, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);
                 None
@@ -220,42 +220,42 @@ impl<B> Fabric<B> for Network<B> {
         B: Copy,
     {
         let (at, number) = self.arrivals.earliest();
-        let Some(lane) = self.lanes.get_mut(number as usize) else {
+        let Some(port) = self.ports.get_mut(number as usize) else {
             self.start_transmission(at, number as usize);
             return None;
         };
-        let (_, packet) = lane.packets.first()?;
-        lane.delivered.count(packet);
-        self.arrivals.follow_earliest(lane.packets.second().map(|(at, _)| *at));
-        if let Some(next) = self.onward.next(number as usize, packet.to) {
+        let (_, packet) = port.packets.first()?;
+        port.delivered.count(packet);
+        self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
+        if let Some(next) = self.next_hop.next(number as usize, packet.to) {
             let packet = *packet;
-            lane.packets.forget_first();
+            port.packets.forget_first();
             self.enter(at, next, packet);
             return None;
         }
         let seen = look(at, packet);
-        lane.packets.forget_first();
+        port.packets.forget_first();
         Some(seen)
     }
 
-    fn report(&mut self, now: Time) -> Vec<LaneReport> {
-        for number in 0..self.lanes.len() {
-            if self.lanes[number].direction.is_scheduled() {
+    fn report(&mut self, now: Time) -> Vec<PortReport> {
+        for number in 0..self.ports.len() {
+            if self.ports[number].direction.is_scheduled() {
                 self.serve(now, number);
             }
         }
-        let report = |lane: &mut Lane<B>| {
-            let (waiting_packets, waiting_bytes) = lane.direction.waiting(now);
-            LaneReport {
-                delivered_packets: lane.delivered.packets,
-                delivered_bytes: lane.delivered.bytes,
-                counters: lane.direction.counters(now),
-                busy: lane.direction.busy_until(now),
+        let report = |port: &mut Port<B>| {
+            let (waiting_packets, waiting_bytes) = port.direction.waiting(now);
+            PortReport {
+                delivered_packets: port.delivered.packets,
+                delivered_bytes: port.delivered.bytes,
+                counters: port.direction.counters(now),
+                busy: port.direction.busy_until(now),
                 waiting_packets,
                 waiting_bytes,
             }
         };
-        self.lanes.iter_mut().map(report).collect()
+        self.ports.iter_mut().map(report).collect()
     }
 
     fn hops(&self) -> u64 {

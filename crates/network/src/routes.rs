@@ -1,15 +1,15 @@
-//! The next lane of a packet, looked up once for each hop.
+//! Routing tables: the next output port of a packet, looked up once per hop.
 
 use crate::fabric::NodeId;
-use crate::topology::{LaneKind, LaneSpec, Topology};
+use crate::topology::{PortKind, PortSpec, Topology};
 
 /// The tables of a topology in the form that the engines read.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
     nodes: usize,
-    /// By node and destination, the lane of the link to take.
+    /// By node and destination, the port of the link to take.
     out: Vec<u16>,
-    /// By node, the lane of its limited forwarding.
+    /// By node, the port of its limited forwarding.
     forwarding: Vec<u16>,
 }
 
@@ -21,28 +21,28 @@ const HERE: u16 = u16::MAX - 1;
 
 impl Routes {
     pub(crate) fn new(topology: &Topology) -> Self {
-        let lane = |lane: &Option<u16>| lane.unwrap_or(NONE);
+        let port = |port: &Option<u16>| port.unwrap_or(NONE);
         Self {
             nodes: topology.routes.len(),
-            out: topology.routes.iter().flatten().map(lane).collect(),
-            forwarding: topology.forwarding.iter().map(lane).collect(),
+            out: topology.routes.iter().flatten().map(port).collect(),
+            forwarding: topology.forwarding.iter().map(port).collect(),
         }
     }
 
-    /// The lane that a packet takes out of `node`.
+    /// The port that a packet takes out of `node`.
     ///
     /// # Panics
-    /// When no route leads there; scenarios with unreachable nodes are refused before they run.
+    /// If there is no route. Scenarios with unreachable nodes are rejected before they run.
     #[inline]
     pub(crate) fn out(&self, node: NodeId, to: NodeId) -> usize {
         there(self.out[usize::from(node.0) * self.nodes + usize::from(to.0)])
     }
 
-    /// The lane that a packet takes next when it comes out of a lane of `kind` at `node`; `None`
+    /// The port that a packet takes next when it comes out of a port of `kind` at `node`; `None`
     /// at its destination.
     #[inline]
-    pub(crate) fn next(&self, kind: LaneKind, node: NodeId, to: NodeId) -> Option<usize> {
-        if kind == LaneKind::Forwarding {
+    pub(crate) fn next(&self, kind: PortKind, node: NodeId, to: NodeId) -> Option<usize> {
+        if kind == PortKind::Forwarding {
             return Some(self.out(node, to));
         }
         if node == to {
@@ -50,25 +50,25 @@ impl Routes {
         }
         match self.forwarding[usize::from(node.0)] {
             NONE => Some(self.out(node, to)),
-            lane => Some(usize::from(lane)),
+            port => Some(usize::from(port)),
         }
     }
 }
 
-/// What [`Routes::next`] says, by lane and destination: one look-up instead of two and no questions.
+/// The result of [`Routes::next`] by port and destination: one look-up without branches.
 #[derive(Clone, Debug)]
-pub(crate) struct Onward {
+pub(crate) struct NextHop {
     nodes: usize,
-    lanes: Vec<u16>,
+    ports: Vec<u16>,
 }
 
-impl Onward {
+impl NextHop {
     pub(crate) fn new(topology: &Topology) -> Self {
-        let number = |lane: &Option<u16>| lane.unwrap_or(NONE);
-        let behind = |lane: &LaneSpec| {
-            let node = usize::from(lane.to.0);
+        let number = |port: &Option<u16>| port.unwrap_or(NONE);
+        let behind = |port: &PortSpec| {
+            let node = usize::from(port.to.0);
             let mut row: Vec<u16> = topology.routes[node].iter().map(number).collect();
-            if lane.kind == LaneKind::Link {
+            if port.kind == PortKind::Link {
                 if let Some(forwarding) = topology.forwarding[node] {
                     row.fill(forwarding);
                 }
@@ -78,20 +78,20 @@ impl Onward {
         };
         Self {
             nodes: topology.routes.len(),
-            lanes: topology.lanes.iter().flat_map(behind).collect(),
+            ports: topology.ports.iter().flat_map(behind).collect(),
         }
     }
 
-    /// The lane that a packet takes next when it comes out of `lane`; `None` at its destination.
+    /// The port that a packet takes next when it comes out of `port`; `None` at its destination.
     #[inline]
-    pub(crate) fn next(&self, lane: usize, to: NodeId) -> Option<usize> {
-        let next = self.lanes[lane * self.nodes + usize::from(to.0)];
+    pub(crate) fn next(&self, port: usize, to: NodeId) -> Option<usize> {
+        let next = self.ports[port * self.nodes + usize::from(to.0)];
         (next != HERE).then(|| there(next))
     }
 }
 
 #[inline]
-fn there(lane: u16) -> usize {
-    assert_ne!(lane, NONE, "a packet is only sent where a route leads");
-    usize::from(lane)
+fn there(port: u16) -> usize {
+    assert_ne!(port, NONE, "a packet is only sent where a route leads");
+    usize::from(port)
 }

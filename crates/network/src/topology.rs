@@ -1,28 +1,28 @@
-//! The graph: nodes, the lanes between them, and the next lane on every route.
+//! The graph: nodes, their output ports, and the next port on every route.
 //!
-//! A *lane* is whatever a packet passes in order: one direction of a link, or the forwarding of a
-//! router that is limited in rate and memory.
+//! An output *port* is one direction of a link, or the forwarding of a router with limited rate and
+//! memory. Packets pass it in order.
 
 use link::Direction;
 
 use crate::fabric::NodeId;
 
-/// What a lane is.
+/// The kind of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaneKind {
+pub enum PortKind {
     /// One direction of a link; packets come out at the far end.
     Link,
     /// A router's forwarding; packets come out at the same router and then take their link.
     Forwarding,
 }
 
-/// A lane as it is built.
+/// Parameters of a port.
 #[derive(Clone, Debug)]
-pub struct LaneSpec {
-    /// Where packets come out.
+pub struct PortSpec {
+    /// The node at the far end.
     pub to: NodeId,
-    /// What it is.
-    pub kind: LaneKind,
+    /// Kind of the port.
+    pub kind: PortKind,
     /// Queue, transmitter, channel and delay.
     pub direction: Direction,
 }
@@ -30,10 +30,10 @@ pub struct LaneSpec {
 /// A graph that is ready to carry packets.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// All lanes; their position is their number, and the order of simultaneous arrivals.
-    pub lanes: Vec<LaneSpec>,
-    /// For each node and destination, the lane of the link to take; `None` where no route leads.
+    /// All ports; their position is their number, and the order of simultaneous arrivals.
+    pub ports: Vec<PortSpec>,
+    /// For each node and destination, the port of the link to take; `None` where no route leads.
     pub routes: Vec<Vec<Option<u16>>>,
-    /// For each node, the lane of its limited forwarding.
+    /// For each node, the port of its limited forwarding.
     pub forwarding: Vec<Option<u16>>,
 }

@@ -1,6 +1,6 @@
 //! What links leave behind: totals, and series if the scenario asks for them.
 
-use network::LaneReport;
+use network::PortReport;
 use recording::{LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use units::{Span, Time};
@@ -14,22 +14,22 @@ pub struct LinkRecorder {
 }
 
 impl LinkRecorder {
-    /// Adds a row for each lane. `at` must not go back.
-    pub fn sample(&mut self, at: Time, lanes: &[LaneReport]) {
+    /// Adds a row for each port. `at` must not go back.
+    pub fn sample(&mut self, at: Time, ports: &[PortReport]) {
         let elapsed = at.since(self.last_sample).as_secs_f64();
         self.last_sample = at;
-        self.last_busy.resize(lanes.len(), Span::ZERO);
-        for (number, (lane, last_busy)) in lanes.iter().zip(&mut self.last_busy).enumerate() {
-            let busy = lane.busy.saturating_sub(*last_busy).as_secs_f64();
-            *last_busy = lane.busy;
+        self.last_busy.resize(ports.len(), Span::ZERO);
+        for (number, (port, last_busy)) in ports.iter().zip(&mut self.last_busy).enumerate() {
+            let busy = port.busy.saturating_sub(*last_busy).as_secs_f64();
+            *last_busy = port.busy;
             self.series.push(LinkSample {
                 link: number as u32,
                 t_s: at.as_secs_f64(),
-                queue_packets: lane.waiting_packets as u32,
-                queue_bytes: lane.waiting_bytes,
+                queue_packets: port.waiting_packets as u32,
+                queue_bytes: port.waiting_bytes,
                 utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
-                dropped_packets: lane.counters.dropped_packets,
-                corrupted_packets: lane.counters.corrupted_packets,
+                dropped_packets: port.counters.dropped_packets,
+                corrupted_packets: port.counters.corrupted_packets,
             });
         }
     }
@@ -40,9 +40,9 @@ impl LinkRecorder {
     }
 }
 
-/// The totals of a topology's lanes after a run of `end`: both directions of each link, then the
+/// The totals of a topology's ports after a run of `end`: both directions of each link, then the
 /// routers with limited forwarding.
-pub fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec<LinkRecord> {
+pub fn link_records(scenario: &Scenario, end: Time, ports: &[PortReport]) -> Vec<LinkRecord> {
     let links = scenario
         .links
         .iter()
@@ -55,16 +55,16 @@ pub fn link_records(scenario: &Scenario, end: Time, lanes: &[LaneReport]) -> Vec
     let elapsed = end.as_secs_f64();
     links
         .chain(routers)
-        .zip(lanes)
-        .map(|((link, direction), lane)| LinkRecord {
+        .zip(ports)
+        .map(|((link, direction), port)| LinkRecord {
             link,
             direction: direction.to_owned(),
-            utilisation: if elapsed > 0.0 { lane.busy.as_secs_f64() / elapsed } else { 0.0 },
-            delivered_packets: lane.delivered_packets,
-            delivered_bytes: lane.delivered_bytes,
-            dropped_packets: lane.counters.dropped_packets,
-            corrupted_packets: lane.counters.corrupted_packets,
-            max_queue_bytes: lane.counters.max_waiting_bytes,
+            utilisation: if elapsed > 0.0 { port.busy.as_secs_f64() / elapsed } else { 0.0 },
+            delivered_packets: port.delivered_packets,
+            delivered_bytes: port.delivered_bytes,
+            dropped_packets: port.counters.dropped_packets,
+            corrupted_packets: port.counters.corrupted_packets,
+            max_queue_bytes: port.counters.max_waiting_bytes,
         })
         .collect()
 }

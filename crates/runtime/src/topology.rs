@@ -1,39 +1,39 @@
 //! From a scenario to its network.
 
 use link::{Direction, QueueLimit, Settings};
-use network::{LaneKind, LaneSpec, NodeId, Topology};
+use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
 
-/// For each node and destination, the lane to take.
+/// For each node and destination, the port to take.
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
     let routes = scenario::routes(scenario);
     let nodes = 0..scenario.nodes.len();
-    let lane = |hop: scenario::Hop| 2 * hop.link as u16 + u16::from(!hop.forward);
-    let row = |from| nodes.clone().map(|to| routes.next(from, to).map(lane)).collect();
+    let port = |hop: scenario::Hop| 2 * hop.link as u16 + u16::from(!hop.forward);
+    let row = |from| nodes.clone().map(|to| routes.next(from, to).map(port)).collect();
     nodes.clone().map(row).collect()
 }
 
-/// The network of a scenario: the lanes of link `n` are `2 n` forward and `2 n + 1` backward, then
-/// one lane for each node with limited forwarding.
+/// The network of a scenario: the ports of link `n` are `2 n` forward and `2 n + 1` backward, then
+/// one port for each node with limited forwarding.
 pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
-    let mut lanes: Vec<LaneSpec> = Vec::new();
+    let mut ports: Vec<PortSpec> = Vec::new();
     let end = Time::ZERO + scenario.duration;
     let mut add = |to: usize, kind, settings| {
-        let direction = Direction::new(settings, seed, lanes.len() as u64, end);
-        lanes.push(LaneSpec { to: NodeId(to as u16), kind, direction });
-        lanes.len() as u16 - 1
+        let direction = Direction::new(settings, seed, ports.len() as u64, end);
+        ports.push(PortSpec { to: NodeId(to as u16), kind, direction });
+        ports.len() as u16 - 1
     };
     for link in &scenario.links {
         for (to, settings) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
-            add(to, LaneKind::Link, settings.clone());
+            add(to, PortKind::Link, settings.clone());
         }
     }
     let nodes = scenario.nodes.iter().enumerate();
     let forwarding = nodes
-        .map(|(number, node)| Some(add(number, LaneKind::Forwarding, settings(node.forwarding?))))
+        .map(|(number, node)| Some(add(number, PortKind::Forwarding, settings(node.forwarding?))))
         .collect();
-    Topology { lanes, routes: routes(scenario), forwarding }
+    Topology { ports, routes: routes(scenario), forwarding }
 }
 
 /// A router's forwarding: a rate and memory, and no delay.

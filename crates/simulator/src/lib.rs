@@ -30,4 +30,4 @@ mod simulation;
 
 pub use capture::Capture;
 pub use hosts::Body;
-pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_with_oracle};
+pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_on_reference};

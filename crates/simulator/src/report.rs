@@ -1,7 +1,7 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
 use congestion::Controller;
-use network::{Fabric, LaneReport};
+use network::{Fabric, PortReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
 };
@@ -138,7 +138,7 @@ impl Recorder {
         end: Time,
         hosts: &Hosts,
         applications: &[Application],
-        lanes: &[LaneReport],
+        ports: &[PortReport],
     ) -> Recording {
         let flows: Vec<_> = scenario
             .flows
@@ -153,7 +153,7 @@ impl Recorder {
             simulated_s: end.as_secs_f64(),
             jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
             flows,
-            links: link_records(scenario, end, lanes),
+            links: link_records(scenario, end, ports),
             flow_series: self.flows,
             link_series: self.links.into_series(),
             ..Recording::default()

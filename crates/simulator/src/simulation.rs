@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{External, Settings};
-use network::{Fabric, Network, Packet, oracle::SlowNetwork};
+use network::{Fabric, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
 use runtime::Application;
 use scenario::Scenario;
@@ -82,10 +82,10 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
     Simulation::new(scenario, seed, network, options).run()
 }
 
-/// Runs `scenario` on the slow engine, which is the oracle of the fast one: both must give the
+/// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
-pub fn run_with_oracle<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let network = SlowNetwork::new(runtime::topology(scenario, seed));
+pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    let network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     Simulation::new(scenario, seed, network, options).run()
 }
 
@@ -141,9 +141,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn run(mut self) -> Recording {
         let partial = !self.run_events();
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
-        let lanes = self.fabric.report(self.now);
+        let ports = self.fabric.report(self.now);
         let mut recording =
-            self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &lanes);
+            self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &ports);
         recording.seed = self.seed;
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();
@@ -205,7 +205,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
-    /// Lets the next packet arrive at the end of a lane, and if it is at its destination, there.
+    /// Lets the next packet arrive at the end of a port, and if it is at its destination, there.
     #[inline]
     fn advance(&mut self) {
         let Self { hosts, options, .. } = self;

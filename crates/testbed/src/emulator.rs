@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
-use network::{Delivery, Ecn, Fabric, FlowId, LaneReport, Network, NodeId, Packet};
+use network::{Delivery, Ecn, Fabric, FlowId, Network, NodeId, Packet, PortReport};
 use recording::LinkSeries;
 use runtime::LinkRecorder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,7 +58,7 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 pub(crate) struct Emulated {
     pub(crate) ports: Vec<Port>,
-    pub(crate) lanes: Vec<LaneReport>,
+    pub(crate) outputs: Vec<PortReport>,
     pub(crate) links: LinkSeries,
     pub(crate) hops: u64,
     pub(crate) events: u64,
@@ -116,7 +116,7 @@ impl Emulator {
             capture,
             result: Emulated {
                 ports,
-                lanes: Vec::new(),
+                outputs: Vec::new(),
                 links: LinkSeries::default(),
                 hops: 0,
                 events: 0,
@@ -142,7 +142,7 @@ impl Emulator {
         if self.interval.is_some() {
             self.recorder.sample(now, &self.network.report(now));
         }
-        self.result.lanes = self.network.report(now);
+        self.result.outputs = self.network.report(now);
         self.result.hops = self.network.hops();
         self.result.links = self.recorder.into_series();
         Ok(self.result)

@@ -60,8 +60,8 @@ impl Emulation {
             stray_packets: self.emulated.strays,
             rates: meters
                 .map(|meter| RateRecord {
-                    link: links[meter.lane].link.clone(),
-                    direction: links[meter.lane].direction.clone(),
+                    link: links[meter.output].link.clone(),
+                    direction: links[meter.output].direction.clone(),
                     configured_bps: meter.configured_bps(),
                     achieved_bps: meter.achieved_bps(),
                 })
@@ -107,15 +107,15 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
     for port in ports {
         let node = usize::from(port.node.0);
         let mut into = directions(scenario).filter(|(_, _, to)| *to == node);
-        if let (Some((lane, direction, _)), None) = (into.next(), into.next())
+        if let (Some((output, direction, _)), None) = (into.next(), into.next())
             && direction.timeline.is_empty()
         {
-            port.meter = Some(RateMeter::new(lane, direction.rate, direction.overhead));
+            port.meter = Some(RateMeter::new(output, direction.rate, direction.overhead));
         }
     }
 }
 
-/// The directions of all links with the numbers of their lanes and of the nodes they lead to.
+/// The directions of all links with the numbers of their output ports and of the nodes they lead to.
 fn directions(scenario: &Scenario) -> impl Iterator<Item = (usize, &Direction, usize)> {
     scenario.links.iter().enumerate().flat_map(|(number, link)| {
         [(2 * number, &link.forward, link.ends[1]), (2 * number + 1, &link.backward, link.ends[0])]

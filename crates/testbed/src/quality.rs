@@ -73,9 +73,9 @@ fn largest_of(bucket: usize) -> u64 {
 /// The rate of the last link before a host, measured over packets that left it back to back.
 #[derive(Clone, Debug)]
 pub(crate) struct RateMeter {
-    pub(crate) lane: usize,
+    pub(crate) output: usize,
     rate: Rate,
-    framing: u32,
+    overhead: u32,
     /// When the packet before was to come, and when it came.
     last: Option<(Time, Time)>,
     bytes: u64,
@@ -85,9 +85,9 @@ pub(crate) struct RateMeter {
 }
 
 impl RateMeter {
-    /// A meter for a lane of this rate, which adds `framing` bytes to each packet.
-    pub(crate) fn new(lane: usize, rate: Rate, framing: u32) -> Self {
-        Self { lane, rate, framing, last: None, bytes: 0, planned: 0.0, took: 0.0 }
+    /// A meter for an output port of this rate, which adds `overhead` bytes to each packet.
+    pub(crate) fn new(output: usize, rate: Rate, overhead: u32) -> Self {
+        Self { output, rate, overhead, last: None, bytes: 0, planned: 0.0, took: 0.0 }
     }
 
     /// As the scenario has it.
@@ -98,7 +98,7 @@ impl RateMeter {
     /// A packet of `bytes` that was to come at `planned` came at `actual`.
     #[inline]
     pub(crate) fn delivered(&mut self, planned: Time, actual: Time, bytes: u16) {
-        let bytes = u64::from(bytes) + u64::from(self.framing);
+        let bytes = u64::from(bytes) + u64::from(self.overhead);
         // Rounded up, for links carry the remainder of a nanosecond from packet to packet.
         let duration = (bytes * 8 * 1_000_000_000).div_ceil(self.rate.bits_per_second());
         if let Some((planned_before, actual_before)) = self.last

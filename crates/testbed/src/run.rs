@@ -83,7 +83,7 @@ fn record(
     carried: Carried,
     emulation: Emulation,
 ) -> Recording {
-    let links = link_records(scenario, carried.end, &emulation.emulated.lanes);
+    let links = link_records(scenario, carried.end, &emulation.emulated.outputs);
     let settings = settings(scenario, plan, &carried.windows);
     Recording {
         scenario: scenario.name.clone(),

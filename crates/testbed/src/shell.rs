@@ -113,7 +113,7 @@ pub fn shell(
             Ok((status.transpose()?.unwrap_or_default(), lab.clock.now()))
         })
     })?;
-    let links = link_records(scenario, end, &emulation.emulated.lanes);
+    let links = link_records(scenario, end, &emulation.emulated.outputs);
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links })
 }
 

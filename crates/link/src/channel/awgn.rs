@@ -56,11 +56,11 @@ impl Budget {
         }
     }
 
-    /// Probability that a packet of `bytes` is damaged at `eb_n0` dB.
+    /// Probability that a packet of `bytes` is corrupted at `eb_n0` dB.
     ///
     /// PER = 1 - (1 - BER / e)^N for N bits and e wrong bits per error event. With e = 1 errors
     /// are independent, which overstates the losses behind a decoder: its errors come in bursts,
-    /// and a burst damages one packet, not e of them.
+    /// and a burst corrupts one packet, not e of them.
     pub fn packet_error_rate(&self, eb_n0: f64, bytes: u32) -> f64 {
         let events = self.code.bit_error_rate(eb_n0) / self.errors_per_event;
         -libm::expm1(f64::from(bytes) * 8.0 * libm::log1p(-events))
@@ -111,14 +111,14 @@ impl Receiver {
         Self { awgn, piece: 0, outage: 0, bounds }
     }
 
-    /// Whether a packet of `bytes` that passes at `now` is damaged, given its `draw`.
+    /// Whether a packet of `bytes` that passes at `now` is corrupted, given its `draw`.
     ///
     /// A curve costs some hundred times a comparison. The packet error rate never falls as
     /// attenuation rises, so the two ends of a piece decide for nearly all packets in it, and only
     /// a draw between the two needs the rate of its own instant. Not inlined, so that the path of
     /// a perfect channel stays short.
     #[inline(never)]
-    pub fn damages(&mut self, draw: u64, now: Time, bytes: u32) -> bool {
+    pub fn corrupts(&mut self, draw: u64, now: Time, bytes: u32) -> bool {
         let fade = &self.awgn.budget.fade;
         self.piece = fade.advance(self.piece, now);
         if self.is_out(now) {
@@ -126,7 +126,7 @@ impl Receiver {
         }
         if (self.bounds.piece, self.bounds.bytes) != (self.piece, bytes) {
             let (from, to) = self.awgn.budget.fade.ends(self.piece);
-            let [from, to] = [from, to].map(|attenuation| self.damage(attenuation, bytes));
+            let [from, to] = [from, to].map(|attenuation| self.corrupt(attenuation, bytes));
             let (piece, least, most) = (self.piece, from.min(to), from.max(to));
             self.bounds = Bounds { piece, bytes, least, most };
         }
@@ -135,7 +135,7 @@ impl Receiver {
         } else if draw >= self.bounds.most {
             false
         } else {
-            draw < self.damage(self.awgn.budget.fade.at(self.piece, now), bytes)
+            draw < self.corrupt(self.awgn.budget.fade.at(self.piece, now), bytes)
         }
     }
 
@@ -147,7 +147,7 @@ impl Receiver {
         outages.get(self.outage).is_some_and(|(from, _)| *from <= now)
     }
 
-    fn damage(&self, attenuation: f64, bytes: u32) -> u64 {
+    fn corrupt(&self, attenuation: f64, bytes: u32) -> u64 {
         let budget = &self.awgn.budget;
         threshold(budget.packet_error_rate(budget.eb_n0(attenuation), bytes))
     }
@@ -240,8 +240,8 @@ mod tests {
         let awgn = Awgn::new(Budget { fade, lock: Some(lock), ..budget(15.0, Code::Uncoded) });
         assert_eq!(awgn.outages(), [(at(6), at(16))]);
         let mut receiver = Receiver::new(Arc::new(awgn));
-        // A draw that no weather damages.
-        let lost = [5, 6, 15, 16].map(|nanos| receiver.damages(u64::MAX, at(nanos), 40));
+        // A draw that no weather corrupts.
+        let lost = [5, 6, 15, 16].map(|nanos| receiver.corrupts(u64::MAX, at(nanos), 40));
         assert_eq!(lost, [false, true, true, false]);
     }
 
@@ -281,7 +281,7 @@ mod tests {
                 let per = budget.packet_error_rate(budget.eb_n0(attenuation), bytes);
                 let out = awgn.outages().iter().any(|(from, to)| (*from..*to).contains(&now));
                 let expected = out || draw < threshold(per);
-                prop_assert_eq!(receiver.damages(draw, now, bytes), expected);
+                prop_assert_eq!(receiver.corrupts(draw, now, bytes), expected);
             }
         }
 

@@ -54,7 +54,7 @@ impl Clone for Box<dyn Discipline> {
 pub struct Served {
     /// The packet, with its ECN field behind the queue.
     pub packet: Queued,
-    /// [`Fate::Arrives`] or [`Fate::Damaged`].
+    /// [`Fate::Arrives`] or [`Fate::Corrupted`].
     pub fate: Fate,
 }
 

@@ -18,7 +18,7 @@ struct Waiting {
     /// Its bytes, overhead included.
     bytes: u32,
     low: bool,
-    damaged: bool,
+    corrupted: bool,
 }
 
 /// A packet that was taken out of the queue.
@@ -26,11 +26,11 @@ struct Waiting {
 pub(crate) struct Removed {
     /// The time that its transmission would have taken. All behind it start so much earlier.
     pub earlier: Span,
-    pub damaged: bool,
+    pub corrupted: bool,
     /// Packets behind it that are intact.
     pub intact_behind: usize,
-    /// Packets behind it that are damaged.
-    pub damaged_behind: usize,
+    /// Packets behind it that are corrupted.
+    pub corrupted_behind: usize,
 }
 
 /// The queue.
@@ -101,15 +101,15 @@ impl Fifo {
     #[inline]
     pub fn push(&mut self, start: Time, bytes: u32, priority: Priority) {
         let low = priority == Priority::Low;
-        self.waiting.push_back(Waiting { start, bytes, low, damaged: false });
+        self.waiting.push_back(Waiting { start, bytes, low, corrupted: false });
         self.waiting_bytes += u64::from(bytes);
         self.max_waiting_bytes = self.max_waiting_bytes.max(self.waiting_bytes);
     }
 
-    /// The packet that came last will be damaged on its way.
+    /// The packet that came last will be corrupted on its way.
     pub fn damage_last(&mut self) {
         if let Some(waiting) = self.waiting.back_mut() {
-            waiting.damaged = true;
+            waiting.corrupted = true;
         }
     }
 
@@ -130,14 +130,14 @@ impl Fifo {
         let out = self.waiting.remove(place)?;
         let end = self.waiting.get(place).map_or(free_at, |next| next.start);
         let earlier = end.since(out.start);
-        let mut damaged_behind = 0;
+        let mut corrupted_behind = 0;
         for waiting in self.waiting.range_mut(place..) {
             waiting.start = waiting.start - earlier;
-            damaged_behind += usize::from(waiting.damaged);
+            corrupted_behind += usize::from(waiting.corrupted);
         }
         self.waiting_bytes -= u64::from(out.bytes);
-        let intact_behind = self.waiting.len() - place - damaged_behind;
-        Some(Removed { earlier, damaged: out.damaged, intact_behind, damaged_behind })
+        let intact_behind = self.waiting.len() - place - corrupted_behind;
+        Some(Removed { earlier, corrupted: out.corrupted, intact_behind, corrupted_behind })
     }
 
     #[inline]

@@ -59,11 +59,11 @@ impl Discipline for DropTail {
 /// The network of `hops`; where `scheduled` says so, the queue is a discipline.
 fn with_disciplines(hops: &[Hop], scheduled: &[bool]) -> Network<u32> {
     let mut topology = chain(hops);
-    for ((lane, hop), scheduled) in topology.lanes.iter_mut().zip(hops).zip(scheduled) {
+    for ((port, hop), scheduled) in topology.ports.iter_mut().zip(hops).zip(scheduled) {
         if *scheduled {
             let Hop { limit, low_priority, .. } = *hop;
             let discipline = DropTail { limit, low_priority, queue: VecDeque::new() };
-            lane.direction = lane.direction.clone().with_discipline(Box::new(discipline));
+            port.direction = port.direction.clone().with_discipline(Box::new(discipline));
         }
     }
     Network::new(topology)

@@ -5,9 +5,9 @@ mod disciplines;
 mod priorities;
 
 use link::{Change, Direction, Errors, LowPriority, Priority, QueueLimit, Settings, Timeline};
-use network::oracle::SlowNetwork;
+use network::reference::ReferenceNetwork;
 use network::{
-    Ecn, Fabric, FlowId, LaneKind, LaneReport, LaneSpec, Network, NodeId, Packet, Topology,
+    Ecn, Fabric, FlowId, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology,
 };
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
@@ -25,8 +25,8 @@ struct Hop {
 /// When after the packet before, its bytes, and whether it is of low priority.
 type Sending = (u32, u16, bool);
 
-/// What came out, and what the lanes reported after each packet that went in.
-type Outcome = (Vec<(Time, u32)>, Vec<LaneReport>);
+/// What came out, and what the ports reported after each packet that went in.
+type Outcome = (Vec<(Time, u32)>, Vec<PortReport>);
 
 // Round numbers on purpose in what follows: they make events coincide.
 
@@ -64,9 +64,9 @@ fn micros(micros: u32) -> Span {
     Span::from_nanos(u64::from(micros) * 1000)
 }
 
-/// A chain of nodes with a lane from each to the next.
+/// A chain of nodes with a port from each to the next.
 fn chain(hops: &[Hop]) -> Topology {
-    let lane = |(number, hop): (usize, &Hop)| {
+    let port = |(number, hop): (usize, &Hop)| {
         let settings = Settings {
             queue: hop.limit,
             low_priority: hop.low_priority,
@@ -75,13 +75,13 @@ fn chain(hops: &[Hop]) -> Topology {
             ..Settings::new(rate(hop.rate_kbps), micros(hop.delay_us))
         };
         let direction = Direction::new(settings, 1, number as u64, Time::NEVER);
-        LaneSpec { to: NodeId(number as u16 + 1), kind: LaneKind::Link, direction }
+        PortSpec { to: NodeId(number as u16 + 1), kind: PortKind::Link, direction }
     };
-    let lanes = hops.iter().enumerate().map(lane).collect();
+    let ports = hops.iter().enumerate().map(port).collect();
     let nodes = hops.len() + 1;
     let row = |from: usize| (0..nodes).map(|to| (to > from).then_some(from as u16)).collect();
     let routes = (0..nodes).map(row).collect();
-    Topology { lanes, routes, forwarding: vec![None; nodes] }
+    Topology { ports, routes, forwarding: vec![None; nodes] }
 }
 
 fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outcome {
@@ -112,6 +112,6 @@ fn run_both(hops: &[Hop], sendings: &[Sending]) -> [Outcome; 2] {
     let last = NodeId(hops.len() as u16);
     [
         run(Network::new(topology.clone()), last, sendings),
-        run(SlowNetwork::new(topology), last, sendings),
+        run(ReferenceNetwork::new(topology), last, sendings),
     ]
 }

@@ -127,7 +127,7 @@ fn the_figures_over_ipv6_have_its_longer_header() {
 }
 
 #[test]
-fn framing_takes_time_and_is_not_damaged() {
+fn overhead_takes_time_and_is_not_corrupted() {
     let bare = &example("geo-download", &[]).flows[0].figures;
     let framed = &example("geo-download", &["link.1.overhead=100B"]).flows[0].figures;
     assert_eq!(framed.per, bare.per);

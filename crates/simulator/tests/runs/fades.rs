@@ -38,8 +38,8 @@ fn fade(name: &str, budget: &str, samples: &[(f64, f64)]) -> String {
     under(&format!("{{ {budget}, attenuation = {:?} }}", file.to_str().unwrap()))
 }
 
-/// Packets damaged from a to b until the last sample before `second`.
-fn damaged_before(recording: &Recording, second: f64) -> u64 {
+/// Packets corrupted from a to b until the last sample before `second`.
+fn corrupted_before(recording: &Recording, second: f64) -> u64 {
     let series = &recording.link_series;
     let rows = (0..series.t_s.len()).filter(|row| series.link[*row] == 0);
     let before = rows.filter(|row| series.t_s[*row] < second);
@@ -65,11 +65,11 @@ fn nothing_is_lost_in_clear_sky_and_everything_without_lock() {
     let recording = simulator::run(&scenario, 1, options);
     let lost = 20.000_25..35.000_75;
     assert!(left.iter().all(|at| !lost.contains(at)), "a packet came through without lock");
-    assert_eq!(damaged_before(&recording, 19.0), 0);
-    let damaged = recording.links[0].corrupted_packets;
-    assert!(damaged > 0);
+    assert_eq!(corrupted_before(&recording, 19.0), 0);
+    let corrupted = recording.links[0].corrupted_packets;
+    assert!(corrupted > 0);
     // The sender goes on when its RTO, doubled meanwhile, expires after the outage.
-    assert_eq!(damaged_before(&recording, 38.0), damaged);
+    assert_eq!(corrupted_before(&recording, 38.0), corrupted);
     assert!(left.iter().filter(|at| **at > 40.0).count() > 1000, "{}", left.len());
 }
 

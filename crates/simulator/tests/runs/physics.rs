@@ -84,7 +84,7 @@ fn over_ipv6_the_same_packets_are_twenty_bytes_longer() {
     }
 }
 
-/// What a host sends is delivered, dropped or damaged, or still on its way when the run ends.
+/// What a host sends is delivered, dropped or corrupted, or still on its way when the run ends.
 #[test]
 fn no_packet_appears_or_disappears() {
     let text = geo(

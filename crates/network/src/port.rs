@@ -1,19 +1,19 @@
-//! Totals of a lane.
+//! Totals of a port.
 
 use units::Span;
 
 use link::Counters;
 
-/// What a lane did.
+/// Totals of an output port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneReport {
-    /// Packets that came out.
+pub struct PortReport {
+    /// Delivered packets.
     pub delivered_packets: u64,
-    /// Bytes that came out, framing excluded.
+    /// Delivered bytes, without overhead.
     pub delivered_bytes: u64,
-    /// Packets dropped and damaged, and the longest queue.
+    /// Dropped and corrupted packets, and the maximum queue.
     pub counters: Counters,
-    /// Time spent sending.
+    /// Time spent transmitting.
     pub busy: Span,
     /// Packets that wait.
     pub waiting_packets: usize,

@@ -13,12 +13,12 @@ use link::{
 use units::{Rate, Span, Time};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
-use crate::lane::LaneReport;
+use crate::port::PortReport;
 use crate::routes::Routes;
-use crate::topology::{LaneKind, Topology};
+use crate::topology::{PortKind, Topology};
 
 /// The order of simultaneous events: first all ends of transmission and of outages, then arrivals by
-/// lane.
+/// port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     TransmissionEnds,
@@ -31,7 +31,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Accepted<B> {
     packet: Packet<B>,
-    damaged: bool,
+    corrupted: bool,
     /// What is added to its propagation delay.
     jitter: Span,
     /// How long its transmission takes.
@@ -43,7 +43,7 @@ struct Accepted<B> {
 #[derive(Clone, Debug)]
 struct SlowLane<B> {
     to: NodeId,
-    kind: LaneKind,
+    kind: PortKind,
     settings: Settings,
     /// All changes with their times.
     changes: Vec<(Time, Change)>,
@@ -56,38 +56,38 @@ struct SlowLane<B> {
     started: Time,
     last_end: Time,
     last_arrival: Time,
-    /// When damaged packets arrive, and when the last of them does.
+    /// When corrupted packets arrive, and when the last of them does.
     corrupted: Vec<Time>,
     last_corrupted: Time,
     busy: Span,
-    report: LaneReport,
+    report: PortReport,
 }
 
 /// A network with two events per packet and hop.
 #[derive(Clone, Debug)]
-pub struct SlowNetwork<B> {
+pub struct ReferenceNetwork<B> {
     routes: Routes,
-    lanes: Vec<SlowLane<B>>,
+    ports: Vec<SlowLane<B>>,
     events: BTreeMap<(Time, Kind, usize, u64), Option<Packet<B>>>,
     sequence: u64,
     hops: u64,
 }
 
-impl<B: Copy> SlowNetwork<B> {
+impl<B: Copy> ReferenceNetwork<B> {
     /// An empty network over `topology`, whose queues are all FIFOs.
     pub fn new(topology: Topology) -> Self {
-        let lanes = topology
-            .lanes
+        let ports = topology
+            .ports
             .iter()
-            .map(|lane| SlowLane {
-                to: lane.to,
-                kind: lane.kind,
-                settings: lane.direction.settings().clone(),
-                changes: lane.direction.changes().into_iter().flatten().collect(),
-                jitter: lane.direction.jitter().cloned(),
-                serialiser: Serialiser::new(lane.direction.settings().rate),
-                channel: lane.direction.channel().clone(),
-                marker: lane.direction.settings().ecn_marking.map(Marker::new),
+            .map(|port| SlowLane {
+                to: port.to,
+                kind: port.kind,
+                settings: port.direction.settings().clone(),
+                changes: port.direction.changes().into_iter().flatten().collect(),
+                jitter: port.direction.jitter().cloned(),
+                serialiser: Serialiser::new(port.direction.settings().rate),
+                channel: port.direction.channel().clone(),
+                marker: port.direction.settings().ecn_marking.map(Marker::new),
                 waiting: VecDeque::new(),
                 sending: None,
                 started: Time::ZERO,
@@ -96,51 +96,51 @@ impl<B: Copy> SlowNetwork<B> {
                 corrupted: Vec::new(),
                 last_corrupted: Time::ZERO,
                 busy: Span::ZERO,
-                report: LaneReport::default(),
+                report: PortReport::default(),
             })
             .collect();
         let routes = Routes::new(&topology);
-        Self { routes, lanes, events: BTreeMap::new(), sequence: 0, hops: 0 }
+        Self { routes, ports, events: BTreeMap::new(), sequence: 0, hops: 0 }
     }
 
-    fn schedule(&mut self, at: Time, kind: Kind, lane: usize, packet: Option<Packet<B>>) {
+    fn schedule(&mut self, at: Time, kind: Kind, port: usize, packet: Option<Packet<B>>) {
         self.sequence += 1;
-        self.events.insert((at, kind, lane, self.sequence), packet);
+        self.events.insert((at, kind, port, self.sequence), packet);
     }
 
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
-        let lane = &mut self.lanes[number];
-        let waiting = lane.waiting.len() - lane.starting(now);
-        if lane.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
+        let port = &mut self.ports[number];
+        let waiting = port.waiting.len() - port.starting(now);
+        if port.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
             packet.ecn = packet.ecn.marked();
         }
-        let bytes = u32::from(packet.bytes) + lane.settings.overhead;
-        if lane.is_busy(now) && !lane.make_room(bytes, packet.priority == Priority::Low) {
-            lane.report.counters.dropped_packets += 1;
+        let bytes = u32::from(packet.bytes) + port.settings.overhead;
+        if port.is_busy(now) && !port.make_room(bytes, packet.priority == Priority::Low) {
+            port.report.counters.dropped_packets += 1;
             return;
         }
         // Decided now and kept, whatever is pushed out before it.
-        let before = lane.last_leaves(now);
-        let starts = lane.up_from(before.max(now));
-        lane.serialiser.set_rate(lane.rate_at(starts));
+        let before = port.last_leaves(now);
+        let starts = port.up_from(before.max(now));
+        port.serialiser.set_rate(port.rate_at(starts));
         let duration = if starts > before {
-            lane.serialiser.restart(bytes)
+            port.serialiser.restart(bytes)
         } else {
-            lane.serialiser.next(bytes)
+            port.serialiser.next(bytes)
         };
         let leaves = starts + duration;
-        let damaged = lane.channel.damages(leaves, u32::from(packet.bytes));
-        let jitter = lane.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
-        let accepted = Accepted { packet, damaged, jitter, duration, leaves };
-        let counters: &mut Counters = &mut lane.report.counters;
+        let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
+        let jitter = port.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
+        let accepted = Accepted { packet, corrupted, jitter, duration, leaves };
+        let counters: &mut Counters = &mut port.report.counters;
         counters.accepted_packets += 1;
-        if lane.is_busy(now) {
-            lane.waiting.push_back(accepted);
-            let waiting_bytes = lane.bytes_behind(0);
-            let counters = &mut lane.report.counters;
+        if port.is_busy(now) {
+            port.waiting.push_back(accepted);
+            let waiting_bytes = port.bytes_behind(0);
+            let counters = &mut port.report.counters;
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(waiting_bytes);
-            if lane.sending.is_none() && lane.waiting.len() == 1 {
+            if port.sending.is_none() && port.waiting.len() == 1 {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
         } else {
@@ -150,39 +150,39 @@ impl<B: Copy> SlowNetwork<B> {
 
     /// Starts the transmission of what has waited longest, or waits for the end of an outage.
     fn start_next(&mut self, now: Time, number: usize) {
-        let lane = &mut self.lanes[number];
-        let starts = lane.up_from(now);
+        let port = &mut self.ports[number];
+        let starts = port.up_from(now);
         if starts > now {
-            if !lane.waiting.is_empty() {
+            if !port.waiting.is_empty() {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
-        } else if let Some(next) = lane.waiting.pop_front() {
+        } else if let Some(next) = port.waiting.pop_front() {
             self.start(now, number, next);
         }
     }
 
     fn start(&mut self, now: Time, number: usize, accepted: Accepted<B>) {
-        let lane = &mut self.lanes[number];
-        lane.sending = Some(accepted);
-        lane.started = now;
-        lane.busy = lane.busy + accepted.duration;
-        lane.last_end = now + accepted.duration;
-        let end = lane.last_end;
+        let port = &mut self.ports[number];
+        port.sending = Some(accepted);
+        port.started = now;
+        port.busy = port.busy + accepted.duration;
+        port.last_end = now + accepted.duration;
+        let end = port.last_end;
         self.schedule(end, Kind::TransmissionEnds, number, None);
     }
 
     fn transmission_ends(&mut self, now: Time, number: usize) {
-        let lane = &mut self.lanes[number];
-        let sent = lane.sending.take().expect("a transmission that ends was started");
-        let gives_way = lane.settings.low_priority == LowPriority::PushOut;
+        let port = &mut self.ports[number];
+        let sent = port.sending.take().expect("a transmission that ends was started");
+        let gives_way = port.settings.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
         // Packets do not overtake each other.
-        let arrival = lane.last_arrival.max(now + lane.delay_at(now) + sent.jitter);
-        if sent.damaged {
-            lane.last_corrupted = lane.last_corrupted.max(arrival);
-            lane.corrupted.push(lane.last_corrupted);
+        let arrival = port.last_arrival.max(now + port.delay_at(now) + sent.jitter);
+        if sent.corrupted {
+            port.last_corrupted = port.last_corrupted.max(arrival);
+            port.corrupted.push(port.last_corrupted);
         } else {
-            lane.last_arrival = arrival;
+            port.last_arrival = arrival;
             self.schedule(arrival, Kind::Arrives, number, Some(sent.packet));
         }
         self.start_next(now, number);
@@ -271,10 +271,10 @@ impl<B: Copy> SlowLane<B> {
     }
 }
 
-impl<B: Copy> Fabric<B> for SlowNetwork<B> {
+impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
-        let lane = self.routes.out(from, packet.to);
-        self.enter(now, lane, packet);
+        let port = self.routes.out(from, packet.to);
+        self.enter(now, port, packet);
     }
 
     fn next_event(&self) -> Time {
@@ -282,23 +282,23 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
-        let ((at, kind, lane, _), packet) = self.events.pop_first()?;
+        let ((at, kind, port, _), packet) = self.events.pop_first()?;
         match kind {
             Kind::TransmissionEnds => {
-                self.transmission_ends(at, lane);
+                self.transmission_ends(at, port);
                 return None;
             }
             Kind::Resumes => {
-                self.start_next(at, lane);
+                self.start_next(at, port);
                 return None;
             }
             Kind::Arrives => {}
         }
         let packet = packet?;
-        let lane = &mut self.lanes[lane];
-        lane.report.delivered_packets += 1;
-        lane.report.delivered_bytes += u64::from(packet.bytes);
-        match self.routes.next(lane.kind, lane.to, packet.to) {
+        let port = &mut self.ports[port];
+        port.report.delivered_packets += 1;
+        port.report.delivered_bytes += u64::from(packet.bytes);
+        match self.routes.next(port.kind, port.to, packet.to) {
             Some(next) => {
                 self.enter(at, next, packet);
                 None
@@ -307,21 +307,21 @@ impl<B: Copy> Fabric<B> for SlowNetwork<B> {
         }
     }
 
-    fn report(&mut self, now: Time) -> Vec<LaneReport> {
-        let report = |lane: &SlowLane<B>| LaneReport {
-            busy: match lane.sending {
-                Some(_) => lane.busy.saturating_sub(lane.last_end.since(now)),
-                None => lane.busy,
+    fn report(&mut self, now: Time) -> Vec<PortReport> {
+        let report = |port: &SlowLane<B>| PortReport {
+            busy: match port.sending {
+                Some(_) => port.busy.saturating_sub(port.last_end.since(now)),
+                None => port.busy,
             },
-            waiting_packets: lane.waiting.len() - lane.starting(now),
-            waiting_bytes: lane.bytes_behind(lane.starting(now)),
+            waiting_packets: port.waiting.len() - port.starting(now),
+            waiting_bytes: port.bytes_behind(port.starting(now)),
             counters: Counters {
-                corrupted_packets: lane.corrupted.iter().filter(|at| **at <= now).count() as u64,
-                ..lane.report.counters
+                corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count() as u64,
+                ..port.report.counters
             },
-            ..lane.report
+            ..port.report
         };
-        self.lanes.iter().map(report).collect()
+        self.ports.iter().map(report).collect()
     }
 
     fn hops(&self) -> u64 {

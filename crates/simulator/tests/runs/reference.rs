@@ -255,7 +255,7 @@ proptest! {
         let text = scenario(&hops, &flows, forwarding, interval);
         let scenario = parse(&text);
         let fast = simulator::run(&scenario, seed, Options::default());
-        let slow = simulator::run_with_oracle(&scenario, seed, Options::default());
+        let slow = simulator::run_on_reference(&scenario, seed, Options::default());
         prop_assert!(slow.events >= fast.events);
         let (fast, slow) = (comparable(fast), comparable(slow));
         prop_assert_eq!(format!("{:#?}", fast.flows), format!("{:#?}", slow.flows), "{}", text);
@@ -296,7 +296,7 @@ fn a_sample_at_the_instant_at_which_a_packet_starts_is_the_same_for_both_engines
     let text = text.replace("250ms", "0ms");
     let scenario = parse(&text);
     let fast = simulator::run(&scenario, 1, Options::default());
-    let slow = simulator::run_with_oracle(&scenario, 1, Options::default());
+    let slow = simulator::run_on_reference(&scenario, 1, Options::default());
     assert!(fast.link_series.queue_packets.iter().any(|packets| *packets > 0));
     assert_eq!(fast.link_series, slow.link_series);
 }

@@ -1,17 +1,17 @@
-//! Which lane delivers next: the lanes that carry anything, in the order of their next arrivals.
+//! The event list: ports with packets in flight, in the order of their next arrivals.
 //!
-//! A sorted list and no tree: a lane moves back by a place or two, because all take turns. Whether
-//! it does is a branch that repeats itself and is foreseen, so that the next event begins while this
-//! one is still going on; a tree of minima, though shorter, would have to be waited for. Ties go to
-//! the lane with the lower number.
+//! It is a sorted list, not a tree. A port moves back by only one or two places, because ports take
+//! turns. The branch is predicted well, so that the processor starts the next event while this one
+//! is still running. A tree has fewer steps, but each depends on the previous one. If times are
+//! equal, the port with the lower number is first.
 
 use units::Time;
 
 use crate::schedule::{key, parts};
 
-/// The next arrival of each lane that carries anything.
+/// The next arrival of each port that carries anything.
 #[derive(Clone, Debug)]
-pub struct Agenda {
+pub struct EventList {
     earliest: u128,
     /// The keys of all others, the earliest last.
     others: Vec<u128>,
@@ -19,23 +19,23 @@ pub struct Agenda {
 
 const NOTHING: u128 = u128::MAX;
 
-impl Agenda {
-    /// No lane carries anything.
+impl EventList {
+    /// No port carries anything.
     pub fn new() -> Self {
         Self { earliest: NOTHING, others: Vec::new() }
     }
 
-    /// The earliest arrival and its lane; never, if no lane carries anything.
+    /// The earliest arrival and its port; never, if no port carries anything.
     #[inline]
     pub fn earliest(&self) -> (Time, u32) {
-        let (at, lane) = parts(self.earliest);
-        (at, lane as u32)
+        let (at, port) = parts(self.earliest);
+        (at, port as u32)
     }
 
-    /// A lane carries something again.
+    /// A port carries something again.
     #[inline]
-    pub fn insert(&mut self, lane: usize, at: Time) {
-        let new = key(at, lane as u64);
+    pub fn insert(&mut self, port: usize, at: Time) {
+        let new = key(at, port as u64);
         if new < self.earliest {
             // Where nothing was, nothing joins the others.
             if self.earliest().0 != Time::NEVER {
@@ -48,7 +48,7 @@ impl Agenda {
         }
     }
 
-    /// The earliest arrival is over. The next of its lane, if it carries more, is at `next`.
+    /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
     #[inline]
     pub fn follow_earliest(&mut self, next: Option<Time>) {
         match next {
@@ -57,17 +57,17 @@ impl Agenda {
         }
     }
 
-    /// The lane of the earliest arrival carries nothing behind it.
+    /// The port of the earliest arrival carries nothing behind it.
     #[inline]
     fn remove_earliest(&mut self) {
         self.earliest = self.others.pop().unwrap_or(NOTHING);
     }
 
-    /// The next arrival of the lane of the earliest one.
+    /// The next arrival of the port of the earliest one.
     #[inline]
     fn postpone_earliest(&mut self, at: Time) {
-        let (_, lane) = parts(self.earliest);
-        let postponed = key(at, lane);
+        let (_, port) = parts(self.earliest);
+        let postponed = key(at, port);
         match self.others.last() {
             Some(next) if *next < postponed => {
                 self.earliest = *next;
@@ -77,17 +77,17 @@ impl Agenda {
         }
     }
 
-    /// The next arrival of any lane that carries something may have changed.
+    /// The next arrival of any port that carries something may have changed.
     #[cold]
     #[inline(never)]
-    pub fn change(&mut self, lane: usize, at: Option<Time>) {
-        if self.earliest().1 as usize == lane {
+    pub fn change(&mut self, port: usize, at: Option<Time>) {
+        if self.earliest().1 as usize == port {
             self.remove_earliest();
         } else {
-            self.others.retain(|other| parts(*other).1 != lane as u64);
+            self.others.retain(|other| parts(*other).1 != port as u64);
         }
         if let Some(at) = at {
-            self.insert(lane, at);
+            self.insert(port, at);
         }
     }
 

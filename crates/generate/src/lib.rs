@@ -1,0 +1,352 @@
+//! Random scenarios for property tests: chains and trees of links with all that the language says of
+//! links, and flows of every controller. Only tests use this crate.
+//!
+//! [`seen`] takes the model apart without `..`. A new key of a link, a node or an event does not
+//! compile until it is entered there, and the test of this crate fails until the scenarios have
+//! several values of it. So there is no key that the reference engine never meets.
+
+use std::fmt::Write;
+
+use link::{Change, Marking, Settings};
+use proptest::prelude::*;
+use scenario::model::{self, Forwarding, Scenario};
+
+/// One link of a random chain or tree: the node before it, rate, delay, queue, channel, framing.
+#[derive(Clone, Debug)]
+pub struct Hop {
+    from: usize,
+    rate_kbps: u32,
+    delay_us: u32,
+    queue: String,
+    channel: String,
+    /// What else is written of it.
+    more: String,
+    changes: String,
+    framing: u32,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    ends: (usize, usize),
+    start_ms: u32,
+    /// How long after its start it stops.
+    stop_ms: Option<u32>,
+    controller: &'static str,
+    recovery: &'static str,
+    transport: String,
+    traffic: String,
+}
+
+fn queue() -> impl Strategy<Value = String> {
+    let rule = || prop::sample::select(vec!["ignore", "push-out", "refuse"]);
+    prop_oneof![
+        Just("\"unlimited\"".to_owned()),
+        (1u32..60, rule()).prop_map(|(packets, rule)| {
+            format!("{{ packets = {packets}, low_priority = \"{rule}\" }}")
+        }),
+        (1500u32..60_000, rule()).prop_map(|(bytes, rule)| {
+            format!("{{ bytes = \"{bytes}B\", low_priority = \"{rule}\" }}")
+        }),
+    ]
+}
+
+fn channel() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just("\"perfect\"".to_owned()),
+        1 => prop::sample::select(vec!["{ per = 0.01 }", "{ per = 0.1 }"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["{ ber = 1e-6 }", "{ ber = 1e-5, ecc_threshold = 1e-4 }"])
+            .prop_map(str::to_owned),
+        1 => (0.0..0.3f64, 1.0..20.0f64).prop_map(|(loss, burst)| format!(
+            "{{ mean_loss = {loss}, mean_burst = {burst}, loss_in_burst = 0.8 }}"
+        )),
+        2 => awgn(),
+    ]
+}
+
+fn jitter() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => (1u32..50_000).prop_map(|us| format!("jitter = \"{us}us\"\n")),
+    ]
+}
+
+fn mark() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(String::new()),
+        1 => (0u32..20, prop::sample::select(vec![1.0, 0.1, 0.002])).prop_map(|(packets, weight)| {
+            format!("ecn_marking = {{ packets = {packets}, weight = {weight} }}\n")
+        }),
+    ]
+}
+
+/// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
+fn awgn() -> impl Strategy<Value = String> {
+    let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
+    let lock = prop_oneof![
+        Just(""),
+        Just(", lock = { threshold = 4.5, hysteresis = 0.5, reacquisition = \"700ms\" }"),
+    ];
+    (8.0..12.0f64, code, lock).prop_map(|(eb_n0, code, lock)| {
+        let fade = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fade.csv");
+        format!("{{ eb_n0 = {eb_n0}, code = \"{code}\", attenuation = \"{fade}\"{lock} }}")
+    })
+}
+
+/// Changes at rising times, some of them periodic; for any queue but those that push out.
+fn changes() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        (64u32..20_000).prop_map(|rate| format!("rate = \"{rate}kbit/s\"")),
+        (0u32..300).prop_map(|delay| format!("delay = \"{delay}ms\"")),
+        (0u32..300).prop_map(|delay| format!("backward = {{ delay = \"{delay}ms\" }}")),
+        (1u32..900).prop_map(|outage| format!("outage = \"{outage}ms\"")),
+        (1u32..900).prop_map(|outage| format!("forward = {{ outage = \"{outage}ms\" }}")),
+    ];
+    let every = prop_oneof![Just(String::new()), Just("every = \"1s\", ".to_owned())];
+    let change = (1u32..5000, every, value);
+    prop::collection::vec(change, 0..4).prop_map(|changes| {
+        let mut at = 0;
+        let change = |(wait, every, value)| {
+            at += wait;
+            format!("{{ at = \"{at}ms\", {every}{value} }}")
+        };
+        changes.into_iter().map(change).collect::<Vec<_>>().join(", ")
+    })
+}
+
+/// One to four links of a chain or tree.
+pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
+    // Round numbers on purpose: they make events coincide.
+    let rate = prop_oneof![Just(8_000u32), Just(1_000), 64u32..20_000];
+    let delay = prop_oneof![Just(0u32), Just(1_000), Just(250_000), 1u32..300_000];
+    let hop = (
+        any::<prop::sample::Index>(),
+        rate,
+        delay,
+        queue(),
+        channel(),
+        (mark(), jitter()),
+        changes(),
+        0u32..40,
+    );
+    prop::collection::vec(hop, 1..5).prop_map(|hops| {
+        let hop =
+            |(number, (from, rate_kbps, delay_us, queue, channel, more, changes, framing))| {
+                let (from, queue): (prop::sample::Index, String) = (from, queue);
+                let pushes_out = queue.contains("push-out");
+                let changes = if pushes_out { String::new() } else { changes };
+                let (mark, jitter): (String, String) = more;
+                let more = if pushes_out { mark } else { mark + &jitter };
+                let from = from.index(number + 1);
+                Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
+            };
+        hops.into_iter().enumerate().map(hop).collect()
+    })
+}
+
+fn traffic() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1u32..300_000).prop_map(|bytes| format!("download = \"{bytes}B\"")),
+        (1u32..200_000, 1u32..2000)
+            .prop_map(|(b, r)| format!("download = \"{b}B\", request = \"{r}B\"")),
+        Just("bulk = \"unlimited\"".to_owned()),
+        (1u32..4, 1u32..4, any::<bool>()).prop_map(|(pages, connections, pipelining)| format!(
+            "web = {{ pages = {pages}, interval = \"2s\", connections = {connections}, pipelining = {pipelining} }}"
+        )),
+        (8u32..3000, 100u32..4000).prop_map(|(rate, message)| format!(
+            "constant = {{ rate = \"{rate}kbit/s\", message = \"{message}B\" }}"
+        )),
+        (8u32..3000, prop::sample::select(vec!["exponential", "pareto", "constant"])).prop_map(
+            |(rate, lengths)| format!(
+                "on_off = {{ rate = \"{rate}kbit/s\", on = \"300ms\", off = \"700ms\", distribution = \"{lengths}\" }}"
+            )
+        ),
+    ]
+}
+
+/// One to six flows between any two nodes.
+pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
+    let transport = (
+        prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
+        any::<[bool; 5]>(),
+        prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\""]),
+        prop::sample::select(vec![1000u32, 1460, 536]),
+        prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
+    )
+        .prop_map(|(buffer, [timestamps, limited, nagle, ecn, dsack], delayed_ack, mss, reader)| {
+            let mut text = format!(
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}, ecn = {ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
+            );
+            if let Some(rate) = reader {
+                write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");
+            }
+            text
+        });
+    let flow = (
+        any::<[prop::sample::Index; 2]>(),
+        prop_oneof![Just(0u32), Just(1000), 0u32..3000],
+        prop_oneof![2 => Just(None), 1 => (1u32..9000).prop_map(Some)],
+        prop::sample::select(congestion::entries().map(|entry| entry.name).collect::<Vec<_>>()),
+        prop::sample::select(vec!["reno", "newreno", "sack", "linux"]),
+        transport,
+        traffic(),
+    );
+    prop::collection::vec(flow, 1..7).prop_map(|flows| {
+        let flow = |([from, to], start_ms, stop_ms, controller, recovery, transport, traffic): (
+            [prop::sample::Index; 2],
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+        )| {
+            // The numbers of two different nodes; `scenario` brings them into range.
+            let ends = (from.index(60), 1 + to.index(59));
+            Flow { ends, start_ms, stop_ms, controller, recovery, transport, traffic }
+        };
+        flows.into_iter().map(flow).collect()
+    })
+}
+
+/// The scenario file. With `forwarding` the first node is a router with a limit; `interval` is that
+/// of the samples in milliseconds.
+pub fn scenario(
+    hops: &[Hop],
+    flows: &[Flow],
+    forwarding: bool,
+    interval: Option<u32>,
+    ipv6: bool,
+) -> String {
+    let nodes = hops.len() + 1;
+    let mut text = "duration = \"15s\"\n".to_owned();
+    if ipv6 {
+        text += "ip = \"ipv6\"\n";
+    }
+    if let Some(interval) = interval {
+        write!(text, "[record]\ninterval = \"{interval}ms\"\n").expect("a text takes all");
+    }
+    if forwarding {
+        let (rate, buffer) = if ipv6 { (3, 30) } else { (4, 20) };
+        write!(
+            text,
+            "[[node]]\nname = \"n0\"\nforwarding = {{ rate = \"{rate}Mbit/s\", buffer = \"{buffer}kB\" }}\n"
+        )
+        .expect("a text takes all");
+    }
+    for (number, hop) in hops.iter().enumerate() {
+        let Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing } = hop;
+        let to = number + 1;
+        write!(
+            text,
+            "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\noverhead = \"{framing}B\"\nevent = [{changes}]\n{more}forward = {{ channel = {channel} }}\n"
+        )
+        .expect("a text takes all");
+    }
+    for flow in flows {
+        let from = flow.ends.0 % nodes;
+        let to = (from + 1 + flow.ends.1 % (nodes - 1)) % nodes;
+        write!(
+            text,
+            "[[flow]]\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{}ms\"\ncontroller = \"{}\"\ntransport = {{ recovery = \"{}\", {} }}\ntraffic = {{ {} }}\n",
+            flow.start_ms, flow.controller, flow.recovery, flow.transport, flow.traffic
+        )
+        .expect("a text takes all");
+        if let Some(stop) = flow.stop_ms {
+            writeln!(text, "stop = \"{}ms\"", flow.start_ms + stop).expect("a text takes all");
+        }
+    }
+    text
+}
+
+/// Keys with their values, as far as the network engines see them.
+pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let Scenario {
+        ip,
+        nodes,
+        links,
+        flows,
+        // Of both engines alike: what is not sent over the network.
+        name: _,
+        duration: _,
+        seed: _,
+        delay_tolerance: _,
+        record: _,
+    } = scenario;
+    found.push(("ip", format!("{ip:?}")));
+    found.push(("flow", flows.len().to_string()));
+    for model::Node { name: _, forwarding } in nodes {
+        found.push(("node.forwarding", format!("{forwarding:?}")));
+        if let Some(Forwarding { rate, buffer }) = forwarding {
+            found.push(("node.forwarding.rate", format!("{rate}")));
+            found.push(("node.forwarding.buffer", format!("{buffer}")));
+        }
+    }
+    for model::Link { name: _, ends, forward, backward } in links {
+        found.push(("link.between", format!("{ends:?}")));
+        direction(forward, &mut found);
+        direction(backward, &mut found);
+    }
+    found
+}
+
+fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
+    let Settings {
+        rate,
+        delay,
+        jitter,
+        queue,
+        low_priority,
+        ecn_marking,
+        overhead,
+        channel,
+        timeline,
+    } = direction;
+    found.push(("link.rate", rate.to_string()));
+    found.push(("link.delay", delay.to_string()));
+    found.push(("link.jitter", jitter.to_string()));
+    found.push(("link.queue", format!("{queue:?}")));
+    found.push(("link.queue.low_priority", format!("{low_priority:?}")));
+    found.push(("link.overhead", overhead.to_string()));
+    found.push(("link.channel", format!("{channel:?}")));
+    if let Some(Marking { packets, weight }) = ecn_marking {
+        found.push(("link.ecn_marking.packets", packets.to_string()));
+        found.push(("link.ecn_marking.weight", weight.to_string()));
+    }
+    for Change { at, every, rate, delay, outage } in timeline.changes() {
+        found.push(("link.event.at", at.to_string()));
+        found.push(("link.event.every", format!("{every:?}")));
+        found.push(("link.event.rate", format!("{rate:?}")));
+        found.push(("link.event.delay", format!("{delay:?}")));
+        found.push(("link.event.outage", format!("{outage:?}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    use super::*;
+
+    #[test]
+    fn every_key_that_the_engines_see_has_several_values() {
+        let mut runner = TestRunner::deterministic();
+        let mut values: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for number in 0..200 {
+            let hops = hops().new_tree(&mut runner).unwrap().current();
+            let flows = flows().new_tree(&mut runner).unwrap().current();
+            let [forwarding, ipv6] = [number % 2 == 0, number % 3 == 0];
+            let text = scenario(&hops, &flows, forwarding, None, ipv6);
+            let scenario = Scenario::parse(&text, "random.toml", &[]).unwrap();
+            for (key, value) in seen(&scenario) {
+                values.entry(key).or_default().insert(value);
+            }
+        }
+        let constant: Vec<_> = values.iter().filter(|(_, all)| all.len() < 2).collect();
+        assert_eq!(constant, []);
+    }
+}

@@ -1,4 +1,4 @@
-//! What a connection is configured with.
+//! Configuration of a connection.
 
 use congestion::Repair;
 use transport::{Pacing, RtoConfig, SavedPath};
@@ -6,7 +6,7 @@ use units::{Bytes, SizeLimit, Span};
 
 use crate::segment::TIMESTAMPS_BYTES;
 
-/// How TCP finds and repairs losses.
+/// Loss recovery of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(rename_all = "lowercase"), schemars(inline))]
@@ -85,10 +85,10 @@ impl Default for DelayedAck {
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default))]
 pub struct Config {
-    /// How losses are found and repaired.
+    /// Loss recovery.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub recovery: Recovery,
-    /// When the receiver acknowledges.
+    /// Delayed acknowledgement.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub delayed_ack: DelayedAck,
     /// Retransmission timer.

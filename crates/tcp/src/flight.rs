@@ -1,10 +1,10 @@
-//! Each segment in flight by itself: when it was sent last, and whether it arrived, counts as lost,
-//! or is under way again.
+//! Records of single segments in flight: time of the last transmission, and whether the segment was
+//! delivered, lost or retransmitted.
 //!
-//! What RACK asks of a scoreboard (RFC 8985 section 5.2): a loss is found by the time at which a
-//! segment was sent, and so a retransmission can be lost like any other. Segments are contiguous
-//! and sorted; a queue in the order of sending finds those sent before another without a look at
-//! the window.
+//! RACK needs these records (RFC 8985 section 5.2). It detects losses by the time of transmission, so
+//! that a retransmission can be lost like any other segment. Segments are contiguous and sorted. A
+//! queue in the order of transmission finds those sent before another one, without a search in the
+//! window.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(crate) struct Departure {
 pub(crate) struct Segment {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// When it was sent last.
+    /// Time of the last transmission.
     pub(crate) sent_at: Time,
     /// It was sent more than once.
     pub(crate) again: bool,
@@ -287,7 +287,7 @@ impl Flight {
         self.pipe
     }
 
-    /// Whether anything counts as lost.
+    /// Returns true if any segment counts as lost.
     pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
     }

@@ -1,4 +1,4 @@
-//! The receiving half of a connection: reassembly, when to acknowledge, what window to offer.
+//! The receiving half of a connection: reassembly, acknowledgements and the advertised window.
 
 use units::Time;
 
@@ -30,7 +30,7 @@ pub(crate) struct Receiver {
     ack_now: bool,
     /// An ACK is due at this time.
     ack_at: Time,
-    /// What arrived for the second time since the last ACK; empty if nothing did.
+    /// Duplicate data since the last ACK; empty if there is none.
     duplicate: Range,
     /// Data above a gap; `None` while there is no gap.
     gaps: Option<Box<Reassembly<MAX_SACK_BLOCKS>>>,
@@ -71,7 +71,7 @@ impl Receiver {
         self.next
     }
 
-    /// Whether everything up to and with the FIN has arrived.
+    /// Returns true if everything up to and including the FIN has arrived.
     pub(crate) fn finished(&self) -> bool {
         self.next > self.fin
     }

@@ -1,13 +1,13 @@
-//! The sender's view of what is lost and what is in the network (RFC 6675 section 4).
+//! The scoreboard of the sender: lost data and data in the network (RFC 6675 section 4).
 //!
-//! Works on ranges of sequence numbers, not on segments, so that an ACK costs a binary search over
-//! the gaps and nothing grows with the window. Without SACK the set of ranges stays empty and the
-//! scoreboard only knows what a timeout declared lost; the same rules then give go-back-N.
+//! It has ranges of sequence numbers, not segments. An ACK costs a binary search over the gaps, and no
+//! cost grows with the window. Without SACK the set of ranges is empty, and the scoreboard has only
+//! the data that a timeout declared lost. The same rules then give go-back-N.
 
 use crate::flight::{Flight, Segment};
 use transport::{Range, RangeSet};
 
-/// What was selectively acknowledged, declared lost, and sent again.
+/// Ranges of selectively acknowledged, lost and retransmitted data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     sacked: RangeSet,
@@ -141,7 +141,7 @@ impl Scoreboard {
         self.sacked_retransmitted = 0;
     }
 
-    /// Whether the first unacknowledged byte counts as lost.
+    /// Returns true if the first unacknowledged byte counts as lost.
     pub(crate) fn head_is_lost(&self, una: u64) -> bool {
         self.lost_below > una
     }

@@ -123,24 +123,24 @@ impl Segment {
     /// The window scale field of a segment without the option.
     pub const NO_SCALE: u8 = u8::MAX;
 
-    /// Whether the timestamps option is present.
+    /// Returns true if the timestamps option is present.
     #[inline]
     pub fn has_timestamps(&self) -> bool {
         self.options.contains(Options::TIMESTAMPS)
     }
 
-    /// Whether the SACK-permitted option is present.
+    /// Returns true if the SACK-permitted option is present.
     pub fn sack_permitted(&self) -> bool {
         self.options.contains(Options::SACK_PERMITTED)
     }
 
-    /// Whether routers may mark its packet instead of dropping it.
+    /// Returns true if routers may mark its packet instead of dropping it.
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
         self.options.contains(Options::ECN_CAPABLE)
     }
 
-    /// Whether queues may drop its packet before others: a probe or its answer.
+    /// Returns true if queues may drop its packet before others: a probe or its answer.
     #[inline]
     pub fn is_low_priority(&self) -> bool {
         self.options.contains(Options::PROBE.with_if(true, Options::PROBE_ANSWER))

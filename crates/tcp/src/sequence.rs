@@ -1,6 +1,6 @@
-//! Sequence numbers: 32 bits that wrap on the wire, 64 bits that do not inside.
+//! Sequence numbers: 32 bits that wrap on the wire, and 64 bits internally, which do not.
 //!
-//! Inside, the SYN is number 0, the first byte is number 1, and the FIN follows the last byte.
+//! Internally, the SYN is number 0, the first byte is number 1, and the FIN follows the last byte.
 
 /// The sequence space of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,21 @@
-//! Careful Resume: a connection starts from what an earlier one over the same path has found.
+//! Careful Resume: a connection starts with the saved parameters of an earlier one on the same path.
 //!
-//! Source: RFC 9959, read as draft-ietf-tsvwg-careful-resume (revision 24). It stands beside any
-//! controller and for a few round trips overrides its window:
+//! Source: RFC 9959, read as draft-ietf-tsvwg-careful-resume (revision 24). It works with every
+//! controller, and overrides its window for a few round trips:
 //!
 //! - Reconnaissance: the controller starts as always. When all initial data is acknowledged without
 //!   a loss, and the RTT is that of the saved path, it jumps.
-//! - Unvalidated: cwnd = half of the saved window at most, and all is paced over the current RTT.
-//!   `PipeSize` begins with the flight size and grows by what is acknowledged of the data sent
-//!   since. The phase ends when the jump is used, one of its segments is acknowledged, or an RTT is
-//!   over; what was not used is given back.
+//! - Unvalidated: cwnd = at most half of the saved window, paced over the current RTT. `PipeSize`
+//!   starts with the flight size and grows by the acknowledged part of the data sent since. The
+//!   phase ends when the window of the jump is used, one of its segments is acknowledged, or an RTT
+//!   is over. Unused window from the jump is returned.
 //! - Validating: the controller's growth, until the last unvalidated segment is acknowledged.
 //! - Safe Retreat, after a loss in these two: cwnd = `PipeSize` / 2 and no growth until the last of
 //!   the unvalidated data is acknowledged and recovery is over; then ssthresh = `PipeSize` / 2.
 //!
-//! Decisions: the saved set is always that of this path and never too old. In Safe Retreat
-//! `PipeSize` counts what SACK tells of, because the cumulative point also covers what was sent
-//! again. cwnd is never below two segments.
+//! Decisions: the saved parameters always belong to this path and are never too old. In Safe Retreat
+//! `PipeSize` counts data acknowledged by SACK, because the cumulative ACK also covers
+//! retransmissions. cwnd is never below two segments.
 
 use units::{Bytes, SizeLimit, Span, Time};
 
@@ -64,7 +64,7 @@ impl SavedPath {
     }
 }
 
-/// Where Careful Resume stands.
+/// Phase of Careful Resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumePhase {
     /// Before the jump.
@@ -93,7 +93,7 @@ pub struct CarefulResume {
     /// Up to where it is acknowledged.
     validated: u64,
     pipe_size: u64,
-    /// When the jump was made, and the RTT at that time.
+    /// Time of the jump, and the RTT at that time.
     jumped: (Time, Span),
     /// cwnd is held at this, in Unvalidated and Safe Retreat.
     held: u64,
@@ -115,7 +115,7 @@ impl CarefulResume {
         }
     }
 
-    /// What it needs to be told, whatever the controller needs.
+    /// Events that it needs, in addition to those of the controller.
     pub fn needs() -> Needs {
         Needs { feedback: true, pacing: true, ..Needs::default() }
     }

@@ -1,11 +1,10 @@
-//! Pacing: segments leave one by one, no faster than a rate.
+//! Pacing: segments are sent one by one, no faster than a rate.
 //!
-//! The rate is the controller's, or that of an earlier connection while it is resumed. As in Linux
-//! (`tcp_update_pacing_rate` and `tcp_update_skb_after_send`), where the `fq` queueing discipline or
-//! `SO_MAX_PACING_RATE` asks for it, all others have one too: twice cwnd in each smoothed RTT far
-//! below ssthresh, so that slow start can double, and 1.2 times later. The first ten segments of a
-//! connection leave at once, and a segment that is late shortens the wait behind it by as much, at
-//! most by half.
+//! The rate is that of the controller, or that of Careful Resume. With the rules of Linux
+//! (`tcp_update_pacing_rate` and `tcp_update_skb_after_send`, used with the `fq` queueing discipline
+//! or `SO_MAX_PACING_RATE`), other controllers also have a rate: twice cwnd per smoothed RTT far below
+//! ssthresh, so that slow start can double, and 1.2 times cwnd later. The first ten segments of a
+//! connection are sent at once. A late segment shortens the next wait by its delay, at most by half.
 
 use congestion::Window;
 use units::{Span, Time};
@@ -28,7 +27,7 @@ pub enum Pacing {
     Linux,
 }
 
-/// When the segments of one connection may leave.
+/// Departure times of the segments of one connection.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     like_linux: bool,
@@ -48,7 +47,7 @@ impl Pacer {
         }
     }
 
-    /// Whether a segment that would leave now has to wait.
+    /// Returns true if a segment must wait now.
     pub fn holds(&mut self, now: Time) -> bool {
         let holds = self.next_departure > now;
         if holds {
@@ -57,7 +56,7 @@ impl Pacer {
         holds
     }
 
-    /// When the segment that waits may leave; [`Time::NEVER`] while none does.
+    /// Departure time of the waiting segment; [`Time::NEVER`] if none waits.
     pub fn deadline(&self) -> Time {
         self.waiting_until
     }

@@ -1,4 +1,4 @@
-//! Round-trip time and retransmission timeout (RFC 6298), and what Linux makes of its variance.
+//! Round-trip time and retransmission timeout (RFC 6298), and the variance estimator of Linux.
 
 use units::Span;
 
@@ -83,7 +83,7 @@ impl Default for RtoConfig {
     }
 }
 
-/// Where the stream stands when a sample is taken.
+/// State of the stream at the time of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Samples that are expected in a round trip.
@@ -105,7 +105,7 @@ pub struct RttEstimator {
     linux: Deviation,
 }
 
-/// What Linux keeps beside RTTVAR.
+/// State of Linux's estimator, in addition to RTTVAR.
 #[derive(Clone, Debug, Default)]
 struct Deviation {
     /// The mean deviation of all samples.

@@ -1,8 +1,8 @@
-//! The vocabulary that every room shares: instants, spans, data rates and sizes.
+//! The quantities that all crates share: times, spans, data rates and sizes.
 //!
-//! Inside, everything is an unsigned integer (nanoseconds, bits per second, bytes), so that two
-//! machines compute the same thing. Outside, values are strings with units: `"250ms"`,
-//! `"2Mbit/s"`, `"64KiB"`. A bare number, or a unit that could mean two things (`bps`), is an error.
+//! Internally, every quantity is an unsigned integer (nanoseconds, bits per second, bytes), so that
+//! all machines compute the same results. Externally, values are strings with units: `"250ms"`,
+//! `"2Mbit/s"`, `"64KiB"`. A bare number, or an ambiguous unit (`bps`), is an error.
 //!
 //! ```
 //! use units::{Rate, Span};

@@ -9,11 +9,11 @@ pub(crate) type Units = &'static [(&'static str, f64)];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}: {reason}")]
 pub struct UnitError {
-    /// What should have stood there, with an example.
+    /// The expected quantity, with an example.
     pub expected: &'static str,
-    /// What stood there.
+    /// The text found.
     pub found: String,
-    /// What is wrong with it.
+    /// The reason why it is invalid.
     pub reason: String,
 }
 

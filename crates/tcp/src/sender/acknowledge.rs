@@ -1,4 +1,4 @@
-//! An ACK arrives.
+//! Processing of an ACK by the sender.
 
 use crate::config::Recovery;
 use congestion::{Ack, Controller, SendState, Sizing, TcpPolicy};
@@ -9,7 +9,7 @@ use transport::Range;
 
 use super::{HeldBy, Phase, Sender};
 
-/// What a segment says to the sending half, in 64-bit sequence numbers.
+/// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement {
     /// Next byte that the other end expects.
@@ -26,7 +26,7 @@ pub(crate) struct Acknowledgement {
     pub(crate) peer_clock: Option<u32>,
     /// ECN-Echo.
     pub(crate) marked: bool,
-    /// What the other end has received twice; empty if nothing.
+    /// Data that the receiver reports as received twice; empty if none.
     pub(crate) needless: Range,
     /// It answers a probe.
     pub(crate) answers_probe: bool,

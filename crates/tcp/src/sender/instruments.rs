@@ -1,5 +1,5 @@
-//! What only some connections need: feedback on each ACK, records of segments, pacing, the state of
-//! an earlier connection, and the recovery of Linux.
+//! Features that only some connections need: feedback on each ACK, records of segments, pacing,
+//! Careful Resume, and the recovery of Linux.
 
 use crate::config::Recovery;
 use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};

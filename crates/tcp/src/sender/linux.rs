@@ -1,9 +1,9 @@
-//! Loss recovery as Linux does it: what RACK (`rack`), the tail loss probe (`tail_loss_probe`),
-//! proportional rate reduction (`prr`) and the undoing of reductions (`spurious`) say is done here.
+//! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
+//! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
-//! Written after the RFCs and, where they leave it open or Linux differs, after what is known of
-//! `tcp_input.c` and `tcp_recovery.c`: a loss halves cwnd and not the flight size, a timeout within
-//! a recovery reduces ssthresh no further, and spares what was sent a moment ago.
+//! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
+//! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
+//! recovery does not reduce ssthresh again, and does not mark recently sent segments as lost.
 
 use crate::config::Recovery;
 use congestion::{Controller, Loss, Needs, Sizing, TcpPolicy};
@@ -268,7 +268,7 @@ impl Sender {
         }
     }
 
-    /// What counts as lost begins a recovery, unless one runs.
+    /// Starts a recovery if there is lost data and none runs.
     fn recover_from_losses(&mut self, now: Time, config: &Config, controller_saw_loss: bool) {
         if self.phase != Phase::Open {
             return;

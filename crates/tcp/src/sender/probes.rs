@@ -1,7 +1,7 @@
 //! Probes of unused capacity: segments of low priority that the receiver answers.
 //!
-//! A probe is no part of the flight and arms no timer, whatever it carries: what is lost with it is
-//! not missed. Data that a probe has brought ahead of its turn is passed over when its turn comes.
+//! A probe is not part of the flight and starts no timer. Its loss has no effect. New data that a
+//! probe has delivered is skipped later.
 
 use congestion::{Probe, ProbeState, TcpPolicy};
 use units::Time;
@@ -10,7 +10,7 @@ use transport::{Range, RangeSet};
 
 use super::Sender;
 
-/// What there is to know about probes of one sender.
+/// State of the probes of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct Probes {
     /// When the next one is due if nothing arrives.

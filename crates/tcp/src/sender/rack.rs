@@ -1,11 +1,11 @@
-//! RACK (RFC 8985 section 6): a segment is lost when one that was sent later has arrived and enough
-//! time has gone by since, not when so many have.
+//! RACK (RFC 8985 section 6): a segment is lost if a segment that was sent later has arrived, and
+//! enough time has passed. The number of later segments does not count.
 //!
-//! Enough is a round trip and the reordering window: nothing as long as no reordering was seen and
-//! three segments have overtaken, or a recovery runs; else a quarter of the smallest RTT, which each
-//! round with a needless retransmission widens by as much, at most the smoothed RTT. Which
-//! copy of a segment has arrived is told by the timestamp where the ACK is cumulative (a SACK repeats
-//! an old one); a copy that seems to have returned faster than any segment before was the original.
+//! The time is a round trip plus the reordering window. The window is zero if no reordering was seen
+//! and three later segments have arrived or a recovery runs. Otherwise it is a quarter of the minimum
+//! RTT. Each round with a needless retransmission widens it by the same amount, up to the smoothed
+//! RTT. For a cumulative ACK, the timestamp shows which copy of a segment has arrived (a SACK repeats
+//! an old timestamp). A copy that returns faster than the minimum RTT was the original.
 
 use units::{Span, Time};
 
@@ -15,7 +15,7 @@ use crate::timestamps::timestamp;
 /// Recoveries without a needless retransmission after which the window is narrow again.
 const PATIENT_RECOVERIES: u32 = 16;
 
-/// What RACK knows of a connection.
+/// State of RACK for a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The segment sent last of those that have arrived, and its round trip.
@@ -31,7 +31,7 @@ pub(super) struct Rack {
     persist: u32,
     /// The round in which a needless retransmission was reported ends here.
     round_end: Option<u64>,
-    /// When the segments that wait are lost.
+    /// Time at which the waiting segments count as lost.
     pub(super) due: Time,
 }
 

@@ -1,8 +1,9 @@
-//! From a loss to its repair.
+//! Loss recovery: from the detection of a loss to its repair.
 //!
 //! Reno leaves fast recovery with the first new ACK (RFC 5681 section 3.2), NewReno when all that
 //! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
-//! timeout ends all of them and sends everything again, as ACKs allow. That of Linux is in `linux`.
+//! timeout ends all of them and retransmits everything, as ACKs allow. The recovery of Linux is in
+//! `linux`.
 
 use crate::config::{Recovery, SsthreshBasis};
 use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};

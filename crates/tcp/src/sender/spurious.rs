@@ -1,11 +1,10 @@
-//! Reductions that turn out to be needless are taken back.
+//! Undo of spurious reductions of the window.
 //!
-//! - By duplicate reports (RFC 2883, RFC 3708): the receiver had already all that was sent again
-//!   since the loss was found.
+//! - DSACK (RFC 2883, RFC 3708): the receiver already had all data that was retransmitted since the
+//!   loss was detected.
 //! - F-RTO with SACK (RFC 5682 section 3): after a timeout, data arrives that counts as lost and was
-//!   not sent again. Following Linux, any such ACK will do, and new data is tried after the first
-//!   ACK only. Unlike there, what the timeout has spared because it was sent a moment ago says
-//!   nothing.
+//!   not retransmitted. As in Linux, any such ACK is sufficient, and new data is tried after the first
+//!   ACK only. Unlike Linux, recently sent data that the timeout did not mark as lost does not count.
 
 use congestion::Window;
 
@@ -53,7 +52,7 @@ impl Undo {
         }
     }
 
-    /// Whether all that was sent again was needless.
+    /// Returns true if all retransmissions were needless.
     pub(super) fn is_due(&self) -> bool {
         self.saved.is_some_and(|saved| saved.repeated == Some(0))
     }
@@ -67,7 +66,7 @@ impl Undo {
     }
 }
 
-/// Where the detection of a needless timeout stands.
+/// State of the detection of a spurious timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
     /// No timeout, or a real one.

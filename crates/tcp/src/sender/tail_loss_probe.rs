@@ -1,6 +1,6 @@
-//! Tail loss probe (RFC 8985 section 7): when nothing comes back for two round trips, one segment is
-//! sent whose SACK tells RACK what was lost at the end of the flight, before the retransmission
-//! timer empties the window.
+//! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is sent.
+//! Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer reduces
+//! the window to one segment.
 
 use units::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! What to send next.
+//! Selection of the next segment to send.
 
 use crate::config::Recovery;
 use congestion::{Controller, Sizing, TcpPolicy};

@@ -1,13 +1,13 @@
-//! A quantity of a recording: one number out of one of its tables, for a study that keeps a row of
-//! numbers of each run and not the run. Which rows of a table count is said by name, what becomes
-//! of several by an [`Aggregate`].
+//! A quantity of a recording: one number from one of its tables. A study keeps a row of numbers for
+//! each run, instead of the run. A name selects the rows of a table, and an [`Aggregate`] combines
+//! several values.
 
 use std::fmt;
 use std::str::FromStr;
 
 use recording::{Column, Recording, Table, Values, jain_index};
 
-/// How several values become one.
+/// Combination of several values into one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aggregate {
     /// Arithmetic mean.
@@ -81,7 +81,7 @@ impl Aggregate {
     }
 }
 
-/// Where a number of a run is found.
+/// Place of a number in a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
     /// Jain's index over the goodput of all flows.

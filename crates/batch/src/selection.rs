@@ -1,4 +1,4 @@
-//! Which quantities there are, and which flows, links and routers of a scenario they come from.
+//! All quantities, and the flows, links and routers of a scenario that provide them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

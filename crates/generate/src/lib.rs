@@ -1,5 +1,5 @@
-//! Random scenarios for property tests: chains and trees of links with all that the language says of
-//! links, and flows of every controller. Only tests use this crate.
+//! Random scenarios for property tests: chains and trees of links with all their keys, and flows of
+//! every controller. Only tests use this crate.
 //!
 //! [`seen`] takes the model apart without `..`. A new key of a link, a node or an event does not
 //! compile until it is entered there, and the test of this crate fails until the scenarios have

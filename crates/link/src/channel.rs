@@ -1,5 +1,4 @@
-//! What a channel does to packets: nothing, packet errors, bit errors, bursts of losses, or what a
-//! satellite link under rain does.
+//! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain.
 
 mod awgn;
 mod bursts;
@@ -22,7 +21,7 @@ pub use lock::{Lock, Outage};
 use awgn::Receiver;
 use bursts::Chain;
 
-/// How packets are corrupted.
+/// Error model of a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
     /// Never.

@@ -1,10 +1,10 @@
 //! One direction of a link: a queue, a transmitter, a channel and a delay.
 //!
-//! A first-in first-out queue before a transmitter knows, when a packet is offered, when the packet
-//! will leave: as soon as all before it have left. So there is no event at the end of a
-//! transmission, and one event per packet and hop: the arrival. This is exact, not an
-//! approximation; the reference engine of the network's tests keeps it so. It stays exact for a
-//! direction that changes, because what changes is known beforehand.
+//! With a first-in first-out queue, the departure of a packet is computed when it is offered: it
+//! leaves when all earlier packets have left. So there is no event at the end of a transmission, and
+//! only one event per packet and hop: the arrival. This is exact, not an approximation. The tests
+//! compare it with the reference engine of the network. It is also exact for a direction that
+//! changes, because all changes are known in advance.
 //!
 //! A queue with a [`Discipline`] decides later. [`Direction::offer`] then gives [`Fate::Scheduled`],
 //! and the network calls [`Direction::enqueue`], and [`Direction::serve`] at each start of a
@@ -35,16 +35,16 @@ pub struct Settings {
     pub jitter: Span,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
-    /// How the queue treats packets of low priority.
+    /// Treatment of packets of low priority.
     pub low_priority: LowPriority,
-    /// When the queue marks packets instead of dropping them; `None` never does.
+    /// ECN marking of the queue; `None` for no marking.
     pub ecn_marking: Option<Marking>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
-    /// How packets are corrupted.
+    /// Error model of the channel.
     pub channel: Errors,
-    /// What changes while packets pass.
+    /// Changes during the run.
     pub timeline: Timeline,
 }
 

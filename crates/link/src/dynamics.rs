@@ -1,19 +1,18 @@
-//! Directions that change while packets pass: another rate, another delay, or an outage, as a handover
-//! or a new route brings them, or a delay with jitter. RFC 9743 asks how a controller behaves on such
-//! paths.
+//! Directions that change during a run: another rate, another delay or an outage, such as in a
+//! handover or after a new route, or a delay with jitter. RFC 9743 requires tests on such paths.
 //!
-//! What it means for packets:
+//! Effects on packets:
 //!
-//! - A packet is sent at the rate that holds when its transmission starts, and to its end at that.
-//! - It is on its way for the delay that holds when its last bit leaves. One that would overtake the
-//!   packet before arrives together with it, for a link is FIFO.
-//! - In an outage no transmission starts. The one that goes on ends, what is on its way arrives, and
-//!   what waits goes on waiting.
+//! - A packet has the rate at the start of its transmission, until its end.
+//! - It has the delay at the time when its last bit is sent. A packet that would overtake the
+//!   previous one arrives together with it, because a link is FIFO.
+//! - In an outage no transmission starts. The present transmission ends, packets in propagation
+//!   arrive, and waiting packets continue to wait.
 //!
-//! All changes are known beforehand, so that departures stay computed. They stand in a [`Timeline`],
-//! which all runs of a scenario share. Each direction reads it with a cursor of its own, and a
-//! periodic change is one entry however often it happens: an hour at 100 Hz takes no more memory than
-//! a minute.
+//! All changes are known in advance, so that departures can be computed. They are entries of a
+//! [`Timeline`], which all runs of a scenario share. Each direction reads it with its own cursor. A
+//! periodic change is one entry for any number of repetitions: an hour at 100 Hz takes no more memory
+//! than a minute.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,5 +1,5 @@
-//! Jitter: a delay that differs from packet to packet, as processing in hosts and sharing of radio
-//! channels bring it.
+//! Jitter: a delay that differs from packet to packet, for example by processing in hosts and sharing
+//! of radio channels.
 //!
 //! Each packet that a link accepts draws a time that is added to its propagation delay. Packets keep
 //! their order: one that would overtake the packet before arrives together with it.

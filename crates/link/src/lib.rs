@@ -1,6 +1,6 @@
 //! One direction of a link as a state machine without I/O: a queue, a transmitter, a channel and a
-//! delay. Given a packet that is offered, it answers whether the packet is dropped, and if not, when
-//! it arrives and whether it arrives intact.
+//! delay. For each offered packet, it returns whether the packet is dropped, and otherwise its arrival
+//! time and whether it is corrupted.
 
 mod channel;
 mod direction;

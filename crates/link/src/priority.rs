@@ -1,6 +1,6 @@
-//! What a packet tells the queues on its way.
+//! Priority of packets in queues.
 
-/// How much a packet matters.
+/// Priority of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
     /// Best effort, as nearly all are.

@@ -1,8 +1,8 @@
-//! The reference engine: the same network written the obvious way.
+//! The reference engine: the same network in a simple form, to check the fast engine.
 //!
-//! Every packet is in a queue, in transmission, or on its way, and each of these ends with an
-//! event of its own in one sorted map: two events per packet and hop, no computed departures. It
-//! knows FIFO queues only. A discipline decides by itself, and is tested where it stands.
+//! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
+//! own event in one sorted map. So there are two events per packet and hop, and no computed
+//! departures. It supports FIFO queues only. Disciplines have their own tests.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Packets on their way through a port, first in, first out.
+//! A ring of the packets in flight through a port, first in, first out.
 //!
 //! A `VecDeque` whose first element can be forgotten where it is, after it was looked at: what
 //! `pop_front` gives has been moved.

@@ -1,5 +1,4 @@
-//! A table as named columns: the one form between the recording and all that reads it by column
-//! (Parquet, Arrow, the digest).
+//! A table as named columns, the common form for all readers by column (Parquet, Arrow, the digest).
 
 use std::borrow::Cow;
 use std::ops::Range;

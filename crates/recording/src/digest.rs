@@ -1,5 +1,5 @@
-//! One short name for all that a scenario and a seed decide. Golden tests compare it; two beds,
-//! machines or numbers of workers that claim the same recording must give the same digest.
+//! A digest of everything that a scenario and a seed determine. Golden tests compare it. It must be
+//! equal on all machines and for any number of workers.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,5 @@
-//! The recording as the one JSON object that scripts read. Keys stand in the order of the struct's
-//! fields; a number that is not finite is null, because JSON has none.
+//! The recording as one JSON object, for scripts. Keys are in the order of the fields. Numbers that
+//! are not finite are null, because JSON has none.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

@@ -1,9 +1,9 @@
-//! What a run on a real kernel has to tell beside its totals: how well the network was emulated, and
-//! what the kernel made of the scenario's settings. The field names are the JSON names.
+//! Additional results of a run on the kernel: accuracy of the emulation, and the settings as applied
+//! by the kernel. The field names are the JSON names.
 
 use serde::{Deserialize, Serialize};
 
-/// How a run on a real kernel is to be taken.
+/// Accuracy and settings of a run on the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelRecord {
     /// Release of the kernel.
@@ -27,7 +27,7 @@ pub struct KernelRecord {
     pub stray_packets: u64,
     /// Rates of the links into hosts.
     pub rates: Vec<RateRecord>,
-    /// What became of the settings of each kind of flow.
+    /// Settings as applied, for each kind of flow.
     pub settings: Vec<SettingRecord>,
 }
 
@@ -40,22 +40,22 @@ pub struct RateRecord {
     pub direction: String,
     /// As the scenario has it, in bits per second.
     pub configured_bps: f64,
-    /// As packets were delivered, framing included; `None` if no two were sent back to back.
+    /// Rate of delivered packets, including overhead; `None` if no two were sent back to back.
     pub achieved_bps: Option<f64>,
 }
 
-/// What a kernel made of a setting.
+/// A setting as applied by the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingRecord {
     /// The first flow of those with these settings.
     pub flow: String,
     /// Its path in the flow, `transport.rto.min`, or in a link on its way.
     pub setting: String,
-    /// What the scenario asks for.
+    /// The value in the scenario.
     pub asked: String,
     /// `honoured`, or `reported`: the kernel does something else, and the run says so.
     pub verdict: String,
-    /// What the kernel does.
+    /// The value or behaviour of the kernel.
     pub kernel: String,
     /// Of `transport.receive_buffer` the largest window that receivers advertised, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,10 @@
-//! What a run leaves behind: totals of flows and links, series over time, packets.
+//! Recordings of runs: totals of flows and links, series over time, packets.
 //!
-//! - [`Recording`] is what a bed fills in; [`Recording::to_json`] is the object that scripts read,
-//!   [`Recording::digest`] what two equal runs have in common, [`Recording::value_digest`] what is
-//!   left of it when names are taken away.
-//! - [`Table`] shows parts of it as Parquet and Arrow.
-//! - [`OutputFolder`] keeps it on disk, whole or not at all; [`load()`] takes it back.
+//! - [`Recording`] is filled in by a backend. [`Recording::to_json`] is the object for scripts,
+//!   [`Recording::digest`] is equal for equal runs, and [`Recording::value_digest`] is the same
+//!   without names.
+//! - [`Table`] gives parts of it as Parquet and Arrow.
+//! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it.
 //! - [`CaptureWriter`] writes packets for Wireshark.
 
 mod arrow;

@@ -1,6 +1,5 @@
-//! A recording from the folder that it was saved in, equal to the one that was saved: the digests
-//! are the same. Totals, pages and objects stand in `recording.json` with all their digits, series
-//! in their Parquet files.
+//! Loading of a saved recording. It is equal to the saved one: the digests are the same. Totals, pages
+//! and objects come from `recording.json`, which has all digits. Series come from Parquet files.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,9 +1,9 @@
 //! The folder that keeps a recording. It is checked before the run, because a run may take hours
 //! and its result must not be lost to a folder that cannot be written.
 //!
-//! A file appears under its name only when it is whole: it is written beside it and renamed.
-//! `recording.json` comes last, so that a folder that has it has everything. This holds when the
-//! process is killed and when the disk is full; not when the power fails, for nothing is synced.
+//! Files are written under temporary names and renamed when they are complete. `recording.json` is
+//! the last, so that a folder with this file is complete. This also applies if the process is killed
+//! or the disk is full, but not in a power failure, because nothing is synced.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

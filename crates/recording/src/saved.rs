@@ -1,4 +1,4 @@
-//! Columns of a table that was saved as Parquet, as the vectors that they were.
+//! Columns of a table saved as Parquet, read back as vectors.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Series over time, in long form: one row for each flow or link and instant. Columns are kept as
-//! vectors, so that they become Arrow arrays without being copied.
+//! Series over time, in long form: one row for each flow or link and time. Columns are vectors, so
+//! that they become Arrow arrays without a copy.
 
 use std::borrow::Cow;
 
@@ -68,7 +68,7 @@ pub struct LinkSample {
     pub utilisation: f64,
     /// Packets dropped since the start.
     pub dropped_packets: u64,
-    /// Packets damaged since the start.
+    /// Packets corrupted since the start.
     pub corrupted_packets: u64,
 }
 
@@ -105,7 +105,7 @@ macro_rules! columns {
 }
 
 columns! {
-    /// What the senders did. Columns as in [`FlowSample`].
+    /// Series of the senders. Columns as in [`FlowSample`].
     FlowSeries of FlowSample {
         flow: u32, t_s: f64, cwnd_bytes: u64, ssthresh_bytes: u64, srtt_ms: f64, rto_ms: f64,
         flight_bytes: u64, delivered_bytes: u64, sent_bytes: u64, retransmitted: u64,
@@ -114,7 +114,7 @@ columns! {
 }
 
 columns! {
-    /// What the links did. Columns as in [`LinkSample`].
+    /// Series of the links. Columns as in [`LinkSample`].
     LinkSeries of LinkSample {
         link: u32, t_s: f64, queue_packets: u32, queue_bytes: u64, utilisation: f64,
         dropped_packets: u64, corrupted_packets: u64,

@@ -116,7 +116,7 @@ pub struct FlowRecord {
     /// Provenance of the controller: `published` or `reconstructed`; `prototype` for one in Python.
     #[serde(alias = "status")]
     pub controller_status: Cow<'static, str>,
-    /// Whether a finite transfer was finished.
+    /// True if a finite transfer completed.
     pub completed: bool,
     /// Whether the transport gave the connection up.
     pub aborted: bool,
@@ -243,11 +243,11 @@ pub struct LinkRecord {
     pub utilisation: f64,
     /// Packets handed to the far end.
     pub delivered_packets: u64,
-    /// Bytes handed to the far end, framing excluded.
+    /// Bytes handed to the far end, without link-layer overhead.
     pub delivered_bytes: u64,
     /// Packets dropped by the full queue.
     pub dropped_packets: u64,
-    /// Packets damaged by the channel.
+    /// Packets corrupted by the channel.
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_queue_bytes: u64,

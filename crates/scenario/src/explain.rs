@@ -36,7 +36,7 @@ pub struct Explanation {
     pub links: Vec<DirectionExplanation>,
     /// Each `[[flow]]`.
     pub flows: Vec<FlowExplanation>,
-    /// What will run, but probably not as meant.
+    /// Warnings: settings that run, but probably not as intended.
     pub warnings: Vec<Warning>,
 }
 
@@ -45,7 +45,7 @@ pub struct Explanation {
 pub struct NodeExplanation {
     /// Its name.
     pub name: String,
-    /// What limits its forwarding.
+    /// Limits of its forwarding.
     pub forwarding: Option<ForwardingExplanation>,
 }
 
@@ -95,17 +95,17 @@ pub struct DirectionExplanation {
 pub struct FlowExplanation {
     /// Name, without the number of a copy.
     pub name: String,
-    /// How many flows there are.
+    /// Number of flows.
     pub count: usize,
-    /// What the application does, in one sentence.
+    /// Traffic of the application, in one sentence.
     pub summary: String,
-    /// Whether the application goes on until the run ends, so that the flow never completes.
+    /// True if the application continues until the run ends, so that the flow never completes.
     pub endless: bool,
     /// Names of the nodes that the data passes.
     pub route: Vec<String>,
     /// Names of the nodes that the ACKs pass.
     pub return_route: Vec<String>,
-    /// What can be said before it runs.
+    /// Figures computed before the run.
     pub figures: Figures,
     /// The controller.
     pub controller: ControllerExplanation,
@@ -122,7 +122,7 @@ pub struct ControllerExplanation {
     pub status: &'static str,
     /// The paper or RFC that defines it.
     pub source: &'static str,
-    /// What it is, in one sentence.
+    /// Description in one sentence.
     pub summary: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! A scenario as the beds take it: every default filled in, every name resolved, every value valid.
+//! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
 use std::sync::Arc;
 

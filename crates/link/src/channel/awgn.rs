@@ -1,5 +1,5 @@
-//! A satellite link through rain: a link budget gives Eb/N0, a code gives wrong bits, and a
-//! demodulator may lose the signal altogether.
+//! A satellite link under rain. The link budget gives Eb/N0, the code gives the bit error rate, and
+//! the demodulator may lose the signal completely.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const RAIN: f64 = 275.0;
 pub struct Budget {
     /// Eb/N0 in dB in clear sky, Eb being the energy of an information bit.
     pub eb_n0: f64,
-    /// How information bits are protected.
+    /// Error-correcting code.
     pub code: Code,
     /// Wrong bits in one error event; see [`Budget::packet_error_rate`].
     pub errors_per_event: f64,
@@ -27,7 +27,7 @@ pub struct Budget {
     pub system_temperature: Option<f64>,
     /// Attenuation over time.
     pub fade: Fade,
-    /// When the demodulator loses its lock; `None` is never.
+    /// Loss of lock of the demodulator; `None` is never.
     pub lock: Option<Lock>,
 }
 

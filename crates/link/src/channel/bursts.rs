@@ -1,8 +1,8 @@
-//! The chain of Gilbert (Capacity of a burst-noise channel, Bell System Technical Journal, 1960)
-//! and Elliott (1963), one step per packet.
+//! The Gilbert-Elliott model (Gilbert, Capacity of a burst-noise channel, Bell System Technical
+//! Journal, 1960; Elliott, 1963), with one step per packet.
 //!
-//! In its good state it loses nothing; in its bad one a packet with a fixed probability. A packet
-//! meets the state, and then the state may change.
+//! In the good state no packet is lost. In the bad state a packet is lost with a fixed probability.
+//! The state may change after each packet.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;

@@ -7,7 +7,7 @@
 //! are straight lines through two guaranteed points of a data sheet; between and beyond these
 //! points they are ours.
 
-/// How information bits are protected on their way through the demodulator.
+/// Error-correcting codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Gray-coded QPSK alone.

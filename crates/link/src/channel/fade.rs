@@ -1,4 +1,4 @@
-//! Attenuation over time: samples, and straight lines between them.
+//! Attenuation over time: samples with linear interpolation.
 
 use units::Time;
 

@@ -1,13 +1,13 @@
-//! When a demodulator has no lock.
+//! Loss of lock of a demodulator.
 //!
-//! Attenuation is known before the run and straight between samples, so all outages are too: their
-//! ends are found to the nanosecond, and a packet only asks whether it falls into one.
+//! Attenuation is known before the run, with linear interpolation between samples. So all outages are
+//! computed in advance, with ends exact to the nanosecond, and each packet only checks for an outage.
 
 use units::{Span, Time};
 
 use super::fade::Fade;
 
-/// When a demodulator loses its lock on the carrier, and how it finds it again.
+/// Conditions under which a demodulator loses and regains lock on the carrier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lock {
     /// Eb/N0 in dB below which the lock is lost.

@@ -1,10 +1,10 @@
-//! Congestion warning: a queue marks packets while it is long on average.
+//! ECN marking: a queue marks packets while its average length is above a threshold.
 //!
-//! The average is the exponentially weighted one of RED (Floyd and Jacobson, 1993), taken at each
-//! arrival; above the threshold every packet that may be marked is, as the routers of TCP-Jersey do
-//! (Xu, Tian, Ansari, 2004). A weight of 1 looks at the queue as it is.
+//! The average is the exponentially weighted average of RED (Floyd and Jacobson, 1993), updated at
+//! each arrival. Above the threshold every ECN-capable packet is marked, as by the routers of
+//! TCP-Jersey (Xu, Tian, Ansari, 2004). With a weight of 1 it is the current queue.
 
-/// When a queue marks packets.
+/// ECN marking of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "schema",

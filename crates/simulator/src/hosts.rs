@@ -6,11 +6,13 @@ use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, Pair};
-use tcp::{Config, Connection, Segment};
+use tcp::{Config, Segment};
+use transport::Endpoint as _;
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
 use crate::simulation::{Controllers, Observed, Observer};
+use crate::transports::Connection;
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl Endpoint {
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
-        while let Some(segment) = self.connection.next_segment(now) {
+        while let Some(segment) = self.connection.next_packet(now) {
             let body = Body { endpoint: self.peer, segment };
             if let Some(observer) = &mut observer {
                 // A copy, so that a segment that nobody observes need not be in memory.
@@ -171,7 +173,11 @@ impl Hosts {
                 .map_or_else(|| blueprint.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
             self.endpoints.push(Endpoint {
-                connection: Connection::new(blueprint.config.clone(), controller, sequence),
+                connection: Connection::Tcp(tcp::Connection::new(
+                    blueprint.config.clone(),
+                    controller,
+                    sequence,
+                )),
                 wake_at: u64::MAX,
                 armed: Time::NEVER,
                 node,
@@ -241,7 +247,7 @@ impl Hosts {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (u32, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[*number as usize];
-        endpoint.connection.on_segment(now, segment);
+        endpoint.connection.on_packet(now, segment);
         if packet.ecn == Ecn::Marked {
             endpoint.connection.on_congestion_experienced();
         }

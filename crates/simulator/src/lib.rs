@@ -27,6 +27,7 @@ mod capture;
 mod hosts;
 mod report;
 mod simulation;
+mod transports;
 
 pub use capture::Capture;
 pub use hosts::Body;

@@ -1,6 +1,5 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
-use congestion::Controller;
 use network::{Fabric, PortReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
@@ -8,7 +7,7 @@ use recording::{
 use runtime::{Application, LinkRecorder, link_records};
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::{Connection, Counters};
+use transport::{Counters, Endpoint as _, Sample};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
@@ -181,9 +180,9 @@ fn totals(application: &Application, hosts: &Hosts) -> Totals {
     totals
 }
 
-/// The connection that speaks for a flow with several: the one opened last.
-fn data_sender<'a>(application: &Application, hosts: &'a Hosts) -> Option<&'a Connection> {
-    application.pairs.last().map(|pair| hosts.connection(pair.sender))
+/// The sender that speaks for a flow with several connections: that of the one opened last.
+fn data_sender(application: &Application, hosts: &Hosts) -> Option<Sample> {
+    application.pairs.last().map(|pair| hosts.connection(pair.sender).sample())
 }
 
 fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) -> FlowSample {
@@ -200,12 +199,11 @@ fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) 
         ..FlowSample::default()
     };
     if let Some(sender) = data_sender(application, hosts) {
-        let window = sender.controller().window();
-        sample.cwnd_bytes = window.cwnd;
-        sample.ssthresh_bytes = window.ssthresh;
-        sample.srtt_ms = sender.rtt().srtt().map_or(f64::NAN, Span::as_millis_f64);
-        sample.rto_ms = sender.rtt().rto().as_millis_f64();
-        sample.flight_bytes = sender.flight();
+        sample.cwnd_bytes = sender.cwnd;
+        sample.ssthresh_bytes = sender.ssthresh;
+        sample.srtt_ms = sender.srtt.map_or(f64::NAN, Span::as_millis_f64);
+        sample.rto_ms = sender.rto.as_millis_f64();
+        sample.flight_bytes = sender.flight;
     }
     sample
 }
@@ -229,9 +227,9 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
         completion_s: completed.then_some(active),
         goodput_bps: rate(totals.delivered),
         throughput_bps: rate(totals.sent.bytes),
-        srtt_ms: sender.and_then(|s| s.rtt().srtt()).map(Span::as_millis_f64),
-        min_rtt_ms: sender.and_then(|s| s.rtt().min()).map(Span::as_millis_f64),
-        cwnd_bytes: sender.map_or(0, |s| s.controller().window().cwnd),
+        srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
+        min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
+        cwnd_bytes: sender.map_or(0, |s| s.cwnd),
         page_response_s: (!responses.is_empty())
             .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
         pages,

@@ -8,6 +8,7 @@ use recording::Recording;
 use runtime::Application;
 use scenario::Scenario;
 use tcp::Segment;
+use transport::Endpoint as _;
 use units::{Span, Time};
 
 use crate::build;

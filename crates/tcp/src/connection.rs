@@ -1,5 +1,6 @@
 //! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
 
+mod endpoint;
 mod probes;
 
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
-use crate::sender::{Acknowledgement, Chunk, Counters, Phase, Sender};
+use crate::sender::{Acknowledgement, Chunk, Phase, Sender};
 use crate::sequence::Space;
 use crate::timestamps::{round_trip, timestamp};
-use transport::Range;
 use transport::RttEstimator;
+use transport::{Counters, Range};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);

@@ -19,4 +19,4 @@ mod timestamps;
 pub use config::{Config, DelayedAck, Recovery, SsthreshBasis};
 pub use connection::{Connection, State};
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
-pub use sender::{Counters, Phase};
+pub use sender::Phase;

@@ -8,6 +8,7 @@
 
 mod careful_resume;
 mod delivery;
+mod endpoint;
 mod pacing;
 mod ranges;
 mod reassembly;
@@ -15,6 +16,7 @@ mod rtt;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
+pub use endpoint::{Counters, Endpoint, Sample};
 pub use pacing::{Pacer, Pacing};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;

@@ -25,7 +25,7 @@ use units::Time;
 
 use crate::config::Config;
 use crate::scoreboard::Scoreboard;
-use transport::{Progress, RttEstimator};
+use transport::{Counters, Progress, RttEstimator};
 
 use instruments::Instruments;
 
@@ -50,24 +50,6 @@ enum HeldBy {
     CongestionWindow,
     AdvertisedWindow,
     Application,
-}
-
-/// What a sender did so far. Segments are data segments, window probes included; a FIN alone is
-/// none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Data segments sent, retransmissions included.
-    pub segments: u64,
-    /// Data segments sent again.
-    pub retransmissions: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Times that fast recovery was entered.
-    pub fast_recoveries: u32,
-    /// Probes of unused capacity, which are counted nowhere else.
-    pub probes: u64,
 }
 
 /// The sending half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.

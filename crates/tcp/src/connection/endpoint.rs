@@ -1,0 +1,115 @@
+//! A connection as an endpoint of any transport.
+
+use congestion::Controller;
+use transport::{Counters, Endpoint, Sample};
+use units::Time;
+
+use crate::segment::Segment;
+
+use super::Connection;
+
+impl Endpoint for Connection {
+    type Packet = Segment;
+
+    #[inline]
+    fn connect(&mut self) {
+        Self::connect(self);
+    }
+
+    #[inline]
+    fn listen(&mut self) {
+        Self::listen(self);
+    }
+
+    #[inline]
+    fn on_congestion_experienced(&mut self) {
+        Self::on_congestion_experienced(self);
+    }
+
+    #[inline]
+    fn may_send(&self) -> bool {
+        Self::may_send(self)
+    }
+
+    #[inline]
+    fn may_have_low_priority(&self) -> bool {
+        Self::may_have_low_priority(self)
+    }
+
+    #[inline]
+    fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
+        Self::next_of_low_priority(self, now)
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        Self::deadline(self)
+    }
+
+    #[inline]
+    fn on_deadline(&mut self, now: Time) {
+        Self::on_deadline(self, now);
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: u64) {
+        Self::write(self, bytes);
+    }
+
+    #[inline]
+    fn withdraw(&mut self) -> u64 {
+        Self::withdraw(self)
+    }
+
+    #[inline]
+    fn read(&mut self, bytes: u64) {
+        Self::read(self, bytes);
+    }
+
+    #[inline]
+    fn unread(&self) -> u64 {
+        Self::unread(self)
+    }
+
+    #[inline]
+    fn delivered(&self) -> u64 {
+        Self::delivered(self)
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        Self::close(self);
+    }
+
+    #[inline]
+    fn is_aborted(&self) -> bool {
+        Self::is_aborted(self)
+    }
+
+    #[inline]
+    fn counters(&self) -> &Counters {
+        Self::counters(self)
+    }
+
+    #[inline]
+    fn on_packet(&mut self, now: Time, packet: &Segment) {
+        self.on_segment(now, packet);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, now: Time) -> Option<Segment> {
+        self.next_segment(now)
+    }
+
+    fn sample(&self) -> Sample {
+        let window = self.controller().window();
+        Sample {
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            flight: self.flight(),
+            srtt: self.rtt().srtt(),
+            min_rtt: self.rtt().min(),
+            rto: self.rtt().rto(),
+        }
+    }
+}

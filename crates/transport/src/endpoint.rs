@@ -1,0 +1,106 @@
+//! One end of a connection of any transport protocol, as a host and an application see it.
+//!
+//! A host holds an enum over the protocols, not a trait object, because these calls are on the
+//! per-packet path.
+
+use units::{Span, Time};
+
+/// Totals of a sender. Segments are data segments; probes of unused capacity are counted apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
+    /// Data segments retransmitted.
+    pub retransmissions: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Number of times that fast recovery was entered.
+    pub fast_recoveries: u32,
+    /// Probes of unused capacity.
+    pub probes: u64,
+}
+
+/// State of a sender at an instant, as series record it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow start threshold in bytes.
+    pub ssthresh: u64,
+    /// Bytes sent and not acknowledged.
+    pub flight: u64,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Span>,
+    /// Minimum round-trip time, once there is a sample.
+    pub min_rtt: Option<Span>,
+    /// Retransmission timeout.
+    pub rto: Span,
+}
+
+/// One end of a connection, without I/O: packets and time go in, packets and deadlines come out.
+/// After each input and each call of the application, [`next_packet`](Self::next_packet) is called
+/// until it returns `None`, and then [`next_of_low_priority`](Self::next_of_low_priority) likewise.
+pub trait Endpoint {
+    /// A packet on the wire, without the headers of lower layers.
+    type Packet;
+
+    /// Opens the connection actively.
+    fn connect(&mut self);
+
+    /// Waits for the other end to open the connection.
+    fn listen(&mut self);
+
+    /// A packet has arrived.
+    fn on_packet(&mut self, now: Time, packet: &Self::Packet);
+
+    /// The packet that has just arrived was marked on its way (CE, RFC 3168 section 5).
+    fn on_congestion_experienced(&mut self);
+
+    /// Returns false if there is certainly nothing to send.
+    fn may_send(&self) -> bool;
+
+    /// The next packet to send, if there is one.
+    fn next_packet(&mut self, now: Time) -> Option<Self::Packet>;
+
+    /// Returns false if there is certainly nothing of low priority to send.
+    fn may_have_low_priority(&self) -> bool;
+
+    /// The next packet of low priority to send, if there is one.
+    fn next_of_low_priority(&mut self, now: Time) -> Option<Self::Packet>;
+
+    /// Time at which [`on_deadline`](Self::on_deadline) is due; [`Time::NEVER`] if no timer runs.
+    fn deadline(&self) -> Time;
+
+    /// The deadline has come.
+    fn on_deadline(&mut self, now: Time);
+
+    /// The application hands over `bytes` to be sent.
+    fn write(&mut self, bytes: u64);
+
+    /// The application takes back data that was never sent. Returns the length of the remaining
+    /// stream in bytes.
+    fn withdraw(&mut self) -> u64;
+
+    /// The application reads `bytes`, at most [`unread`](Self::unread).
+    fn read(&mut self, bytes: u64);
+
+    /// Bytes received in order and not read by the application.
+    fn unread(&self) -> u64;
+
+    /// Bytes read by the application: each byte of the other end's stream once.
+    fn delivered(&self) -> u64;
+
+    /// The application will write no more.
+    fn close(&mut self);
+
+    /// Returns true if the connection was given up because the other end does not answer.
+    fn is_aborted(&self) -> bool;
+
+    /// Totals of the sender.
+    fn counters(&self) -> &Counters;
+
+    /// State of the sender.
+    fn sample(&self) -> Sample;
+}

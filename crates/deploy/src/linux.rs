@@ -26,7 +26,7 @@ impl Likeness {
     }
 }
 
-/// A controller of Linux beside a definition.
+/// A controller of Linux compared with a definition.
 #[derive(Clone, Copy, Debug)]
 pub struct OfLinux {
     /// The controller of the simulator.
@@ -91,14 +91,14 @@ pub const OF_LINUX: &[OfLinux] = &[
         "veno",
         "veno",
         Variant,
-        "takes the smallest RTT since the last ACK, and does not learn BaseRTT anew after a loss",
+        "takes the smallest RTT since the last ACK, and does not learn BaseRTT again after a loss",
     ),
     of("westwood", "westwood", Different, "Linux's westwood is Westwood+, here westwood-plus"),
     of(
         "westwood-plus",
         "westwood",
         Variant,
-        "samples of at least 50 ms through two filters that keep 7/8; RTTmin is learnt anew after a timeout",
+        "samples of at least 50 ms through two filters that keep 7/8; RTTmin is learnt again after a timeout",
     ),
     of(
         "new-vegas",

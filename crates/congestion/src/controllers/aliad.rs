@@ -108,7 +108,7 @@ const AT_WMAX: Parameter = Parameter {
     name: "at_wmax",
     default: "probe",
     allowed: Allowed::OneOf(&["probe", "stay"]),
-    meaning: "What the window does when it has climbed back to Wmax without a loss",
+    meaning: "Behaviour of the window when it has grown back to Wmax without a loss",
 };
 const RTT_MAX: Parameter = Parameter {
     name: "rtt_max",

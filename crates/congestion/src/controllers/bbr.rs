@@ -65,7 +65,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     name: "probe_rtt_interval",
     default: "10",
     allowed: Allowed::Range(1.0, 1e6),
-    meaning: "Seconds without a smaller RTT after which the smallest is measured anew, with four \
+    meaning: "Seconds without a smaller RTT after which the smallest is measured again, with four \
               segments in the network",
 }];
 

@@ -30,7 +30,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "beta",
         default: "0.125",
         allowed: Allowed::Range(0.01, 0.99),
-        meaning: "What a loss takes from the window, as a share of it",
+        meaning: "Share of the window by which a loss reduces it",
     },
     Parameter {
         name: "s_max",

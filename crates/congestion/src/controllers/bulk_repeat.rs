@@ -55,7 +55,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "congestion",
         default: "both",
         allowed: Allowed::OneOf(&["both", "either", "spike", "rate-gap"]),
-        meaning: "What has to say that a loss is congestion",
+        meaning: "Signals that indicate congestion as the cause of a loss",
     },
 ];
 

@@ -52,7 +52,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "backoff",
         default: "adaptive",
         allowed: Allowed::OneOf(&["adaptive", "half"]),
-        meaning: "What a loss leaves: RTTmin / RTTmax between 0.5 and 0.8, or always one half as in \
+        meaning: "Share of the window after a loss: RTTmin / RTTmax between 0.5 and 0.8, or always one half as in \
                   draft-06",
     },
     Parameter {

@@ -33,7 +33,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "window",
         default: "1",
         allowed: Allowed::Range(0.01, 100.0),
-        meaning: "The estimate looks back over so many round-trip times",
+        meaning: "Number of round-trip times that the estimate covers",
     },
     Parameter {
         name: "lift",

@@ -75,7 +75,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "probe_rtt_interval",
         default: "5",
         allowed: Allowed::Range(1.0, 1e6),
-        meaning: "Seconds without a smaller RTT after which it is measured anew with half a BDP in \
+        meaning: "Seconds without a smaller RTT after which it is measured again with half a BDP in \
                   the network (ProbeRTTInterval, section 2.16.2)",
     },
 ];

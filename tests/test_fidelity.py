@@ -74,9 +74,9 @@ def test_values_are_combined_the_last_path_fastest() -> None:
     ("varied", "told"),
     [
         ("flow.0.controller", "expected PATH=VALUE,VALUE..."),
-        ("a=1,1", "expected values that differ"),
+        ("a=1,1", "expected different values"),
         ("a=[1,", "Invalid"),
-        ("a=[]", "expected values that differ"),
+        ("a=[]", "expected different values"),
     ],
 )
 def test_values_that_are_none_are_answered(varied: str, told: str) -> None:

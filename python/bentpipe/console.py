@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
+from bentpipe.numbers import decimals
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -64,11 +66,6 @@ def show(*renderables: Any) -> None:
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(*renderables)
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """A number with separated thousands, or a dash for none."""
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
     flows = table(
@@ -80,13 +77,13 @@ def print_recording(recording: Recording) -> None:
         flows.add_row(
             flow.flow,
             flow.controller,
-            number(flow.bytes / 1e6),
-            number(flow.completion_s),
-            number(flow.goodput_bps / 1e6, 4),
-            number(tcp and tcp.segments_sent, 0),
-            number(tcp and tcp.segments_retransmitted, 0),
-            number(tcp and tcp.timeouts, 0),
-            number(flow.srtt_ms, 1),
+            decimals(flow.bytes / 1e6, 2),
+            decimals(flow.completion_s, 2),
+            decimals(flow.goodput_bps / 1e6, 4),
+            decimals(tcp and tcp.segments_sent, 0),
+            decimals(tcp and tcp.segments_retransmitted, 0),
+            decimals(tcp and tcp.timeouts, 0),
+            decimals(flow.srtt_ms, 1),
         )
     links = table(
         "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue B"
@@ -95,11 +92,11 @@ def print_recording(recording: Recording) -> None:
         links.add_row(
             link.link,
             link.direction,
-            number(link.utilisation * 100, 1),
-            number(link.delivered_packets, 0),
-            number(link.dropped_packets, 0),
-            number(link.corrupted_packets, 0),
-            number(link.max_queue_bytes, 0),
+            decimals(link.utilisation * 100, 1),
+            decimals(link.delivered_packets, 0),
+            decimals(link.dropped_packets, 0),
+            decimals(link.corrupted_packets, 0),
+            decimals(link.max_queue_bytes, 0),
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)
@@ -129,8 +126,8 @@ def print_settings(kernel: KernelQuality) -> None:
 def print_quality(kernel: KernelQuality, file: IO[str] | None = None) -> None:
     """Print the accuracy of the emulation, and whether the run is valid."""
     rates = "".join(
-        f"; {rate.link} {rate.direction}: {number(rate.achieved_bps / 1e6, 3)} of "
-        f"{number(rate.configured_bps / 1e6, 3)} Mbit/s"
+        f"; {rate.link} {rate.direction}: {decimals(rate.achieved_bps / 1e6, 3)} of "
+        f"{decimals(rate.configured_bps / 1e6, 3)} Mbit/s"
         for rate in kernel.rates
         if rate.achieved_bps is not None
     )

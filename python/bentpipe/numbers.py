@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 NONE = "\N{EN DASH}"
 
@@ -82,3 +82,26 @@ def amount(value: float | None, unit: str, digits: int = 3) -> str:
         return NONE
     size, name = scale(unit, [value])
     return f"{significant(value / size, digits)} {name}"
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """A difference with its sign and `digits` significant digits."""
+    text = significant(value, digits)
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def ends(
+    interval: Sequence[float] | None,
+    factor: float = 1.0,
+    form: Callable[[float], str] = significant,
+) -> str:
+    """Both ends of an interval, each times `factor`."""
+    if interval is None:
+        return NONE
+    low, high = interval
+    return f"{form(low * factor)} to {form(high * factor)}"
+
+
+def scaled(value: float | None, factor: float = 1.0, digits: int = 4) -> str:
+    """A value times `factor` with `digits` significant digits."""
+    return significant(None if value is None else value * factor, digits)

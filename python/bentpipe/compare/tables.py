@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare.verdict import UNITS
 from bentpipe.console import table
+from bentpipe.numbers import NONE, ends, scaled, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,8 +62,8 @@ def rows(outcome: Outcome) -> list[list[str]]:
                 f"{place.rank}{'=' if place.tied else ''}",
                 candidate.title,
                 candidate.status,
-                f"{short(place.mean, factor)}{undefined}",
-                interval(place.ci95, factor),
+                f"{scaled(place.mean, factor)}{undefined}",
+                ends(place.ci95, factor),
                 from_best(place, factor),
                 from_baseline(place, factor),
                 *others(outcome, place),
@@ -74,7 +75,7 @@ def rows(outcome: Outcome) -> list[list[str]]:
 def others(outcome: Outcome, place: Place) -> list[str]:
     """The means of the other quantities."""
     return [
-        short(means[place.name], UNITS.get(outcome.unit_of(name), (1.0, ""))[0])
+        scaled(means[place.name], UNITS.get(outcome.unit_of(name), (1.0, ""))[0])
         for name, means in outcome.also.items()
     ]
 
@@ -83,7 +84,7 @@ def from_best(place: Place, factor: float) -> str:
     """The difference from the best, and whether it is significant."""
     if place.against_best is None:
         return "best"
-    told = interval(place.against_best["ci95"], factor, sign="+")
+    told = ends(place.against_best["ci95"], factor, signed)
     return f"{told} {NOT_SIGNIFICANT}" if place.tied else told
 
 
@@ -91,21 +92,9 @@ def from_baseline(place: Place, factor: float) -> str:
     """The difference from the baseline, and whether it is significant."""
     row = place.against_baseline
     if row is None:
-        return "-"
-    told = interval(row["ci95"], factor, sign="+")
+        return NONE
+    told = ends(row["ci95"], factor, signed)
     return told if row["distinct"] else f"{told} {NOT_SIGNIFICANT}"
-
-
-def short(value: float | None, factor: float = 1.0, sign: str = "") -> str:
-    """A number with four significant digits."""
-    return "-" if value is None else f"{value * factor:{sign}.4g}"
-
-
-def interval(ends: Any, factor: float, sign: str = "") -> str:
-    """Both ends of an interval."""
-    if ends is None:
-        return "-"
-    return f"{short(ends[0], factor, sign)} to {short(ends[1], factor, sign)}"
 
 
 def text_table(outcome: Outcome) -> Table:

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.tables import interval, short
 from bentpipe.compare.verdict import UNITS
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import SHOWN, sentences
+from bentpipe.numbers import ends, scaled, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         factor, unit = UNITS.get(one.unit, (1.0, one.unit))
         undefined = f" ({one.undefined} undefined)" if one.undefined else ""
         head = ["" if one.case == case else one.case, one.label, unit,
-                f"{short(one.mean, factor)}{undefined}", interval(one.ci95, factor)]  # fmt: skip
+                f"{scaled(one.mean, factor)}{undefined}", ends(one.ci95, factor)]  # fmt: skip
         case = one.case
         for row in one.against:
             finding = row.finding
-            told = [row.baseline, short(row.mean, factor), interval(row.ci95, factor, "+"),
+            told = [row.baseline, scaled(row.mean, factor), ends(row.ci95, factor, signed),
                     SHOWN.get(finding, finding)]  # fmt: skip
             listed.append([*head, *told])
             head = [""] * len(head)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.console import number, show, table
+from bentpipe.console import show, table
 from bentpipe.errors import BentpipeError, RainError
+from bentpipe.numbers import decimals
 from bentpipe.rain.event import event
 from bentpipe.rain.series import check_suffix
 from bentpipe.rain.site import SPINO_DADDA, Site
@@ -54,7 +55,7 @@ def print_statistics(options: Options, as_json: bool) -> None:
     listed = table("% of the time", "P.618 dB", *(f"{name} series dB" for name in methods))
     for row in rows:
         percent, *attenuations = row.values()
-        listed.add_row(f"{percent:g}", *map(number, attenuations))
+        listed.add_row(f"{percent:g}", *(decimals(value, 2) for value in attenuations))
     show(listed)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bentpipe.console import late_progress, show, table
+from bentpipe.numbers import ends, significant
 from bentpipe.study.plan import Study
 from bentpipe.study.store import as_json
 
@@ -53,10 +54,10 @@ def print_results(results: Results) -> None:
             *map(str, cell["parameters"].values()),
             cell["quantity"],
             str(cell["n"]),
-            short(cell["mean"]),
-            interval(cell["ci95"]),
-            short(cell["median"]),
-            *map(short, asked),
+            significant(cell["mean"]),
+            ends(cell["ci95"]),
+            significant(cell["median"]),
+            *map(significant, asked),
             cell["unit"],
         )
     show(means)
@@ -87,8 +88,8 @@ def print_comparisons(results: Results) -> None:
             named(study, row["of"]),
             named(study, row["against"]),
             str(row["n"]),
-            short(row["difference"]),
-            interval(row["ci95"]),
+            significant(row["difference"]),
+            ends(row["ci95"]),
             relative,
             "yes" if row["distinct"] else "no",
             row["unit"],
@@ -126,15 +127,3 @@ def told_stopping(results: Results) -> str:
         f" the budget before the half width of {stopping['quantity']} was"
         f" {stopping['relative_half_width']:.3g} of its mean"
     )
-
-
-def short(value: Any) -> str:
-    """A number with five significant digits."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
-
-
-def interval(ends: Any) -> str:
-    """Both ends of an interval."""
-    return "-" if ends is None else f"{short(ends[0])} to {short(ends[1])}"

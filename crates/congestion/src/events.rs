@@ -69,8 +69,8 @@ pub struct Needs {
     pub marks: bool,
     /// DSACK: the receiver reports data that arrived twice (RFC 2883).
     pub duplicate_reports: bool,
-    /// [`Controller::take_probe`](crate::Controller::take_probe) and
-    /// [`Controller::on_probe_answered`](crate::Controller::on_probe_answered).
+    /// [`TcpPolicy::take_probe`](crate::TcpPolicy::take_probe) and
+    /// [`TcpPolicy::on_probe_answered`](crate::TcpPolicy::on_probe_answered).
     pub probes: bool,
     /// The controller sets cwnd during recovery, instead of proportional rate reduction (RFC 9937).
     pub own_recovery: bool,

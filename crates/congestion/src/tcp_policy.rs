@@ -73,13 +73,13 @@ pub trait TcpPolicy {
     }
 
     /// Returns true if this ACK shows a loss before the duplicate threshold is reached. Called after
-    /// [`on_feedback`](Self::on_feedback). Used outside of recovery while data is outstanding.
+    /// [`on_feedback`](crate::Controller::on_feedback). Used outside of recovery while data is outstanding.
     fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
         false
     }
 
     /// Returns true if, after a loss detected by duplicate ACKs, all outstanding data is
-    /// retransmitted, instead of the lost data only. Called after [`on_loss`](Self::on_loss).
+    /// retransmitted, instead of the lost data only. Called after [`on_loss`](crate::Controller::on_loss).
     fn repeats_everything(&self) -> bool {
         false
     }
@@ -91,7 +91,7 @@ pub trait TcpPolicy {
 
     /// The probe to send now, if any. It then counts as sent. Called after each ACK, after each
     /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until it
-    /// returns `None`, for controllers that [need](Needs::probes) it. Probes are not part of the
+    /// returns `None`, for controllers that [need](crate::Needs::probes) it. Probes are not part of the
     /// flight.
     fn take_probe(&mut self, _state: &ProbeState) -> Option<Probe> {
         None

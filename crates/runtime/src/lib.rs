@@ -6,10 +6,12 @@
 
 mod address;
 mod application;
+mod flow;
 mod links;
 mod topology;
 
 pub use address::{address, ipv4, ipv6, node};
-pub use application::{Application, Connections, Pair, applications};
+pub use application::{Application, Connections, applications};
+pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
 pub use links::{LinkRecorder, link_records};
 pub use topology::topology;

@@ -2,40 +2,40 @@
 
 use std::sync::Arc;
 
-use network::NodeId;
-use scenario::{Scenario, model};
+use runtime::Leg;
+use scenario::Scenario;
 use wire::IpVersion;
 
 use crate::hosts::Blueprint;
 
-/// How the connections of each flow are made. Flows that are alike share a blueprint, as the copies
-/// of one entry do: ten thousand flows have one configuration, not ten thousand.
-pub(crate) fn blueprints(scenario: &Scenario) -> Vec<Arc<Blueprint>> {
-    let flows = &scenario.flows;
-    let mut blueprints: Vec<Arc<Blueprint>> = Vec::with_capacity(flows.len());
-    for (number, flow) in flows.iter().enumerate() {
-        let alike = number.checked_sub(1).filter(|before| are_alike(&flows[*before], flow));
-        let shared = alike.map(|before| blueprints[before].clone());
-        blueprints.push(shared.unwrap_or_else(|| Arc::new(blueprint(flow, scenario.ip))));
+/// How the connections of each leg of each flow are made. Legs that are alike share a blueprint, as
+/// the copies of one entry do: ten thousand flows have one configuration, not ten thousand.
+pub(crate) fn blueprints(scenario: &Scenario) -> Vec<Vec<Arc<Blueprint>>> {
+    let mut last: Option<(Leg<'_>, Arc<Blueprint>)> = None;
+    let mut blueprints = Vec::with_capacity(scenario.flows.len());
+    for flow in &scenario.flows {
+        let mut of_flow = Vec::new();
+        for leg in runtime::legs(flow) {
+            let alike = last.as_ref().filter(|(before, _)| before.is_like(&leg));
+            let shared = alike.map(|(_, blueprint)| blueprint.clone());
+            let made = shared.unwrap_or_else(|| Arc::new(blueprint(&leg, scenario.ip)));
+            last = Some((leg, made.clone()));
+            of_flow.push(made);
+        }
+        blueprints.push(of_flow);
     }
     blueprints
 }
 
-fn are_alike(a: &model::Flow, b: &model::Flow) -> bool {
-    (a.from, a.to) == (b.from, b.to)
-        && a.transport == b.transport
-        && a.reader_rate == b.reader_rate
-        && a.controller == b.controller
-}
-
-fn blueprint(flow: &model::Flow, ip: IpVersion) -> Blueprint {
+fn blueprint(leg: &Leg<'_>, ip: IpVersion) -> Blueprint {
     Blueprint {
-        settings: flow.transport.controller(),
-        config: flow.transport.clone(),
-        controller: flow.controller.clone(),
-        reader_rate: flow.reader_rate,
+        settings: leg.transport.controller(),
+        config: leg.transport.clone(),
+        controller: leg.controller.clone(),
+        reader_rate: leg.reader_rate,
         ip,
-        from: NodeId(flow.from as u16),
-        to: NodeId(flow.to as u16),
+        from: leg.from,
+        to: leg.to,
+        opener: leg.opener,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
-use runtime::{Connections, Pair};
+use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
 use tcp::{Config, Segment};
 use transport::Endpoint as _;
 use units::{Rate, Span, Time};
@@ -18,7 +18,7 @@ use crate::transports::Connection;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
     /// Number of the endpoint that it is for.
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// The segment.
     pub segment: Segment,
 }
@@ -35,9 +35,9 @@ pub(crate) struct Endpoint {
     peer_node: NodeId,
     /// Length of the IP header of its packets.
     ip_header: u16,
-    peer: u32,
+    peer: EndpointId,
     /// The flow that it belongs to.
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     /// The application when it reads slowly.
     pub(crate) reader: Option<Box<Reader>>,
 }
@@ -47,21 +47,20 @@ impl Endpoint {
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
         let bytes = self.ip_header + body.segment.bytes();
-        let flow = FlowId(self.flow);
-        Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
+        Packet { body, flow: self.flow, to: self.peer_node, bytes, priority, ecn }
     }
 
     /// Shows the observer a segment that is about to be sent.
     #[cold]
     #[inline(never)]
-    fn show(&self, now: Time, number: u32, segment: &Segment, observer: &mut Observer<'_>) {
+    fn show(&self, now: Time, end: &End, segment: &Segment, observer: &mut Observer<'_>) {
         observer(&Observed {
             at: now,
             node: self.node.0,
             from: self.node.0,
             to: self.peer_node.0,
-            connection: number / 2,
-            by_data_sender: number.is_multiple_of(2),
+            connection: end.connection.0,
+            by_data_sender: end.side == Side::Sender,
             segment,
         });
     }
@@ -71,7 +70,7 @@ impl Endpoint {
     fn send<F: Fabric<Body>>(
         &mut self,
         now: Time,
-        number: u32,
+        end: &End,
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
@@ -80,12 +79,12 @@ impl Endpoint {
             if let Some(observer) = &mut observer {
                 // A copy, so that a segment that nobody observes need not be in memory.
                 let shown = segment;
-                self.show(now, number, &shown, observer);
+                self.show(now, end, &shown, observer);
             }
             fabric.send(now, self.node, self.packet(body, Priority::Normal));
         }
         if self.connection.may_have_low_priority() {
-            self.send_low_priority(now, number, fabric, observer);
+            self.send_low_priority(now, end, fabric, observer);
         }
     }
 
@@ -94,14 +93,14 @@ impl Endpoint {
     fn send_low_priority<F: Fabric<Body>>(
         &mut self,
         now: Time,
-        number: u32,
+        end: &End,
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
         while let Some(segment) = self.connection.next_of_low_priority(now) {
             let body = Body { endpoint: self.peer, segment };
             if let Some(observer) = &mut observer {
-                self.show(now, number, &body.segment, observer);
+                self.show(now, end, &body.segment, observer);
             }
             fabric.send(now, self.node, self.packet(body, Priority::Low));
         }
@@ -126,17 +125,19 @@ pub(crate) struct Blueprint {
     pub(crate) ip: IpVersion,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
+    /// The side that opens a connection.
+    pub(crate) opener: Side,
 }
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A TCP timer of an endpoint.
-    Endpoint(u32),
+    Endpoint(EndpointId),
     /// A timer of a flow's application.
-    Application(u32),
+    Application(FlowId),
     /// The slow reader behind an endpoint has read a piece.
-    Reader(u32),
+    Reader(EndpointId),
 }
 
 /// What a slow reader reads at a time, in bytes: about a segment.
@@ -149,26 +150,31 @@ const READER: u64 = 1 << 62;
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub(crate) endpoints: Vec<Endpoint>,
+    /// Who is whose peer, in the order of the endpoints.
+    pub(crate) ends: Ends,
     timers: Schedule,
     /// Endpoints that an application has acted on and that may now have something to send.
-    touched: Vec<u32>,
+    touched: Vec<EndpointId>,
 }
 
 impl Hosts {
     /// Makes the two ends of a connection, both closed.
     pub(crate) fn open_pair(
         &mut self,
-        flow: u32,
+        flow: FlowId,
+        leg: u16,
         blueprint: &Blueprint,
         controllers: Option<&dyn Controllers>,
         initial_sequence: u32,
     ) -> Pair {
-        let first = self.endpoints.len() as u32;
-        let pair = Pair { sender: first, receiver: first + 1 };
-        let ends = [(blueprint.from, blueprint.to, 1, 0), (blueprint.to, blueprint.from, 0, 1)];
+        let pair = self.ends.open(flow, leg);
+        let ends = [
+            (blueprint.from, blueprint.to, pair.receiver, 0),
+            (blueprint.to, blueprint.from, pair.sender, 1),
+        ];
         for (node, peer_node, peer, offset) in ends {
             let settings = &blueprint.settings;
-            let foreign = controllers.and_then(|others| others.build(flow as usize, settings));
+            let foreign = controllers.and_then(|others| others.build(flow.0 as usize, settings));
             let controller = foreign
                 .map_or_else(|| blueprint.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
@@ -183,7 +189,7 @@ impl Hosts {
                 node,
                 peer_node,
                 ip_header: blueprint.ip.header_bytes(),
-                peer: first + peer,
+                peer,
                 flow,
                 reader: blueprint.reader_rate.map(|rate| Box::new(Reader { rate, piece: 0 })),
             });
@@ -192,14 +198,14 @@ impl Hosts {
     }
 
     /// An endpoint for an application to act on.
-    pub(crate) fn act_on(&mut self, endpoint: u32) -> &mut Endpoint {
+    pub(crate) fn act_on(&mut self, endpoint: EndpointId) -> &mut Endpoint {
         self.touched.push(endpoint);
-        &mut self.endpoints[endpoint as usize]
+        &mut self.endpoints[endpoint.index()]
     }
 
     /// Sets a timer of a flow's application.
-    pub(crate) fn wake_application(&mut self, at: Time, flow: u32) {
-        self.timers.push(at, APPLICATION | u64::from(flow));
+    pub(crate) fn wake_application(&mut self, at: Time, flow: FlowId) {
+        self.timers.push(at, APPLICATION | u64::from(flow.0));
     }
 
     /// When the next timer expires.
@@ -213,11 +219,11 @@ impl Hosts {
         let (at, tag) = self.timers.peek()?;
         if tag & APPLICATION != 0 {
             self.timers.pop();
-            return Some((at, Timer::Application((tag & !APPLICATION) as u32)));
+            return Some((at, Timer::Application(FlowId((tag & !APPLICATION) as u32))));
         }
         if tag & READER != 0 {
             self.timers.pop();
-            return Some((at, Timer::Reader((tag & !READER) as u32)));
+            return Some((at, Timer::Reader(EndpointId((tag & !READER) as u32))));
         }
         let endpoint = &mut self.endpoints[tag as usize];
         if endpoint.armed != at {
@@ -238,15 +244,15 @@ impl Hosts {
         }
         endpoint.armed = Time::NEVER;
         self.timers.pop();
-        Some((at, Timer::Endpoint(tag as u32)))
+        Some((at, Timer::Endpoint(EndpointId(tag as u32))))
     }
 
     /// A packet has arrived. Returns the number of its endpoint, and whether whoever reads there
     /// is to be told.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (u32, bool) {
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;
-        let endpoint = &mut self.endpoints[*number as usize];
+        let endpoint = &mut self.endpoints[number.index()];
         endpoint.connection.on_packet(now, segment);
         if packet.ecn == Ecn::Marked {
             endpoint.connection.on_congestion_experienced();
@@ -260,15 +266,15 @@ impl Hosts {
     #[cold]
     #[inline(never)]
     pub(crate) fn show_received(&self, now: Time, body: &Body, observer: &mut Observer<'_>) {
-        let endpoint = &self.endpoints[body.endpoint as usize];
-        let sender = body.endpoint ^ 1;
+        let endpoint = &self.endpoints[body.endpoint.index()];
+        let sender = self.ends.get(endpoint.peer);
         observer(&Observed {
             at: now,
             node: endpoint.node.0,
             from: endpoint.peer_node.0,
             to: endpoint.node.0,
-            connection: sender / 2,
-            by_data_sender: sender.is_multiple_of(2),
+            connection: sender.connection.0,
+            by_data_sender: sender.side == Side::Sender,
             segment: &body.segment,
         });
     }
@@ -278,25 +284,25 @@ impl Hosts {
     pub(crate) fn flush<F: Fabric<Body>>(
         &mut self,
         now: Time,
-        number: u32,
+        number: EndpointId,
         fabric: &mut F,
         observer: Option<&mut Observer<'_>>,
     ) {
-        let endpoint = &mut self.endpoints[number as usize];
+        let endpoint = &mut self.endpoints[number.index()];
         if endpoint.connection.may_send() {
-            endpoint.send(now, number, fabric, observer);
+            endpoint.send(now, self.ends.get(number), fabric, observer);
         }
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {
             endpoint.armed = deadline;
-            self.timers.push(deadline, u64::from(number));
+            self.timers.push(deadline, u64::from(number.0));
         }
     }
 
     /// The slow reader of `endpoint` starts on what has arrived, unless it is reading already.
-    pub(crate) fn start_reading(&mut self, now: Time, endpoint: u32) {
-        let tag = READER | u64::from(endpoint);
-        let endpoint = &mut self.endpoints[endpoint as usize];
+    pub(crate) fn start_reading(&mut self, now: Time, endpoint: EndpointId) {
+        let tag = READER | u64::from(endpoint.0);
+        let endpoint = &mut self.endpoints[endpoint.index()];
         let Some(reader) = &mut endpoint.reader else { return };
         if reader.piece == 0 && endpoint.connection.unread() > 0 {
             reader.piece = endpoint.connection.unread().min(LARGEST_PIECE);
@@ -306,8 +312,8 @@ impl Hosts {
     }
 
     /// The slow reader of `endpoint` has read its piece and goes on to the next.
-    pub(crate) fn finish_reading(&mut self, now: Time, number: u32) {
-        let endpoint = &mut self.endpoints[number as usize];
+    pub(crate) fn finish_reading(&mut self, now: Time, number: EndpointId) {
+        let endpoint = &mut self.endpoints[number.index()];
         if let Some(reader) = &mut endpoint.reader {
             endpoint.connection.read(std::mem::take(&mut reader.piece));
         }
@@ -316,55 +322,54 @@ impl Hosts {
 
     /// An endpoint that an application has acted on since the last call.
     #[inline]
-    pub(crate) fn take_touched(&mut self) -> Option<u32> {
+    pub(crate) fn take_touched(&mut self) -> Option<EndpointId> {
         self.touched.pop()
     }
 
-    pub(crate) fn connection(&self, endpoint: u32) -> &Connection {
-        &self.endpoints[endpoint as usize].connection
+    pub(crate) fn connection(&self, endpoint: EndpointId) -> &Connection {
+        &self.endpoints[endpoint.index()].connection
     }
 }
 
 /// The connections of one flow, as its application acts on them.
 pub(crate) struct FlowConnections<'a> {
     pub(crate) hosts: &'a mut Hosts,
-    pub(crate) flow: u32,
-    pub(crate) blueprint: &'a Blueprint,
+    pub(crate) flow: FlowId,
+    /// Blueprints of the flow's legs.
+    pub(crate) blueprints: &'a [Arc<Blueprint>],
     pub(crate) controllers: Option<&'a dyn Controllers>,
     pub(crate) initial_sequence: u32,
 }
 
 impl Connections for FlowConnections<'_> {
-    fn open(&mut self, opened_by_receiver: bool) -> Pair {
+    fn open(&mut self) -> Pair {
+        // The only leg.
+        let (leg, blueprint) = (0, &self.blueprints[0]);
         let (flow, sequence) = (self.flow, self.initial_sequence);
-        let pair = self.hosts.open_pair(flow, self.blueprint, self.controllers, sequence);
-        let (opener, other) = if opened_by_receiver {
-            (pair.receiver, pair.sender)
-        } else {
-            (pair.sender, pair.receiver)
-        };
-        self.hosts.act_on(other).connection.listen();
-        self.hosts.act_on(opener).connection.connect();
+        let pair = self.hosts.open_pair(flow, leg, blueprint, self.controllers, sequence);
+        let opener = blueprint.opener;
+        self.hosts.act_on(pair.end(opener.other())).connection.listen();
+        self.hosts.act_on(pair.end(opener)).connection.connect();
         pair
     }
 
-    fn write(&mut self, endpoint: u32, bytes: u64) {
+    fn write(&mut self, endpoint: EndpointId, bytes: u64) {
         self.hosts.act_on(endpoint).connection.write(bytes);
     }
 
-    fn withdraw(&mut self, endpoint: u32) -> u64 {
+    fn withdraw(&mut self, endpoint: EndpointId) -> u64 {
         self.hosts.act_on(endpoint).connection.withdraw()
     }
 
-    fn close(&mut self, endpoint: u32) {
+    fn close(&mut self, endpoint: EndpointId) {
         self.hosts.act_on(endpoint).connection.close();
     }
 
-    fn wake_at(&mut self, endpoint: u32, bytes: u64) {
+    fn wake_at(&mut self, endpoint: EndpointId, bytes: u64) {
         self.hosts.act_on(endpoint).wake_at = bytes;
     }
 
-    fn delivered(&self, endpoint: u32) -> u64 {
+    fn delivered(&self, endpoint: EndpointId) -> u64 {
         self.hosts.connection(endpoint).delivered()
     }
 

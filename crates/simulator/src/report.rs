@@ -4,7 +4,7 @@ use network::{Fabric, PortReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
 };
-use runtime::{Application, LinkRecorder, link_records};
+use runtime::{Application, EndpointId, LinkRecorder, link_records};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::{Counters, Endpoint as _, Sample};
@@ -106,11 +106,11 @@ impl Recorder {
     pub(crate) fn record_event(
         &mut self,
         now: Time,
-        endpoint: u32,
+        endpoint: EndpointId,
         hosts: &Hosts,
         applications: &[Application],
     ) {
-        let flow = hosts.endpoints[endpoint as usize].flow as usize;
+        let flow = hosts.endpoints[endpoint.index()].flow.0 as usize;
         let sample = flow_sample(now, flow, &applications[flow], hosts);
         let timeless = |sample: FlowSample| FlowSample {
             t_s: 0.0,

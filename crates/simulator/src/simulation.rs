@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use congestion::{External, Settings};
-use network::{Fabric, Network, Packet, reference::ReferenceNetwork};
+use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::Application;
+use runtime::{Application, EndpointId};
 use scenario::Scenario;
 use tcp::Segment;
 use transport::Endpoint as _;
@@ -101,7 +101,8 @@ struct Simulation<'a, F> {
     fabric: F,
     hosts: Hosts,
     applications: Vec<Application>,
-    blueprints: Vec<Arc<Blueprint>>,
+    /// For each flow, those of its legs.
+    blueprints: Vec<Vec<Arc<Blueprint>>>,
     /// Flows that are not over yet; those without an end never are.
     unfinished: usize,
     recorder: Recorder,
@@ -116,9 +117,9 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::default();
         for (flow, application) in applications.iter().enumerate() {
-            hosts.wake_application(application.start, flow as u32);
+            hosts.wake_application(application.start, FlowId(flow as u32));
             if let Some(stop) = application.stop {
-                hosts.wake_application(stop, flow as u32);
+                hosts.wake_application(stop, FlowId(flow as u32));
             }
         }
         Self {
@@ -228,17 +229,17 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
 
     /// Whoever reads what `number` receives is to be told.
     #[inline(never)]
-    fn wake_reader(&mut self, number: u32) {
-        if self.hosts.endpoints[number as usize].reader.is_some() {
+    fn wake_reader(&mut self, number: EndpointId) {
+        if self.hosts.endpoints[number.index()].reader.is_some() {
             self.hosts.start_reading(self.now, number);
         } else {
             self.wake(number);
         }
     }
 
-    fn wake(&mut self, endpoint: u32) {
+    fn wake(&mut self, endpoint: EndpointId) {
         let now = self.now;
-        let flow = self.hosts.endpoints[endpoint as usize].flow;
+        let flow = self.hosts.endpoints[endpoint.index()].flow;
         let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
         application.on_received(now, endpoint, &mut connections);
@@ -257,16 +258,16 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     /// An application that reads slowly has read another piece.
-    fn read(&mut self, number: u32) {
+    fn read(&mut self, number: EndpointId) {
         self.hosts.finish_reading(self.now, number);
-        let endpoint = &self.hosts.endpoints[number as usize];
+        let endpoint = &self.hosts.endpoints[number.index()];
         if endpoint.connection.delivered() >= endpoint.wake_at {
             self.wake(number);
         }
         self.flush(number);
     }
 
-    fn expire_application(&mut self, flow: u32) {
+    fn expire_application(&mut self, flow: FlowId) {
         let now = self.now;
         let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
@@ -277,23 +278,23 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     /// The application of a flow, and what it acts on.
-    fn flow(&mut self, flow: u32) -> (&mut Application, FlowConnections<'_>) {
-        let number = flow as usize;
+    fn flow(&mut self, flow: FlowId) -> (&mut Application, FlowConnections<'_>) {
+        let number = flow.0 as usize;
         let connections = FlowConnections {
             hosts: &mut self.hosts,
             flow,
-            blueprint: &self.blueprints[number],
+            blueprints: &self.blueprints[number],
             controllers: self.options.controllers,
             initial_sequence: self.scenario.flows[number].initial_sequence,
         };
         (&mut self.applications[number], connections)
     }
 
-    fn expire_endpoint(&mut self, number: u32) {
-        let endpoint = &mut self.hosts.endpoints[number as usize];
+    fn expire_endpoint(&mut self, number: EndpointId) {
+        let endpoint = &mut self.hosts.endpoints[number.index()];
         endpoint.connection.on_deadline(self.now);
         if endpoint.connection.is_aborted() {
-            let application = &mut self.applications[endpoint.flow as usize];
+            let application = &mut self.applications[endpoint.flow.0 as usize];
             // A transfer that is complete stays so, even if nobody acknowledges its FIN.
             if !application.is_over() {
                 application.aborted = true;
@@ -314,7 +315,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     #[inline]
-    fn flush(&mut self, number: u32) {
+    fn flush(&mut self, number: EndpointId) {
         let observer = self.options.observer.as_deref_mut();
         self.hosts.flush(self.now, number, &mut self.fabric, observer);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use congestion::Value;
 use recording::SettingRecord;
+use runtime::Side;
 use scenario::model::{Flow, LowPriority};
 use scenario::{Hop, Routes, Scenario};
 use units::Span;
@@ -60,10 +61,22 @@ pub(crate) struct FlowPlan {
     pub(crate) from: usize,
     /// Number of the host that receives the data.
     pub(crate) to: usize,
+    /// The side that opens the flow's connections. The other one listens.
+    pub(crate) opener: Side,
     /// Port on which the flow's connections are accepted.
     pub(crate) port: u16,
     /// What its sockets are set to.
     pub(crate) sockets: Arc<Honoured>,
+}
+
+impl FlowPlan {
+    /// Number of the host at this side.
+    pub(crate) fn host(&self, side: Side) -> usize {
+        match side {
+            Side::Sender => self.from,
+            Side::Receiver => self.to,
+        }
+    }
 }
 
 /// Plans the run of a scenario on `kernel`.
@@ -101,13 +114,15 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
                 Arc::new(sockets)
             }
         };
-        let [from, to] = [flow.from, flow.to].map(|node| plan.host(node as u16));
+        // Every flow has one leg.
+        let leg = runtime::legs(flow)[0];
+        let [from, to] = [leg.from, leg.to].map(|node| plan.host(node.0));
         let rtt = round_trip(scenario, &hops);
-        for (host, peer) in [(from, flow.to), (to, flow.from)] {
-            plan.hosts[host].want(flow, peer as u16, &sockets, rtt, &mut refusals);
+        for (host, peer) in [(from, leg.to), (to, leg.from)] {
+            plan.hosts[host].want(flow, peer.0, &sockets, rtt, &mut refusals);
         }
         let port = FIRST_PORT + number as u16;
-        plan.flows.push(FlowPlan { from, to, port, sockets });
+        plan.flows.push(FlowPlan { from, to, opener: leg.opener, port, sockets });
     }
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
 }

@@ -6,8 +6,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use network::Schedule;
-use runtime::{Pair, address};
+use network::{FlowId, Schedule};
+use runtime::{EndpointId, Ends, Pair, address};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
@@ -40,7 +40,7 @@ const LISTENER: u64 = 1 << 32;
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     /// Bytes received in all.
     pub(crate) received: u64,
     /// Number of received bytes at which the application wants to be told.
@@ -76,21 +76,23 @@ struct Reader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// An endpoint has received data.
-    Received(u32),
+    Received(EndpointId),
     /// The kernel gave the connection of an endpoint up.
-    Failed(u32),
+    Failed(EndpointId),
 }
 
 /// All sockets of a run.
 pub(crate) struct Sockets<'a> {
     pub(crate) endpoints: Vec<Endpoint>,
+    /// Who is whose peer, in the order of the endpoints.
+    ends: Ends,
     plan: &'a Plan,
     namespaces: &'a [Namespace],
     epoll: OwnedFd,
     /// For each flow, what accepts its connections.
     listeners: Vec<OwnedFd>,
     /// Endpoints that wait for a connection from an address.
-    awaited: BTreeMap<SocketAddr, u32>,
+    awaited: BTreeMap<SocketAddr, EndpointId>,
     zeros: Vec<u8>,
     sink: Vec<u8>,
     clock: Clock,
@@ -99,17 +101,17 @@ pub(crate) struct Sockets<'a> {
 }
 
 impl<'a> Sockets<'a> {
-    /// Begins to listen for each flow; `by_sender` tells which end listens. Call it in a thread of
+    /// Begins to listen for each flow. Call it in a thread of
     /// its own: it moves from namespace to namespace.
     pub(crate) fn new(
         plan: &'a Plan,
         namespaces: &'a [Namespace],
-        by_sender: impl Fn(usize) -> bool,
         clock: Clock,
     ) -> Result<Self, KernelError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "make an epoll".into())?;
         let mut sockets = Self {
             endpoints: Vec::new(),
+            ends: Ends::default(),
             plan,
             namespaces,
             epoll,
@@ -121,7 +123,7 @@ impl<'a> Sockets<'a> {
             reading: Schedule::new(),
         };
         for (number, flow) in plan.flows.iter().enumerate() {
-            let host = if by_sender(number) { flow.from } else { flow.to };
+            let host = flow.host(flow.opener.other());
             let listener = sockets.listener(number as u64, host, flow);
             let listener = listener.doing(|| format!("listen on port {}", flow.port))?;
             sockets.listeners.push(listener);
@@ -158,21 +160,15 @@ impl<'a> Sockets<'a> {
         SocketAddr::new(address(hosts[host].node, *ip), flow.port)
     }
 
-    /// Opens a connection of a flow.
-    pub(crate) fn open(
-        &mut self,
-        flow: u32,
-        opened_by_receiver: bool,
-    ) -> Result<Pair, KernelError> {
-        let first = self.endpoints.len() as u32;
-        let pair = Pair { sender: first, receiver: first + 1 };
-        let plan = &self.plan.flows[flow as usize];
+    /// Opens a connection of a flow. What fails has its ends too, which will never be connected.
+    pub(crate) fn open(&mut self, flow: FlowId) -> Result<Pair, (Pair, KernelError)> {
+        // The only leg.
+        let pair = self.ends.open(flow, 0);
+        let plan = &self.plan.flows[flow.0 as usize];
         let rate = plan.sockets.reader_rate;
         self.endpoints.extend([Endpoint::new(flow, rate), Endpoint::new(flow, rate)]);
-        let (opener, other, here, there) = match opened_by_receiver {
-            true => (pair.receiver, pair.sender, plan.to, plan.from),
-            false => (pair.sender, pair.receiver, plan.from, plan.to),
-        };
+        let (opener, other) = (pair.end(plan.opener), pair.end(plan.opener.other()));
+        let (here, there) = (plan.host(plan.opener), plan.host(plan.opener.other()));
         let to = self.address_of(there, plan);
         let opened = self.socket(here, &plan.sockets).and_then(|socket| {
             match connect(&socket, &to) {
@@ -183,37 +179,37 @@ impl<'a> Sockets<'a> {
             self.take(opener, socket)?;
             Ok(own)
         });
-        let own = opened.doing(|| format!("connect to {to}"))?;
+        let own = opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
         self.awaited.insert(own, other);
         Ok(pair)
     }
 
     /// Gives an endpoint its socket.
-    fn take(&mut self, number: u32, socket: OwnedFd) -> io::Result<()> {
-        let data = EventData::new_u64(number.into());
+    fn take(&mut self, number: EndpointId, socket: OwnedFd) -> io::Result<()> {
+        let data = EventData::new_u64(number.0.into());
         epoll::add(&self.epoll, &socket, data, EventFlags::IN)?;
-        self.endpoints[number as usize].socket = Some(socket);
+        self.endpoints[number.index()].socket = Some(socket);
         self.pump(number)
     }
 
     /// Hands an endpoint so many bytes more to send.
-    pub(crate) fn write(&mut self, number: u32, bytes: u64) -> io::Result<()> {
-        let endpoint = &mut self.endpoints[number as usize];
+    pub(crate) fn write(&mut self, number: EndpointId, bytes: u64) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number.index()];
         endpoint.unwritten = endpoint.unwritten.saturating_add(bytes);
         self.pump(number)
     }
 
     /// Takes back what the socket has not taken yet; what it has, it sends. Returns how much that is
     /// in all.
-    pub(crate) fn withdraw(&mut self, number: u32) -> u64 {
-        let endpoint = &mut self.endpoints[number as usize];
+    pub(crate) fn withdraw(&mut self, number: EndpointId) -> u64 {
+        let endpoint = &mut self.endpoints[number.index()];
         endpoint.unwritten = 0;
         endpoint.written
     }
 
     /// An endpoint will write nothing any more.
-    pub(crate) fn close(&mut self, number: u32) -> io::Result<()> {
-        self.endpoints[number as usize].closing = true;
+    pub(crate) fn close(&mut self, number: EndpointId) -> io::Result<()> {
+        self.endpoints[number.index()].closing = true;
         self.pump(number)
     }
 
@@ -237,7 +233,7 @@ impl<'a> Sockets<'a> {
                 self.accept(flow).doing(|| format!("accept a connection of flow {flow}"))?;
                 continue;
             }
-            let number = data as u32;
+            let number = EndpointId(data as u32);
             let outcome = self.handle(number, flags);
             self.note(number, outcome, happened);
         }
@@ -253,13 +249,14 @@ impl<'a> Sockets<'a> {
     pub(crate) fn finish_reading(&mut self, now: Time, happened: &mut Vec<Event>) {
         while let Some((at, number)) = self.reading.peek().filter(|(at, _)| *at <= now) {
             self.reading.pop();
-            let outcome = self.take_piece(at, number as u32);
-            self.note(number as u32, outcome, happened);
+            let number = EndpointId(number as u32);
+            let outcome = self.take_piece(at, number);
+            self.note(number, outcome, happened);
         }
     }
 
     /// Notes that an endpoint has received something, or what became of it.
-    fn note(&mut self, number: u32, outcome: io::Result<bool>, happened: &mut Vec<Event>) {
+    fn note(&mut self, number: EndpointId, outcome: io::Result<bool>, happened: &mut Vec<Event>) {
         match outcome {
             Ok(false) => {}
             Ok(true) => happened.push(Event::Received(number)),
@@ -290,7 +287,7 @@ impl<'a> Sockets<'a> {
     }
 
     /// Does what a socket is ready for. Returns whether something was received.
-    fn handle(&mut self, number: u32, flags: EventFlags) -> io::Result<bool> {
+    fn handle(&mut self, number: EndpointId, flags: EventFlags) -> io::Result<bool> {
         if flags.contains(EventFlags::ERR) {
             let Some(socket) = self.socket_of(number) else { return Ok(false) };
             sockopt::socket_error(socket)??;
@@ -303,8 +300,8 @@ impl<'a> Sockets<'a> {
     }
 
     /// Takes what has arrived. Returns whether there was anything.
-    fn receive(&mut self, number: u32) -> io::Result<bool> {
-        if self.endpoints[number as usize].reader.is_some() {
+    fn receive(&mut self, number: EndpointId) -> io::Result<bool> {
+        if self.endpoints[number.index()].reader.is_some() {
             self.start_reading(self.clock.now(), number)?;
             return Ok(false);
         }
@@ -316,8 +313,8 @@ impl<'a> Sockets<'a> {
     }
 
     /// The slow reader of an endpoint starts on what has arrived, unless it is reading already.
-    fn start_reading(&mut self, now: Time, number: u32) -> io::Result<()> {
-        let endpoint = &mut self.endpoints[number as usize];
+    fn start_reading(&mut self, now: Time, number: EndpointId) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number.index()];
         let (Some(socket), Some(reader)) = (&endpoint.socket, &mut endpoint.reader) else {
             return Ok(());
         };
@@ -327,7 +324,7 @@ impl<'a> Sockets<'a> {
         reader.piece = ioctl_fionread(socket)?.min(LARGEST_PIECE);
         if reader.piece > 0 {
             let nanos = reader.piece * 8 * 1_000_000_000 / reader.rate.bits_per_second();
-            self.reading.push(now + Span::from_nanos(nanos), number.into());
+            self.reading.push(now + Span::from_nanos(nanos), number.0.into());
         } else {
             // Perhaps the end.
             self.read(number, PIECE)?;
@@ -337,8 +334,8 @@ impl<'a> Sockets<'a> {
 
     /// The slow reader of an endpoint has read its piece at `now` and goes on to the next. Returns
     /// whether it is there.
-    fn take_piece(&mut self, now: Time, number: u32) -> io::Result<bool> {
-        let reader = self.endpoints[number as usize].reader.as_mut();
+    fn take_piece(&mut self, now: Time, number: EndpointId) -> io::Result<bool> {
+        let reader = self.endpoints[number.index()].reader.as_mut();
         let piece = reader.map_or(0, |reader| std::mem::take(&mut reader.piece));
         let taken = self.read(number, piece as usize)?;
         self.start_reading(now, number)?;
@@ -346,8 +343,8 @@ impl<'a> Sockets<'a> {
     }
 
     /// Takes at most so much of what has arrived. Returns whether there was anything.
-    fn read(&mut self, number: u32, most: usize) -> io::Result<bool> {
-        let endpoint = &mut self.endpoints[number as usize];
+    fn read(&mut self, number: EndpointId, most: usize) -> io::Result<bool> {
+        let endpoint = &mut self.endpoints[number.index()];
         let Some(socket) = &endpoint.socket else { return Ok(false) };
         let length = loop {
             // The data of a TCP socket is thrown away and not copied when it may be truncated.
@@ -371,16 +368,16 @@ impl<'a> Sockets<'a> {
 
     /// Bounds the window once more. The kernel sets the bound aside when the first segment shows it
     /// how much memory packets take.
-    fn clamp(&self, number: u32) -> io::Result<()> {
+    fn clamp(&self, number: EndpointId) -> io::Result<()> {
         let Some(socket) = self.socket_of(number) else { return Ok(()) };
-        let flow = self.endpoints[number as usize].flow;
-        let window = self.plan.flows[flow as usize].sockets.window;
+        let flow = self.endpoints[number.index()].flow;
+        let window = self.plan.flows[flow.0 as usize].sockets.window;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window)
     }
 
     /// Writes what is to be sent, as much as the socket takes.
-    fn pump(&mut self, number: u32) -> io::Result<()> {
-        let endpoint = &mut self.endpoints[number as usize];
+    fn pump(&mut self, number: EndpointId) -> io::Result<()> {
+        let endpoint = &mut self.endpoints[number.index()];
         let Some(socket) = &endpoint.socket else { return Ok(()) };
         while endpoint.unwritten > 0 {
             let piece = endpoint.unwritten.min(PIECE as u64) as usize;
@@ -406,8 +403,8 @@ impl<'a> Sockets<'a> {
     }
 
     /// Asks for the events that the endpoint can do something about.
-    fn listen_for(&self, number: u32) -> io::Result<()> {
-        let endpoint = &self.endpoints[number as usize];
+    fn listen_for(&self, number: EndpointId) -> io::Result<()> {
+        let endpoint = &self.endpoints[number.index()];
         let Some(socket) = &endpoint.socket else { return Ok(()) };
         let mut flags = EventFlags::empty();
         let is_reading = endpoint.reader.is_some_and(|reader| reader.piece > 0);
@@ -416,25 +413,25 @@ impl<'a> Sockets<'a> {
         // The end of both directions is told whether one asks or not, and while it lasts: once is
         // enough.
         flags.set(EventFlags::ET, flags.is_empty());
-        epoll::modify(&self.epoll, socket, EventData::new_u64(number.into()), flags)?;
+        epoll::modify(&self.epoll, socket, EventData::new_u64(number.0.into()), flags)?;
         Ok(())
     }
 
-    fn socket_of(&self, number: u32) -> Option<BorrowedFd<'_>> {
-        self.endpoints[number as usize].socket.as_ref().map(AsFd::as_fd)
+    fn socket_of(&self, number: EndpointId) -> Option<BorrowedFd<'_>> {
+        self.endpoints[number.index()].socket.as_ref().map(AsFd::as_fd)
     }
 
     /// Forgets the socket of a connection that the kernel gave up.
-    fn give_up(&mut self, number: u32) {
+    fn give_up(&mut self, number: EndpointId) {
         self.look_at(number);
-        let endpoint = &mut self.endpoints[number as usize];
+        let endpoint = &mut self.endpoints[number.index()];
         endpoint.socket = None;
         endpoint.failed = true;
     }
 
     /// Asks the kernel how an endpoint is.
-    pub(crate) fn look_at(&mut self, number: u32) {
-        let endpoint = &mut self.endpoints[number as usize];
+    pub(crate) fn look_at(&mut self, number: EndpointId) {
+        let endpoint = &mut self.endpoints[number.index()];
         let Some(socket) = &endpoint.socket else { return };
         if let Ok(info) = sys::tcp_info(socket.as_fd()) {
             let info = TcpInfo::read(&info);
@@ -447,7 +444,7 @@ impl<'a> Sockets<'a> {
 }
 
 impl Endpoint {
-    fn new(flow: u32, reader_rate: Option<Rate>) -> Self {
+    fn new(flow: FlowId, reader_rate: Option<Rate>) -> Self {
         Self {
             flow,
             received: 0,

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use network::Schedule;
+use network::{FlowId, Schedule};
 use recording::{FlowRecord, FlowSample, FlowSeries, ProtocolRecord, TcpRecord};
-use runtime::{Application, Connections, Pair};
+use runtime::{Application, Connections, EndpointId, Pair};
 use rustix::event::Timespec;
 use scenario::Scenario;
-use scenario::model::{Flow, Traffic};
+use scenario::model::Flow;
 use units::{Span, Time};
 
 use crate::clock::Clock;
@@ -54,10 +54,7 @@ pub(crate) fn carry(
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
-    let listens_at_sender = |flow: usize| {
-        matches!(scenario.flows[flow].traffic, Traffic::Download { .. } | Traffic::Web(_))
-    };
-    let sockets = Sockets::new(lab.plan, lab.namespaces, listens_at_sender, lab.clock)?;
+    let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock)?;
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
     Run::new(scenario, seed, hosts, lab.clock).until_over(stop)
 }
@@ -130,7 +127,7 @@ impl<'a> Run<'a> {
     fn expire(&mut self, now: Time) {
         while let Some((_, flow)) = self.hosts.timers.peek().filter(|(at, _)| *at <= now) {
             self.hosts.timers.pop();
-            self.act(flow as u32, |application, connections| {
+            self.act(FlowId(flow as u32), |application, connections| {
                 application.on_timer(now, connections);
             });
         }
@@ -139,7 +136,7 @@ impl<'a> Run<'a> {
     fn handle(&mut self, now: Time, event: Event) {
         match event {
             Event::Received(number) => {
-                let endpoint = &self.hosts.sockets.endpoints[number as usize];
+                let endpoint = &self.hosts.sockets.endpoints[number.index()];
                 if endpoint.received >= endpoint.wake_at {
                     self.act(endpoint.flow, |application, connections| {
                         application.on_received(now, number, connections);
@@ -147,7 +144,7 @@ impl<'a> Run<'a> {
                 }
             }
             Event::Failed(number) => {
-                let flow = self.hosts.sockets.endpoints[number as usize].flow;
+                let flow = self.hosts.sockets.endpoints[number.index()].flow;
                 self.act(flow, |application, _| {
                     application.aborted |= !application.is_over();
                 });
@@ -156,8 +153,8 @@ impl<'a> Run<'a> {
     }
 
     /// Lets an application act, and sees whether that was its end.
-    fn act(&mut self, flow: u32, act: impl FnOnce(&mut Application, &mut dyn Connections)) {
-        let application = &mut self.applications[flow as usize];
+    fn act(&mut self, flow: FlowId, act: impl FnOnce(&mut Application, &mut dyn Connections)) {
+        let application = &mut self.applications[flow.0 as usize];
         let was_over = application.is_over();
         act(application, &mut FlowConnections { hosts: &mut self.hosts, flow });
         let is_over = application.is_over();
@@ -215,7 +212,7 @@ impl<'a> Run<'a> {
             ..FlowSample::default()
         };
         if let Some(pair) = self.applications[flow].pairs.last() {
-            let info = &self.hosts.sockets.endpoints[pair.sender as usize].info;
+            let info = &self.hosts.sockets.endpoints[pair.sender.index()].info;
             sample.cwnd_bytes = info.cwnd_bytes();
             sample.ssthresh_bytes = info.ssthresh_bytes();
             sample.srtt_ms = info.srtt_ms().unwrap_or(f64::NAN);
@@ -229,8 +226,8 @@ impl<'a> Run<'a> {
         let mut totals = Totals::default();
         let endpoints = &self.hosts.sockets.endpoints;
         for pair in &self.applications[flow].pairs {
-            totals.delivered += endpoints[pair.receiver as usize].received;
-            let sender = &endpoints[pair.sender as usize];
+            totals.delivered += endpoints[pair.receiver.index()].received;
+            let sender = &endpoints[pair.sender.index()];
             totals.sent_bytes += sender.info.bytes_sent;
             totals.segments += u64::from(sender.info.data_segments_sent);
             totals.retransmitted += u64::from(sender.info.retransmitted_segments);
@@ -262,7 +259,7 @@ impl<'a> Run<'a> {
         let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let sender = application.pairs.last();
-        let info = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender as usize].info);
+        let info = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].info);
         let pages = application.pages();
         let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
         let completed = application.is_completed();
@@ -311,43 +308,42 @@ struct Totals {
 /// The connections of one flow, as its application acts on them.
 struct FlowConnections<'h, 'a> {
     hosts: &'h mut Hosts<'a>,
-    flow: u32,
+    flow: FlowId,
 }
 
 impl Connections for FlowConnections<'_, '_> {
-    fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        match self.hosts.sockets.open(self.flow, opened_by_receiver) {
+    fn open(&mut self) -> Pair {
+        match self.hosts.sockets.open(self.flow) {
             Ok(pair) => pair,
-            Err(error) => {
+            Err((pair, error)) => {
                 self.hosts.failed.get_or_insert(error);
-                let last = self.hosts.sockets.endpoints.len() as u32;
-                Pair { sender: last - 2, receiver: last - 1 }
+                pair
             }
         }
     }
 
-    fn write(&mut self, endpoint: u32, bytes: u64) {
+    fn write(&mut self, endpoint: EndpointId, bytes: u64) {
         // An endpoint that fails while it is acted on tells so with its next event.
         let _ = self.hosts.sockets.write(endpoint, bytes);
     }
 
-    fn withdraw(&mut self, endpoint: u32) -> u64 {
+    fn withdraw(&mut self, endpoint: EndpointId) -> u64 {
         self.hosts.sockets.withdraw(endpoint)
     }
 
-    fn close(&mut self, endpoint: u32) {
+    fn close(&mut self, endpoint: EndpointId) {
         let _ = self.hosts.sockets.close(endpoint);
     }
 
-    fn wake_at(&mut self, endpoint: u32, bytes: u64) {
-        self.hosts.sockets.endpoints[endpoint as usize].wake_at = bytes;
+    fn wake_at(&mut self, endpoint: EndpointId, bytes: u64) {
+        self.hosts.sockets.endpoints[endpoint.index()].wake_at = bytes;
     }
 
-    fn delivered(&self, endpoint: u32) -> u64 {
-        self.hosts.sockets.endpoints[endpoint as usize].received
+    fn delivered(&self, endpoint: EndpointId) -> u64 {
+        self.hosts.sockets.endpoints[endpoint.index()].received
     }
 
     fn wake_application(&mut self, at: Time) {
-        self.hosts.timers.push(at, self.flow.into());
+        self.hosts.timers.push(at, self.flow.0.into());
     }
 }

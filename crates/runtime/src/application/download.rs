@@ -1,6 +1,6 @@
 //! One transfer over one connection: a download, or a bulk sender.
 
-use super::{Context, Pair};
+use super::{Context, EndpointId, Pair};
 
 /// More than any run can send, so that the application always has data.
 const ENDLESS: u64 = 1 << 62;
@@ -10,20 +10,19 @@ const ENDLESS: u64 = 1 << 62;
 pub(super) struct Transfer {
     size: Option<u64>,
     request: u64,
-    opened_by_receiver: bool,
     pair: Option<Pair>,
     cut_short: bool,
 }
 
 impl Transfer {
-    /// The receiver opens the connection and asks with `request` bytes.
+    /// The receiver asks with `request` bytes.
     pub(super) fn download(size: u64, request: u64) -> Self {
-        Self { size: Some(size), request, opened_by_receiver: true, pair: None, cut_short: false }
+        Self { size: Some(size), request, pair: None, cut_short: false }
     }
 
-    /// The sender opens the connection and sends.
+    /// The sender sends on its own account.
     pub(super) fn bulk(size: Option<u64>) -> Self {
-        Self { size, request: 0, opened_by_receiver: false, pair: None, cut_short: false }
+        Self { size, request: 0, pair: None, cut_short: false }
     }
 
     pub(super) fn size(&self) -> Option<u64> {
@@ -31,7 +30,7 @@ impl Transfer {
     }
 
     pub(super) fn start(&mut self, context: &mut Context<'_>) {
-        let pair = context.open(self.opened_by_receiver);
+        let pair = context.open();
         self.pair = Some(pair);
         context.connections.wake_at(pair.receiver, self.size.unwrap_or(u64::MAX));
         if self.request > 0 {
@@ -43,7 +42,7 @@ impl Transfer {
     }
 
     /// Returns whether the transfer is done.
-    pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: u32) -> bool {
+    pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
         let Some(pair) = self.pair else { return false };
         context.connections.wake_at(endpoint, u64::MAX);
         if endpoint == pair.sender {

@@ -16,30 +16,23 @@ use download::Transfer;
 use source::Source;
 use web::Browser;
 
-/// The two endpoints of a connection by their numbers: the sender and the receiver of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
-    /// The end at the flow's `from`.
-    pub sender: u32,
-    /// The end at the flow's `to`.
-    pub receiver: u32,
-}
+use crate::flow::{EndpointId, Pair};
 
 /// Interface of an application to the connections of its flow.
 pub trait Connections {
     /// Opens a connection of the flow: one end connects, the other listens.
-    fn open(&mut self, opened_by_receiver: bool) -> Pair;
+    fn open(&mut self) -> Pair;
     /// Writes more bytes to an endpoint.
-    fn write(&mut self, endpoint: u32, bytes: u64);
+    fn write(&mut self, endpoint: EndpointId, bytes: u64);
     /// Takes back written data that has not been sent. Returns the number of written bytes that
     /// remain.
-    fn withdraw(&mut self, endpoint: u32) -> u64;
+    fn withdraw(&mut self, endpoint: EndpointId) -> u64;
     /// Ends writing.
-    fn close(&mut self, endpoint: u32);
+    fn close(&mut self, endpoint: EndpointId);
     /// Requests a call when an endpoint has received this total of bytes. The last request counts.
-    fn wake_at(&mut self, endpoint: u32, bytes: u64);
+    fn wake_at(&mut self, endpoint: EndpointId, bytes: u64);
     /// Total of bytes that an endpoint has received.
-    fn delivered(&self, endpoint: u32) -> u64;
+    fn delivered(&self, endpoint: EndpointId) -> u64;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);
 }
@@ -52,8 +45,8 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        let pair = self.connections.open(opened_by_receiver);
+    fn open(&mut self) -> Pair {
+        let pair = self.connections.open();
         self.pairs.push(pair);
         pair
     }
@@ -173,7 +166,12 @@ impl Application {
     }
 
     /// An endpoint has received the number of bytes that the application waits for.
-    pub fn on_received(&mut self, now: Time, endpoint: u32, connections: &mut dyn Connections) {
+    pub fn on_received(
+        &mut self,
+        now: Time,
+        endpoint: EndpointId,
+        connections: &mut dyn Connections,
+    ) {
         let mut context = Context { now, connections, pairs: &mut self.pairs };
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),

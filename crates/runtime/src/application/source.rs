@@ -166,7 +166,7 @@ impl Source {
             Some(pair) => pair,
             None => {
                 self.burst.next = context.now;
-                *self.pair.insert(context.open(false))
+                *self.pair.insert(context.open())
             }
         };
         if self.burst.is_written() {

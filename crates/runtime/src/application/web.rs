@@ -10,7 +10,7 @@ use recording::{ObjectRecord, PageRecord};
 use scenario::model::Web;
 use units::Time;
 
-use super::{Context, Pair};
+use super::{Context, EndpointId, Pair};
 
 /// A persistent connection of the browser.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Browser {
     }
 
     fn open_channel(&mut self, context: &mut Context<'_>) {
-        let pair = context.open(true);
+        let pair = context.open();
         self.channels.push(Channel {
             pair,
             expected: VecDeque::new(),
@@ -144,7 +144,7 @@ impl Browser {
     }
 
     /// Returns whether the last page is complete.
-    pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: u32) -> bool {
+    pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
         let Some(number) = self.channels.iter().position(|channel| channel.pair.has(endpoint))
         else {
             context.connections.wake_at(endpoint, u64::MAX);
@@ -246,11 +246,5 @@ impl Channel {
         }
         self.expected.pop_front();
         Some(object)
-    }
-}
-
-impl Pair {
-    fn has(self, endpoint: u32) -> bool {
-        self.sender == endpoint || self.receiver == endpoint
     }
 }

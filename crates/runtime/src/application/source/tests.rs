@@ -1,5 +1,6 @@
 use super::*;
 use crate::Connections;
+use crate::EndpointId;
 
 /// A network that takes everything at once, and delivers it when it is told to.
 #[derive(Default)]
@@ -19,28 +20,27 @@ impl Taker {
 }
 
 impl Connections for Taker {
-    fn open(&mut self, opened_by_receiver: bool) -> Pair {
-        assert!(!opened_by_receiver);
+    fn open(&mut self) -> Pair {
         self.opened += 1;
-        Pair { sender: 0, receiver: 1 }
+        Pair { sender: EndpointId(0), receiver: EndpointId(1) }
     }
 
-    fn write(&mut self, endpoint: u32, bytes: u64) {
-        assert_eq!(endpoint, 0);
+    fn write(&mut self, endpoint: EndpointId, bytes: u64) {
+        assert_eq!(endpoint, EndpointId(0));
         self.writes.push((self.now, bytes));
     }
 
-    fn withdraw(&mut self, _: u32) -> u64 {
+    fn withdraw(&mut self, _: EndpointId) -> u64 {
         self.written()
     }
 
-    fn close(&mut self, _: u32) {}
+    fn close(&mut self, _: EndpointId) {}
 
-    fn wake_at(&mut self, _: u32, bytes: u64) {
+    fn wake_at(&mut self, _: EndpointId, bytes: u64) {
         self.wake_at = bytes;
     }
 
-    fn delivered(&self, _: u32) -> u64 {
+    fn delivered(&self, _: EndpointId) -> u64 {
         self.delivered
     }
 

@@ -1,0 +1,185 @@
+//! Flows as both backends see them: the legs of a flow, and the table of all ends of connections.
+//!
+//! A flow is a list of legs. A leg is a TCP connection, or several one after the other, between two
+//! nodes. Every flow has one leg today. A split proxy would make two of them.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use network::{FlowId, NodeId};
+use scenario::model::{Flow, Traffic};
+use units::Rate;
+
+/// The number of one end of a connection, counted through the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointId(pub u32);
+
+impl EndpointId {
+    /// Its place in a table of endpoints.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The number of a connection, counted through the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// A side of a connection, by the direction of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The end at the leg's `from`, which sends the data.
+    Sender,
+    /// The end at the leg's `to`, which receives the data.
+    Receiver,
+}
+
+/// One leg of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Leg<'a> {
+    /// The node that sends the data.
+    pub from: NodeId,
+    /// The node that receives the data.
+    pub to: NodeId,
+    /// The side that opens the connections. The other one listens.
+    pub opener: Side,
+    /// Transport settings of both ends.
+    pub transport: &'a Arc<tcp::Config>,
+    /// The rate at which the application reads; `None` reads at once.
+    pub reader_rate: Option<Rate>,
+    /// The congestion controller of both ends.
+    pub controller: &'a Specification,
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
+}
+
+/// The legs of a flow, in the order in which its data passes them.
+pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
+    let opener = match flow.traffic {
+        Traffic::Download { .. } | Traffic::Web(_) => Side::Receiver,
+        Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
+    };
+    vec![Leg {
+        from: NodeId(flow.from as u16),
+        to: NodeId(flow.to as u16),
+        opener,
+        transport: &flow.transport,
+        reader_rate: flow.reader_rate,
+        controller: &flow.controller,
+        initial_sequence: flow.initial_sequence,
+    }]
+}
+
+impl Leg<'_> {
+    /// Whether a connection of `other` is made in the same way, so that both can share what was made
+    /// for one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        // Without `..`, so that a new field has to be considered here. The sequence number is of each
+        // connection.
+        let Self { from, to, opener, transport, reader_rate, controller, initial_sequence: _ } =
+            self;
+        (*from, *to, *opener) == (other.from, other.to, other.opener)
+            && (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
+            && *reader_rate == other.reader_rate
+            && *controller == other.controller
+    }
+}
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The end at the leg's `from`.
+    pub sender: EndpointId,
+    /// The end at the leg's `to`.
+    pub receiver: EndpointId,
+}
+
+impl Pair {
+    /// The end on this side.
+    pub fn end(self, side: Side) -> EndpointId {
+        match side {
+            Side::Sender => self.sender,
+            Side::Receiver => self.receiver,
+        }
+    }
+
+    /// Whether `endpoint` is one of the two.
+    pub fn has(self, endpoint: EndpointId) -> bool {
+        self.sender == endpoint || self.receiver == endpoint
+    }
+}
+
+impl Side {
+    /// The other side.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The flow that the connection belongs to.
+    pub flow: FlowId,
+    /// The number of the leg in its flow.
+    pub leg: u16,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// Its side of the connection.
+    pub side: Side,
+    /// The other end.
+    pub peer: EndpointId,
+}
+
+/// All ends of connections of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    ends: Vec<End>,
+    connections: u32,
+}
+
+impl Ends {
+    /// Adds the two ends of a new connection.
+    pub fn open(&mut self, flow: FlowId, leg: u16) -> Pair {
+        let first = self.ends.len() as u32;
+        let pair = Pair { sender: EndpointId(first), receiver: EndpointId(first + 1) };
+        let connection = ConnectionId(self.connections);
+        self.connections += 1;
+        self.ends.extend([Side::Sender, Side::Receiver].map(|side| {
+            let peer = pair.end(side.other());
+            End { flow, leg, connection, side, peer }
+        }));
+        pair
+    }
+
+    /// The end with this number.
+    #[inline]
+    pub fn get(&self, endpoint: EndpointId) -> &End {
+        &self.ends[endpoint.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_knows_its_peer_its_flow_and_its_side() {
+        let mut ends = Ends::default();
+        let pairs = [3, 1, 3].map(|flow| (FlowId(flow), ends.open(FlowId(flow), 0)));
+        for (number, (flow, pair)) in pairs.into_iter().enumerate() {
+            for side in [Side::Sender, Side::Receiver] {
+                let end = *ends.get(pair.end(side));
+                let connection = ConnectionId(number as u32);
+                let peer = pair.end(side.other());
+                assert_eq!(end, End { flow, leg: 0, connection, side, peer });
+                assert_eq!(ends.get(end.peer).peer, pair.end(side));
+            }
+        }
+    }
+}

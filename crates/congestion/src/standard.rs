@@ -3,6 +3,11 @@
 //! These are the bodies of [`Controller`]'s defaults as functions, so that wrappers of the trait can
 //! fall back to them. A rule that uses another rule calls the method of the controller, which may
 //! have its own. The trait documents the rules.
+//!
+//! Decisions:
+//! - Cwnd grows only while it limits the sender: RFC 7661; reproductions of older simulators turn
+//!   it off.
+//! - Full ACK: cwnd = ssthresh: RFC 6582 section 3.2 step 3, second option, as ns-2 and ns-3.
 
 use crate::controller::Controller;
 use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};

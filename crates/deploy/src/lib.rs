@@ -4,6 +4,10 @@
 //! parameters, loads, lists and unloads them. A pin in the BPF file system keeps a loaded controller
 //! after the end of the process that loaded it. Nothing else of the machine is changed, except on
 //! request.
+//!
+//! Decisions:
+//! - Objects are compiled by `crates/deploy/build.rs` and held in the library: they cannot be of
+//!   another version than their loader; without clang there are none, and loading says so.
 
 mod catalogue;
 mod default;

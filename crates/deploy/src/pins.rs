@@ -1,5 +1,11 @@
 //! Loading and unloading. A loaded controller is a folder of the BPF file system: `link`, with which
 //! the kernel has it, and `parameters`, its map.
+//!
+//! Decisions:
+//! - Pins and not a daemon: a controller outlives the command that loaded it; `unload` removes the
+//!   pin, connections keep it.
+//! - Any process may choose a loaded controller (`TCP_CONG_NON_RESTRICTED`): the server that tries
+//!   it needs not be root, and only such a one can be the default of a namespace.
 
 use std::collections::BTreeMap;
 use std::fs;

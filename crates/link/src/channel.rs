@@ -1,4 +1,8 @@
 //! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain.
+//!
+//! Decisions:
+//! - Channels damage IP packets, framing only takes time: framing is synchronisation, coding and
+//!   padding; PER = 1 - (1 - BER)^N counts the packet.
 
 mod awgn;
 mod bursts;

@@ -13,6 +13,12 @@
 //! [`Timeline`], which all runs of a scenario share. Each direction reads it with its own cursor. A
 //! periodic change is one entry for any number of repetitions: an hour at 100 Hz takes no more memory
 //! than a minute.
+//!
+//! Decisions:
+//! - What changes in a link is known before the run: departures stay computed, with one event per
+//!   packet and hop; links that never change turn off at one comparison.
+//! - The changes of a link are a timeline that all runs share and each reads with a cursor: a
+//!   periodic change is one entry, however often it happens.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -3,6 +3,10 @@
 //!
 //! Each packet that a link accepts draws a time that is added to its propagation delay. Packets keep
 //! their order: one that would overtake the packet before arrives together with it.
+//!
+//! Decisions:
+//! - Jitter keeps the order of packets: a link is FIFO, and with departures computed a packet still
+//!   costs one event; reordering would be another kind of link.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;

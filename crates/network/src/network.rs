@@ -2,6 +2,10 @@
 //!
 //! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
 //! of all ports: the starts of its transmissions. All other ports pay nothing for it.
+//!
+//! Decisions:
+//! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
+//!   queues at an instant wrong.
 
 use link::{Direction, Fate, Priority, PushedOut, Queued};
 use units::Time;

@@ -3,6 +3,11 @@
 //! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
 //! own event in one sorted map. So there are two events per packet and hop, and no computed
 //! departures. It supports FIFO queues only. Disciplines have their own tests.
+//!
+//! Decisions:
+//! - The reference engine checks that a packet leaves when its channel was asked about: a channel may
+//!   change while packets wait; only where low priority gives way may a packet leave earlier than
+//!   it was asked for.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,8 @@
 //! The IP addresses of nodes.
+//!
+//! Decisions:
+//! - One version of IP for a whole scenario: the header is a number of each endpoint and not of
+//!   each packet; a host has one address, and a name leads to nothing else.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -3,6 +3,10 @@
 //!
 //! Like the crates below it, this one reads no clock and no socket. The backend passes the time and
 //! owns the connections. Applications act on them through [`Connections`].
+//!
+//! Decisions:
+//! - Applications act through a trait: one browser for both backends: a page means the same on
+//!   simulated and on real TCP.
 
 mod address;
 mod application;

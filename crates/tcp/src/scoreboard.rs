@@ -3,6 +3,14 @@
 //! It has ranges of sequence numbers, not segments. An ACK costs a binary search over the gaps, and no
 //! cost grows with the window. Without SACK the set of ranges is empty, and the scoreboard has only
 //! the data that a timeout declared lost. The same rules then give go-back-N.
+//!
+//! Decisions:
+//! - Data that a probe has brought ahead is passed over, and is no sign of a loss: it was sent
+//!   before the data below it; the scoreboard keeps it apart from what SACK says of later data.
+//! - The scoreboard holds ranges, not segments: an ACK costs a search over gaps, whatever the
+//!   window; a timeout without SACK is the same rules with no ranges.
+//! - SACK information survives a timeout: RFC 2018 section 8 lets a receiver renege; ours never
+//!   does.
 
 use crate::flight::{Flight, Segment};
 use transport::{Range, RangeSet};

@@ -1,4 +1,8 @@
 //! The clock of the timestamps option (RFC 7323).
+//!
+//! Decisions:
+//! - Timestamps are on by default: one timed segment a round trip lets the RTO lag behind a queue
+//!   that fills within one; with many samples the gains are divided (RFC 7323 appendix G).
 
 use units::{Span, Time};
 

@@ -1,5 +1,12 @@
 //! Sockets of the hosts. They are created inside the namespaces, configured by the plan, and read and
 //! written by one thread.
+//!
+//! Decisions:
+//! - One thread drives all sockets, another the network: a socket stays in the namespace it was
+//!   made in, so hosts need no processes; both run under `SCHED_FIFO`, and sleep, lest the kernel
+//!   stops them for 50 ms in each second.
+//! - Received data is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody looks
+//!   at it.
 
 use std::collections::BTreeMap;
 use std::io;

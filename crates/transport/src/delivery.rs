@@ -7,6 +7,10 @@
 //!
 //! Records are kept only for controllers that need them. They are contiguous and sorted: added at
 //! the upper end, removed at the lower end, and found by binary search.
+//!
+//! Decisions:
+//! - The application's limit is noted when it writes: ends with nothing to send are not asked;
+//!   Linux asks at the same point, and BBR must not take a page for the path.
 
 use std::collections::VecDeque;
 

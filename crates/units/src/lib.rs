@@ -12,6 +12,10 @@
 //! assert!("2Mbps".parse::<Rate>().is_err(), "it could mean bytes");
 //! # Ok::<(), units::UnitError>(())
 //! ```
+//!
+//! Decisions:
+//! - `units` is a room of its own: every other room speaks in times, rates and sizes; one place to
+//!   parse them.
 
 mod parse;
 mod rate;

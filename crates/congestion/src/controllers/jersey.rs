@@ -20,6 +20,10 @@
 //! from memory. Decisions: RTTmin and not the last RTT makes ownd, so that a queue does not feed
 //! itself; without timestamps New Jersey is Jersey; its clock is that of the receiver's timestamps,
 //! a millisecond.
+//!
+//! Decisions:
+//! - Marks are echoed as in RFC 3168 also for TCP-Jersey: its paper reuses ECN-Echo; the sender
+//!   answers once in a round trip, which is how often Jersey sets its window.
 
 use units::Time;
 

@@ -17,6 +17,10 @@
 //! the paper compares itself. The notification is the duplicate report of RFC 2883, and all
 //! retransmissions have to be reported (RFC 3708) because one that repairs a loss may be followed by
 //! others that were needless.
+//!
+//! Decisions:
+//! - TCP-STAR's error notification is the duplicate report of RFC 2883: the same information at the
+//!   same moment, and receivers have it.
 
 use units::Time;
 

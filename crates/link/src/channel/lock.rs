@@ -2,6 +2,11 @@
 //!
 //! Attenuation is known before the run, with linear interpolation between samples. So all outages are
 //! computed in advance, with ends exact to the nanosecond, and each packet only checks for an outage.
+//!
+//! Decisions:
+//! - Outages of a demodulator are computed before the run: attenuation is straight between samples:
+//!   each end is found by bisection to the nanosecond, and a packet only looks whether it falls
+//!   into one.
 
 use units::{Span, Time};
 

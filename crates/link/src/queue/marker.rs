@@ -3,6 +3,10 @@
 //! The average is the exponentially weighted average of RED (Floyd and Jacobson, 1993), updated at
 //! each arrival. Above the threshold every ECN-capable packet is marked, as by the routers of
 //! TCP-Jersey (Xu, Tian, Ansari, 2004). With a weight of 1 it is the current queue.
+//!
+//! Decisions:
+//! - A queue marks by its average at arrivals, apart from its limit: `ecn_marking` works with every
+//!   limit, and the reference engine averages the same numbers.
 
 /// ECN marking of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ import pytest
 import deny
 from conftest import ROOT
 
-FACADES: set[str] = set()
+FACADES = {"bentpipe"}
 """Crates that are meant for a registry."""
 
 

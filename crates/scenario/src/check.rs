@@ -6,7 +6,7 @@
 mod scalar;
 mod table;
 
-pub(crate) use table::nearest_key;
+pub(crate) use table::{nearest_key, one_of};
 
 use serde_json::Value as Json;
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::Value as Json;
 
-use crate::check::{admits_kind, nearest_key};
+use crate::check::{admits_kind, nearest_key, one_of};
 use crate::describe;
 use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
@@ -297,7 +297,7 @@ fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json,
     let mut keys: Vec<_> = tables.iter().flat_map(|table| describe::keys(table)).collect();
     let mut seen = Vec::new();
     keys.retain(|key| !seen.contains(key) && (seen.push(*key), true).1);
-    let expected = format!("one of {}", describe::list(&describe::code(&keys), "and"));
     let near = tables.iter().find_map(|table| nearest_key(key, table));
+    let expected = one_of(&keys, near.is_some(), path);
     Err(Problem::new(path.key(key), expected, "an unknown key").suggest(near).into())
 }

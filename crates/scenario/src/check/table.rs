@@ -107,19 +107,24 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
 }
 
 /// A list of names longer than this hides the one that was meant.
-const LONGEST_LIST: usize = 8;
+const LONGEST_LIST: usize = 6;
 
-fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Problem {
-    let keys: Vec<_> = describe::keys(schema).collect();
-    let near = nearest_key(&entry.key, schema);
-    let expected = match keys.as_slice() {
+/// What was expected of a key at `path`; with a near name a long list is no help.
+pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path) -> String {
+    match keys {
         [only] => format!("no key but `{only}`"),
-        keys if near.is_some() && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
+        keys if is_near && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
             "" => "a key of a scenario".to_owned(),
             inner => format!("a key of `{inner}`"),
         },
         keys => format!("one of {}", describe::list(&describe::code(keys), "and")),
-    };
+    }
+}
+
+fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Problem {
+    let keys: Vec<_> = describe::keys(schema).collect();
+    let near = nearest_key(&entry.key, schema);
+    let expected = one_of(&keys, near.is_some(), path);
     let found = "an unknown key";
     let problem = Problem::new(path.key(&entry.key), expected, found).at(entry.origin.clone());
     match companion(&entry.key, schemas) {

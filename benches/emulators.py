@@ -41,7 +41,7 @@ NOBODY = 65534
 
 @dataclass(frozen=True)
 class Measured:
-    """What programs saw on the far side of an emulator; delay errors in milliseconds."""
+    """Measurements of programs on the far side of an emulator; delay errors in milliseconds."""
 
     tcp_mbps: float
     udp_lost: float
@@ -51,7 +51,7 @@ class Measured:
 
 
 def read(folder: Path) -> Measured:
-    """What across.sh left behind."""
+    """Results of across.sh."""
     tcp = json.loads((folder / "tcp.json").read_text())["end"]["sum_received"]
     udp = json.loads((folder / "udp.json").read_text())["end"]["sum"]
     times = (folder / "echo.txt").read_text().split()

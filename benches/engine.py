@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call of `simulate` gave."""
+    """Result of one call of `simulate`."""
 
     recordings: list[dict[str, Any]]
     process_s: float

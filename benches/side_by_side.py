@@ -307,7 +307,7 @@ def controllers(program: Path, rounds: int) -> tuple[Table, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures hang on besides the programs."""
+    """Conditions of the figures, in addition to the programs."""
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True)
     return {
         "cpus": os.cpu_count(),

@@ -28,7 +28,7 @@ Package = dict[str, Any]
 
 
 def allowed(expression: str, licences: set[str]) -> bool:
-    """Whether an SPDX expression can be satisfied by `licences`; `AND` binds closer than `OR`."""
+    """True if `licences` satisfy the SPDX expression. `AND` binds closer than `OR`."""
     words = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
 
     def alternatives() -> bool:

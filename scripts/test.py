@@ -36,12 +36,12 @@ RUST = ("--workspace", "--locked")
 
 
 PEERS: list[subprocess.Popen[bytes]] = []
-"""What brings the peers, when it was started."""
+"""The process that installs the peers, if it was started."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many tests passed, failed and were skipped, and how long single ones took."""
+    """Numbers of passed, failed and skipped tests, and times of single tests."""
 
     passed: int = 0
     failed: int = 0
@@ -117,7 +117,7 @@ def cargo_tests(*selection: str) -> Count:
 
 
 def cargo_count(status: int, lines: list[str]) -> Count:
-    """What the output of `cargo test` says."""
+    """The result in the output of `cargo test`."""
     results = [match for line in lines if (match := CARGO_RESULT.search(line))]
     skipped = sum(line.startswith("skipped: ") for line in lines)
     seconds = {

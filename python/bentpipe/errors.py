@@ -18,14 +18,14 @@ class BentpipeError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file, an override or a value of a program."""
+    """One error of a file, an override or a value of a program."""
 
     path: str
-    """Where in the scenario or study: `link[0].forward.queue`; empty for the whole."""
+    """Path in the scenario or study: `link[0].forward.queue`; empty for the whole."""
     expected: str
     found: str
     reason: str | None = None
-    """Why it cannot be."""
+    """The reason why the value is invalid."""
     suggestion: str | None = None
     """The nearest valid name or value."""
     file: str | None = None
@@ -36,7 +36,7 @@ class Problem:
     set: str | None = None
     """The override as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a program."""
     message: str = ""
-    """All of this for people, with the line of the file."""
+    """The whole message as text, with the line of the file."""
 
 
 class InputError(BentpipeError, ValueError):

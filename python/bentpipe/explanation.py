@@ -16,7 +16,7 @@ class Setting:
     """A value of the scenario."""
 
     name: str
-    """As it is written in a scenario: `rate`, `transport.rto.min`."""
+    """Name in the notation of scenarios: `rate`, `transport.rto.min`."""
     value: Any
     """Quantities are numbers in `unit`; None is no limit, or none."""
     unit: str | None
@@ -24,7 +24,7 @@ class Setting:
     text: str
     """The value for people, with what follows from it."""
     default: bool
-    """Whether nobody wrote it."""
+    """True for a default."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Figures:
-    """What is known of a flow before it runs, without any queue and before any event."""
+    """Figures of a flow before it runs, without queues and before any event."""
 
     packet_bytes: int
     propagation_rtt_ms: float
@@ -128,7 +128,7 @@ class Flow:
     count: int
     summary: str
     endless: bool
-    """Whether it goes on until the run ends, so that it never completes."""
+    """True if it continues until the run ends, so that it never completes."""
     route: list[str]
     return_route: list[str]
     figures: Figures
@@ -138,7 +138,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Warning:  # noqa: A001
-    """Something that will run, but probably not as meant."""
+    """A warning: the scenario runs, but probably not as intended."""
 
     kind: str
     """Stable, such as `window_below_bdp`."""

@@ -30,7 +30,7 @@ def explained(path: Path) -> Explanation | None:
 
 
 def facts_table(explanation: Explanation) -> Table:
-    """What limits each flow: its route, round trip, bottleneck, BDP and window."""
+    """The limits of each flow: route, round trip, bottleneck, BDP and window."""
     rows = []
     for flow in explanation.flows:
         name = flow.name if flow.count == 1 else f"{flow.name} x {flow.count}"

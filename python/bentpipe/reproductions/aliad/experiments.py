@@ -45,7 +45,7 @@ LABELS = {
 OTHERS = [variant for variant in LABELS if variant != "aliad"]
 OTHERS_TO_NEWRENO = [variant for variant in LABELS if variant != "newreno"]
 FASTEST = ("cubic", "bic", "scalable", "highspeed")
-"""Those that the paper puts above A-LIAD in figure 5."""
+"""Controllers that are above A-LIAD in figure 5 of the paper."""
 
 SEEDS = range(1, 11)
 PACKET = 1040

@@ -162,7 +162,7 @@ class Values:
         return mean([a / b for a, b in zip(self.of(name), self.of(base), strict=True)])
 
     def best_other(self, place: str, variant: str) -> tuple[str, Mean]:
-        """Which of the paper's other variants has the largest mean, and its ratio to `variant`."""
+        """The other variant of the paper with the largest mean, and its ratio to `variant`."""
         same = WESTWOODS if variant in WESTWOODS else (variant,)
         others = [other for other in PAPER if other not in same]
         best = max(others, key=lambda other: fmean(self.of(f"{place}/{other}")))

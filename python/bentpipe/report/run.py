@@ -100,7 +100,7 @@ def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
     ]
     if unfinished:
         few = ", ".join(unfinished[:5]) + (" and others" if len(unfinished) > 5 else "")
-        found.append(f"Not complete at the end of the run: {few}.")
+        found.append(f"Not finished at the end of the run: {few}.")
     return found
 
 

@@ -6,12 +6,12 @@
  * and long-distance networks", PFLDnet 2004 (adaptive backoff). With D the seconds since the last
  * congestion, beyond delta_l:
  *
- *   alpha = max(2 (1 - beta) (1 + 10 D + quadratic D^2), 1)
+ *   alpha = 2 (1 - beta) (1 + 10 D + quadratic D^2)
  *   ACK:  W += alpha / W
  *   loss: W = beta W, beta = RTTmin / RTTmax from 1/2 to 4/5; 1/2 when the throughput has changed
- *         by more than bandwidth_switch
+ *         by more than bandwidth_switch, now or at the loss before
  *
- * Up to delta_l it is standard TCP. The definition is crates/congestion/src/controllers/htcp.rs; the part of it
+ * Up to delta_l, D is zero. The definition is crates/congestion/src/controllers/htcp.rs; the part of it
  * that is reconstructed is named there.
  */
 #include "bentpipe.h"
@@ -58,6 +58,8 @@ struct htcp {
 	bool has_before;
 	bool has_now;
 	bool is_measuring;
+	/* The last loss came without a change of throughput. */
+	bool steady;
 };
 BP_FITS(struct htcp);
 
@@ -118,12 +120,10 @@ BP_INLINE u64 htcp_alpha(const struct htcp *ca, const struct tcp_sock *tp)
 		    bp_mul_shift(square, parameters.quadratic, BP_BITS);
 	u64 rtt = bp_srtt(tp);
 
-	if (delta <= parameters.delta_l)
-		return BP_ONE;
-	if (!parameters.rtt_scaling && rtt)
+	if (delta > parameters.delta_l && !parameters.rtt_scaling && rtt)
 		alpha = bp_mul_shift(alpha, bp_min(bp_mul_div(rtt, BP_ONE, parameters.rtt_ref),
 						   parameters.rtt_scaling_limit), BP_BITS);
-	return bp_max(bp_mul_shift(alpha, 2 * (BP_ONE - ca->beta), BP_BITS), BP_ONE);
+	return bp_mul_shift(alpha, 2 * (BP_ONE - ca->beta), BP_BITS);
 }
 
 SEC("struct_ops")
@@ -145,13 +145,19 @@ void BPF_PROG(htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	bp_store(tp, &ca->window);
 }
 
-/* The share of the window that a loss would leave now. */
-BP_INLINE u64 htcp_backoff(const struct htcp *ca)
+/* Whether the throughput is that of the epoch before. */
+BP_INLINE bool htcp_is_steady(const struct htcp *ca)
 {
 	u64 change = ca->now > ca->before ? ca->now - ca->before : ca->before - ca->now;
 
-	if (parameters.backoff || !ca->rtt_max || !ca->has_before || !ca->has_now ||
-	    change > bp_share(ca->before, parameters.bandwidth_switch))
+	return ca->has_before && ca->has_now &&
+	       change <= bp_share(ca->before, parameters.bandwidth_switch);
+}
+
+/* The share of the window that a loss would leave now. */
+BP_INLINE u64 htcp_backoff(const struct htcp *ca, bool steady)
+{
+	if (parameters.backoff || !ca->rtt_max || !ca->steady || !steady)
 		return HTCP_LEAST_BETA;
 	return bp_clamp(bp_mul_div(ca->rtt_min, BP_ONE, ca->rtt_max), HTCP_LEAST_BETA,
 			HTCP_MOST_BETA);
@@ -162,8 +168,10 @@ u32 BPF_PROG(htcp_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = bp_tcp(sk);
 	struct htcp *ca = bp_state(sk);
+	bool steady = htcp_is_steady(ca);
 
-	ca->beta = htcp_backoff(ca);
+	ca->beta = htcp_backoff(ca, steady);
+	ca->steady = steady;
 	ca->last_congestion = tp->tcp_mstamp;
 	if (ca->has_now) {
 		ca->before = ca->now;

@@ -120,6 +120,8 @@ void replay_cong_avoid(struct replay *replay, u32 acked)
 	replay->ops->cong_avoid(sock_of(replay), replay->socket.snd_una, acked);
 }
 
+void replay_recovered(struct replay *replay);
+
 /* tcp_enter_recovery(), and what proportional rate reduction comes to */
 void replay_loss(struct replay *replay)
 {
@@ -129,6 +131,17 @@ void replay_loss(struct replay *replay)
 	tp->snd_ssthresh = replay->ops->ssthresh(sock_of(replay));
 	set_state(replay, TCP_CA_Recovery);
 	tp->snd_cwnd = tp->snd_ssthresh;
+}
+
+/* tcp_enter_cwr(), and what proportional rate reduction comes to until it ends */
+void replay_mark(struct replay *replay)
+{
+	struct tcp_sock *tp = &replay->socket;
+
+	tp->prior_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = replay->ops->ssthresh(sock_of(replay));
+	set_state(replay, TCP_CA_CWR);
+	replay_recovered(replay);
 }
 
 /* tcp_end_cwnd_reduction() */

@@ -76,8 +76,9 @@ pub trait Controller {
         standard::on_loss(self, loss);
     }
 
-    /// The network signalled congestion with ECN marks. The reaction is that to a loss, but without
-    /// retransmission (RFC 3168 section 6.1.2). At most once per round trip, and not in recovery.
+    /// The network marked data to say that it is congested: the controller's own response to a loss,
+    /// but nothing has to be sent again (RFC 3168 section 6.1.2). At most once in a round trip, and
+    /// not in recovery.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         standard::on_congestion_mark(self, loss);
     }

@@ -25,6 +25,8 @@ pub struct Window {
     pub mss: u64,
     /// Window after set-up and after an idle period, in bytes.
     pub initial: u64,
+    /// A mark leaves more of the window than a loss does (ABE, RFC 8511).
+    pub backs_off_less_after_marks: bool,
     byte_counting: u64,
     /// Slow start follows a retransmission timeout.
     after_timeout: bool,
@@ -39,6 +41,7 @@ impl Window {
             ssthresh: settings.initial_ssthresh,
             mss: u64::from(settings.mss),
             initial: settings.initial_window,
+            backs_off_less_after_marks: false,
             byte_counting: u64::from(settings.byte_counting),
             after_timeout: false,
             remainder: 0,

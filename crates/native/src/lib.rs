@@ -40,6 +40,7 @@ unsafe extern "C" {
     fn replay_pkts_acked(replay: *mut Socket, acked: u32, rtt: i32);
     fn replay_cong_avoid(replay: *mut Socket, acked: u32);
     fn replay_loss(replay: *mut Socket);
+    fn replay_mark(replay: *mut Socket);
     fn replay_recovered(replay: *mut Socket);
     fn replay_timeout(replay: *mut Socket, repeated: u32);
     fn replay_open_again(replay: *mut Socket);
@@ -148,6 +149,12 @@ impl Connection {
     pub fn loss(&mut self) {
         // SAFETY: see `view`.
         unsafe { replay_loss(self.socket) }
+    }
+
+    /// A mark is echoed, and the round trip after it is over.
+    pub fn mark(&mut self) {
+        // SAFETY: see `view`.
+        unsafe { replay_mark(self.socket) }
     }
 
     /// Recovery is over.

@@ -28,6 +28,10 @@ const SEQUENCES: usize = 300;
 /// In segments; a larger one is beyond any path.
 const LARGEST_WINDOW: u64 = 150_000;
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// The kernel sets cwnd to what `ssthresh` returned, and does not say whether a loss or a mark asks for
+/// it (`tcp_end_cwnd_reduction`): an estimate of the path may raise the window there, as that of
+/// Linux's own Westwood does. By definition a mark raises nothing.
+const RAISED_BY_MARKS: [&str; 2] = ["westwood", "logwestwood"];
 /// One connection of a controller at a time: its parameters are one map.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -39,6 +43,8 @@ enum Event {
     Round { rtt: u32 },
     /// Three duplicate ACKs.
     Loss,
+    /// A router has marked data, and the receiver echoes it.
+    Mark,
     /// The retransmission timer expires.
     Timeout,
     /// Everything is acknowledged, and then nothing is sent for so many milliseconds.
@@ -72,6 +78,10 @@ struct Replay {
     difference: f64,
     /// The first that was too large.
     disagreement: Option<String>,
+    /// What was sent when the last ACK came.
+    told: u64,
+    /// Nothing more can be compared.
+    over: bool,
 }
 
 impl Replay {
@@ -114,6 +124,8 @@ impl Replay {
             initial: window,
             difference: 0.0,
             disagreement: None,
+            told: sent,
+            over: false,
         }
     }
 
@@ -144,6 +156,7 @@ impl Replay {
     }
 
     fn feedback(&mut self, acked: u64, duplicate: bool, rtt: Option<u32>) {
+        self.told = self.sent;
         self.definition.on_feedback(&Feedback {
             now: self.time(),
             acked: acked * MSS,
@@ -268,6 +281,29 @@ impl Replay {
         self.compare_thresholds();
     }
 
+    fn mark(&mut self) {
+        let before = self.definition.window().cwnd;
+        // The answer to a mark lasts until less than the window is in flight.
+        if self.phase != Phase::Open || self.flight() == 0 || self.flight() * MSS > before {
+            return;
+        }
+        // The echo is part of the last ACK, which has let nothing out yet.
+        let sent = std::mem::replace(&mut self.sent, self.told);
+        let loss = Loss { now: self.time(), flight: self.flight() * MSS, repeated: false };
+        self.definition.on_congestion_mark(&loss);
+        self.view(true);
+        self.kernel.mark();
+        self.sent = sent;
+        if RAISED_BY_MARKS.contains(&self.name) && u64::from(self.kernel.ssthresh()) * MSS >= before
+        {
+            // From here on the two have different windows.
+            self.over = true;
+            return;
+        }
+        self.compare();
+        self.compare_thresholds();
+    }
+
     fn timeout(&mut self) {
         if self.flight() == 0 {
             return;
@@ -312,6 +348,7 @@ impl Replay {
             Event::Ack { segments, rtt, limited } => self.ack(segments, rtt, limited),
             Event::Round { rtt } => self.round(rtt),
             Event::Loss => self.loss(),
+            Event::Mark => self.mark(),
             Event::Timeout => self.timeout(),
             Event::Idle { milliseconds } => self.idle(milliseconds),
         }
@@ -358,6 +395,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             4 => rtt.clone().prop_map(move |rtt| Event::Ack { segments: stretch, rtt, limited: true }),
             12 => rtt.prop_map(|rtt| Event::Round { rtt }),
             2 => Just(Event::Loss),
+            2 => Just(Event::Mark),
             1 => Just(Event::Timeout),
             1 => (1..100_000_u64).prop_map(|milliseconds| Event::Idle { milliseconds }),
         ]
@@ -375,7 +413,7 @@ fn replay(
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut replay = Replay::new(name, sets, window, ssthresh);
     for (i, event) in events.iter().enumerate() {
-        if replay.definition.window().cwnd > LARGEST_WINDOW * MSS {
+        if replay.over || replay.definition.window().cwnd > LARGEST_WINDOW * MSS {
             break;
         }
         replay.take(*event);
@@ -436,10 +474,11 @@ agree! {
 
 /// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the window
 /// of that ACK for the round trip: where the two differ by one byte just there, a phase begins one
-/// ACK apart, and what follows differs by what an ACK adds. That is rare, and must stay so.
+/// ACK apart, and what follows differs by what an ACK adds. Each loss and each mark begins a climb that
+/// has such an end. That is rare, and must stay so.
 #[test]
-fn aliad_agrees_with_its_definition_but_for_one_sequence_in_a_hundred() {
-    judge(&sequences("aliad", &[], SEQUENCES), SEQUENCES / 100);
+fn aliad_agrees_with_its_definition_but_for_four_sequences_in_a_hundred() {
+    judge(&sequences("aliad", &[], SEQUENCES), SEQUENCES / 25);
 }
 
 #[test]
@@ -468,7 +507,7 @@ fn other_parameters_agree_too() {
         ("westwood-plus", &[("memory", number(0.0))]),
     ];
     for (name, sets) in cases {
-        let allowed = if *name == "aliad" { SEQUENCES / 300 } else { 0 };
+        let allowed = if *name == "aliad" { SEQUENCES / 75 } else { 0 };
         judge(&sequences(name, sets, SEQUENCES / 5), allowed);
     }
 }

@@ -156,6 +156,11 @@ impl Controller for BulkRepeat {
         }
     }
 
+    /// A mark is congestion, and the discriminator is not asked.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        self.westwood.on_congestion_mark(loss);
+    }
+
     fn on_recovery_exit(&mut self, now: Time) {
         self.westwood.on_recovery_exit(now);
     }

@@ -4,18 +4,20 @@
 //! draft-leith-tcp-htcp-06, 2008 (increase and RTT scaling); D. Leith and R. Shorten, "H-TCP: TCP
 //! for high-speed and long-distance networks", PFLDnet 2004 (adaptive backoff).
 //!
-//! Rules: for Delta_L = 1 s after a congestion event, the window grows as in standard TCP.
-//! Then it grows by alpha = 1 + 10 (Delta - Delta_L) + 0.5 (Delta - Delta_L)^2 segments for each
-//! window of ACKs, times 2 (1 - beta). A loss leaves the share beta = RTTmin / RTTmax, between 0.5
+//! Rules: for Delta_L = 1 s after a congestion event, the window grows by alpha = 1, as in
+//! standard TCP. Then it grows by alpha = 1 + 10 (Delta - Delta_L) + 0.5 (Delta - Delta_L)^2 segments for each
+//! window of ACKs. All of it is multiplied by 2 (1 - beta), below Delta_L too, so that a flow that
+//! gives up less also takes less. A loss leaves the share beta = RTTmin / RTTmax, between 0.5
 //! and 0.8, so that the queue empties and no more; if the throughput has changed by more than 20 %
-//! since the congestion before (bandwidth switch), it leaves one half.
+//! since the congestion before (bandwidth switch), it leaves one half, and so does the loss after
+//! that: two losses in a row without a change bring the adaptive backoff back.
 //!
 //! Reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not
 //! found as text but as what the implementations in Linux and FreeBSD share. RTTmax forgets 5 % of
 //! its excess over RTTmin at each congestion event. The throughput of an epoch is the largest that
 //! was measured over a smoothed RTT outside of recovery; without two of them to compare, a loss
 //! halves. Delta starts when the loss is found, and before the first loss with the first RTT sample
-//! or ACK. alpha is never less than one. As in RFC 5681, what a loss reduces is the flight size.
+//! or ACK. As in RFC 5681, what a loss reduces is the flight size.
 
 use units::{Span, Time};
 
@@ -96,6 +98,8 @@ pub struct Htcp {
     rtt_scaling_limit: f64,
     /// What the last loss left.
     beta: f64,
+    /// The last loss came without a change of throughput: the next may leave more than one half.
+    steady: bool,
     last_congestion: Option<Time>,
     /// Smallest and largest RTT in seconds.
     rtts: Option<(f64, f64)>,
@@ -127,6 +131,7 @@ impl Listed for Htcp {
             rtt_ref: (values.word("rtt_scaling") == "on").then(|| values.number("rtt_ref")),
             rtt_scaling_limit: values.number("rtt_scaling_limit"),
             beta: LEAST_BETA,
+            steady: false,
             last_congestion: None,
             rtts: None,
             before: None,
@@ -140,9 +145,10 @@ impl Htcp {
     /// Segments by which the window grows in one round trip.
     fn alpha(&self, now: Time, srtt: Option<Span>) -> f64 {
         let delta = self.last_congestion.map_or(0.0, |last| now.since(last).as_secs_f64());
+        let share = 2.0 * (1.0 - self.beta);
         let beyond = delta - self.delta_l;
         if beyond <= 0.0 {
-            return 1.0;
+            return share;
         }
         let alpha = 1.0 + LINEAR * beyond + self.quadratic * beyond * beyond;
         let scale = match (self.rtt_ref, srtt) {
@@ -151,24 +157,28 @@ impl Htcp {
             }
             _ => 1.0,
         };
-        (2.0 * (1.0 - self.beta) * alpha * scale).max(1.0)
+        share * alpha * scale
+    }
+
+    /// Whether the throughput is that of the epoch before, within the bandwidth switch.
+    fn is_steady(&self) -> bool {
+        let (Some(before), Some(since)) = (self.before, self.since) else { return false };
+        (since - before).abs() <= self.bandwidth_switch * before
     }
 
     /// The share of the window that a loss would leave now.
     fn backoff(&self) -> f64 {
-        let (true, Some((least, most)), Some(before), Some(since)) =
-            (self.adaptive, self.rtts, self.before, self.since)
-        else {
-            return LEAST_BETA;
-        };
-        if (since - before).abs() > self.bandwidth_switch * before {
-            return LEAST_BETA;
+        match self.rtts {
+            Some((least, most)) if self.adaptive && self.steady && self.is_steady() => {
+                (least / most).clamp(LEAST_BETA, MOST_BETA)
+            }
+            _ => LEAST_BETA,
         }
-        (least / most).clamp(LEAST_BETA, MOST_BETA)
     }
 
     fn end_epoch(&mut self, now: Time) {
         self.beta = self.backoff();
+        self.steady = self.is_steady();
         self.last_congestion = Some(now);
         self.before = self.since.or(self.before);
         self.since = None;
@@ -302,14 +312,16 @@ mod tests {
         htcp.on_loss(&loss(at(start + 6000)));
     }
 
-    /// What a loss leaves of 1000 segments after two epochs with these throughputs and RTTs.
+    /// What a loss leaves of 1000 segments after two epochs of the first throughput, one of the
+    /// second, and these RTTs.
     fn left_after(changes: &[(&str, Value)], bytes: [u64; 2], rtts: [u64; 2]) -> u64 {
         let mut htcp = htcp(changes);
         epoch(&mut htcp, 0, bytes[0]);
+        epoch(&mut htcp, 7000, bytes[0]);
         for rtt in rtts {
-            htcp.on_rtt(at(7000), Span::from_millis(rtt));
+            htcp.on_rtt(at(14_000), Span::from_millis(rtt));
         }
-        epoch(&mut htcp, 7000, bytes[1]);
+        epoch(&mut htcp, 14_000, bytes[1]);
         htcp.window.cwnd / MSS
     }
 
@@ -392,9 +404,22 @@ mod tests {
         htcp.on_rtt(at(0), RTT);
         epoch(&mut htcp, 0, 100 * MSS);
         epoch(&mut htcp, 7000, 100 * MSS);
+        epoch(&mut htcp, 14_000, 100 * MSS);
         assert_eq!(htcp.window.cwnd, 800 * MSS);
-        assert!((htcp.alpha(at(18_000), Some(RTT)) - 0.4 * 49.0).abs() < 1e-9);
-        assert!((htcp.alpha(at(14_001), Some(RTT)) - 1.0).abs() < 1e-9);
+        assert!((htcp.alpha(at(25_000), Some(RTT)) - 0.4 * 49.0).abs() < 1e-9);
+        assert!((htcp.alpha(at(20_500), Some(RTT)) - 0.4).abs() < 1e-9, "below Delta_L, too");
+    }
+
+    #[test]
+    fn after_a_change_of_throughput_two_losses_halve() {
+        let mut htcp = htcp(&[]);
+        htcp.on_rtt(at(0), RTT);
+        let mut left = Vec::new();
+        for (number, bytes) in [100, 100, 100, 200, 200, 200].into_iter().enumerate() {
+            epoch(&mut htcp, 7000 * number as u64, bytes * MSS);
+            left.push(htcp.window.cwnd / MSS);
+        }
+        assert_eq!(left, [500, 500, 800, 500, 500, 800]);
     }
 
     #[test]

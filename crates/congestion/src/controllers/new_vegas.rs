@@ -130,6 +130,11 @@ impl Controller for NewVegas {
         self.vegas.on_loss(loss);
     }
 
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        self.share = None;
+        self.vegas.on_congestion_mark(loss);
+    }
+
     fn on_recovery_exit(&mut self, now: Time) {
         self.vegas.on_recovery_exit(now);
     }

@@ -29,6 +29,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{AtSender, Share, SlidingRate};
+use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
@@ -163,6 +164,12 @@ impl Controller for Star {
         self.window.cwnd = self.window.cwnd.min(self.threshold_after_loss(loss));
         self.window.ssthresh = self.window.cwnd;
         self.recovered = self.window.cwnd;
+    }
+
+    /// What a router has said is no error, so nothing undoes it.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        standard::on_congestion_mark(self, loss);
+        self.reduction = None;
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {

@@ -164,6 +164,18 @@ impl Vegas {
         ack.cwnd_limited && (self.paced || nearly)
     }
 
+    /// What a loss found at `now` does to the window.
+    fn reduce(&mut self, now: Time) {
+        let before = self.window.cwnd;
+        self.left = self.window_after_loss();
+        if self.left != before {
+            self.reduced = Some(now);
+        }
+        self.window.cwnd = self.left;
+        self.window.ssthresh = 2 * self.window.mss;
+        self.grows = false;
+    }
+
     /// cwnd after a loss of the first unacknowledged segment.
     fn window_after_loss(&self) -> u64 {
         let (position, sent, advertised) = self.head;
@@ -216,17 +228,15 @@ impl Controller for Vegas {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let before = self.window.cwnd;
-        self.left = self.window_after_loss();
-        if self.left != before {
-            self.reduced = Some(loss.now);
-        }
-        self.window.cwnd = self.left;
-        self.window.ssthresh = 2 * self.window.mss;
+        self.reduce(loss.now);
         self.fine.back_off(self.repaired == Some(self.head.0));
         self.repaired = Some(self.head.0);
         self.worried = WORRIED;
-        self.grows = false;
+    }
+
+    /// The window of a loss. No segment is sent again, and so no timeout backs off.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        self.reduce(loss.now);
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {

@@ -166,7 +166,7 @@ impl Sender {
         let restart_timer = match self.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
             Phase::Open | Phase::Timeout => {
-                self.grow(now, config, acked);
+                self.grow(now, config, acked, ack.marked);
                 true
             }
         };
@@ -180,9 +180,11 @@ impl Sender {
         }
     }
 
-    /// Tells the controller about an ACK outside of fast recovery.
-    pub(super) fn grow(&mut self, now: Time, config: &Config, acked: u64) {
-        let limited = self.held_by == HeldBy::CongestionWindow;
+    /// Tells the controller about an ACK outside of fast recovery. One that echoes a mark lets no
+    /// window grow (RFC 3168 section 6.1.2). The receiver echoes until it knows of the reduction, so
+    /// this is the round trip without growth that Linux has as a state of its own (`TCP_CA_CWR`).
+    fn grow(&mut self, now: Time, config: &Config, acked: u64, marked: bool) {
+        let limited = self.held_by == HeldBy::CongestionWindow || !config.window_validation;
         let ack = Ack {
             now,
             acked,
@@ -190,7 +192,7 @@ impl Sender {
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            cwnd_limited: limited || !config.window_validation,
+            cwnd_limited: limited && !marked,
         };
         self.controller.on_ack(&ack);
     }

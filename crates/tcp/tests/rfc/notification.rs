@@ -69,6 +69,29 @@ fn a_mark_halves_the_window_once_in_a_round_trip() {
     assert_eq!(wire.ends[A].counters().retransmissions, 0);
 }
 
+/// Section 6.1.2: the echo that reduces the window and those that follow it in the same round trip let
+/// it grow no further.
+#[test]
+fn an_echo_of_a_mark_lets_no_window_grow() {
+    let mut wire = Wire::established(&ecn());
+    wire =
+        wire.scripted(
+            |sent| {
+                if sent.is_data() && sent.nth == 20 { Fate::Marked } else { Fate::Arrives }
+            },
+        );
+    wire.write(A, 1000 * MSS);
+    let window = |wire: &Wire| *wire.ends[A].controller().window();
+    while window(&wire).in_slow_start() {
+        wire.run_for(ms(10));
+    }
+    let echoes = wire.sent(B, |sent| sent.is_bare_ack() && has(Flags::ECE)(sent)).count();
+    assert!(echoes > 2, "{echoes}");
+    assert_eq!(window(&wire).cwnd, window(&wire).ssthresh);
+    wire.run_for(ms(300));
+    assert!(window(&wire).cwnd > window(&wire).ssthresh);
+}
+
 /// Sections 6.1.4 and 6.1.5.
 #[test]
 fn retransmissions_and_bare_acks_are_never_marked() {

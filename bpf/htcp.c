@@ -53,6 +53,7 @@ struct htcp {
 	/* Smallest and largest round-trip time in 2^-4 microseconds. */
 	u64 rtt_min;
 	u64 rtt_max;
+	u32 rtt_last;
 	/* What the last loss left, 2^-16. */
 	u32 beta;
 	bool has_before;
@@ -84,7 +85,9 @@ void BPF_PROG(htcp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if (!ca->last_congestion)
 		ca->last_congestion = bp_tcp(sk)->tcp_mstamp;
 	ca->rtt_min = ca->rtt_min ? bp_min(ca->rtt_min, rtt) : rtt;
-	ca->rtt_max = bp_max(ca->rtt_max, rtt);
+	/* One that waited for the delayed ACK timer is no queue. */
+	ca->rtt_max = bp_max(ca->rtt_max, ca->rtt_max ? bp_min(rtt, ca->rtt_last) : rtt);
+	ca->rtt_last = rtt;
 }
 
 /* Throughput over intervals of at least one smoothed RTT, each from ACK to ACK. */

@@ -27,7 +27,10 @@ pub trait Controller {
     /// Mutable cwnd and ssthresh: recovery inflates and deflates cwnd (RFC 6582 section 3.2).
     fn window_mut(&mut self) -> &mut Window;
 
-    /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
+    /// A round-trip time was measured on a segment that was sent once (Karn's algorithm): the
+    /// youngest of those that an ACK acknowledges for the first time, so that an ACK that waited for
+    /// more data shows no queue. Before all others comes that of the handshake. Given to those that
+    /// [need](Needs::round_trips) it.
     fn on_rtt(&mut self, _now: Time, _sample: Span) {}
 
     /// Events that the controller needs in addition to those of standard TCP.

@@ -24,7 +24,8 @@ pub struct Ack {
     pub advertised: u64,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Span>,
-    /// Minimum round-trip time of the connection; `None` before the first sample.
+    /// Smallest round-trip time of the connection, if there has been a sample. Without
+    /// [`Needs::round_trips`] it is that of the retransmission timer, in ticks of the timestamps.
     pub min_rtt: Option<Span>,
     /// True if cwnd limited the sender. A window that is not used must not grow (RFC 7661).
     pub cwnd_limited: bool,
@@ -62,7 +63,10 @@ pub struct Needs {
     /// unacknowledged segment was sent, in each [`Feedback`], and
     /// [`Controller::on_segment_lost`](crate::Controller::on_segment_lost).
     pub records: bool,
-    /// Pacing at [`Controller::pacing_rate`](crate::Controller::pacing_rate).
+    /// [`Controller::on_rtt`](crate::Controller::on_rtt), and [`Ack::min_rtt`] to the nanosecond.
+    /// Whoever needs feedback or records gets them too.
+    pub round_trips: bool,
+    /// Segments leave no faster than [`Controller::pacing_rate`](crate::Controller::pacing_rate).
     pub pacing: bool,
     /// ECN: routers may mark packets instead of dropping them, and the receiver echoes the marks
     /// (RFC 3168).
@@ -83,6 +87,7 @@ impl Needs {
         Self {
             feedback: self.feedback || other.feedback,
             records: self.records || other.records,
+            round_trips: self.round_trips || other.round_trips,
             pacing: self.pacing || other.pacing,
             marks: self.marks || other.marks,
             duplicate_reports: self.duplicate_reports || other.duplicate_reports,
@@ -105,11 +110,13 @@ pub struct Feedback {
     pub duplicate: bool,
     /// True during recovery, and after a timeout until the data outstanding then is acknowledged.
     pub recovering: bool,
-    /// Round-trip time measured by this ACK.
+    /// Round-trip time that it measures: since the youngest of the segments was sent that it
+    /// acknowledges for the first time, selectively or not.
     pub round_trip: Option<Span>,
     /// Smoothed round-trip time, including this sample.
     pub srtt: Option<Span>,
-    /// Minimum round-trip time of the connection, including this sample.
+    /// Smallest round-trip time of the connection, this sample included; that of the handshake, whose
+    /// segments are small, only until there is one of data.
     pub min_rtt: Option<Span>,
     /// Stream position up to which everything is acknowledged. A round trip ends when it reaches the
     /// value of `sent` at the start of the round trip.

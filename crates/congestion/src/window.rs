@@ -25,6 +25,8 @@ pub struct Window {
     pub mss: u64,
     /// Window after set-up and after an idle period, in bytes.
     pub initial: u64,
+    /// Segments leave at a rate, and not in bursts of what an ACK lets out.
+    pub paced: bool,
     /// A mark leaves more of the window than a loss does (ABE, RFC 8511).
     pub backs_off_less_after_marks: bool,
     byte_counting: u64,
@@ -41,6 +43,7 @@ impl Window {
             ssthresh: settings.initial_ssthresh,
             mss: u64::from(settings.mss),
             initial: settings.initial_window,
+            paced: false,
             backs_off_less_after_marks: false,
             byte_counting: u64::from(settings.byte_counting),
             after_timeout: false,

@@ -27,6 +27,8 @@ struct Record {
     stamp: Stamp,
     delivered: bool,
     lost: bool,
+    /// It was sent more than once.
+    again: bool,
 }
 
 /// The state of delivery when a segment was sent.
@@ -59,6 +61,25 @@ pub struct Delivery {
     /// What is sent before this much is delivered may have been held back by the application.
     app_limited_until: Option<u64>,
     newest: Option<Newest>,
+    round_trip: RoundTrip,
+}
+
+/// What the ACK being processed says about the round-trip time.
+#[derive(Clone, Copy, Debug, Default)]
+struct RoundTrip {
+    /// When the youngest segment was sent that it delivers and that was sent once.
+    sent_at: Option<Time>,
+    /// It acknowledges cumulatively what was sent twice: which copy it answers is unknown, and so is
+    /// why it comes now.
+    ambiguous: bool,
+}
+
+impl RoundTrip {
+    fn take_in(&mut self, record: &Record) {
+        if !record.delivered && !record.again {
+            self.sent_at = self.sent_at.max(Some(record.sent_at));
+        }
+    }
 }
 
 impl Delivery {
@@ -69,7 +90,14 @@ impl Delivery {
             self.delivered_at = now;
         }
         let stamp = self.stamp(pipe + length);
-        self.records.push_back(Record { end, sent_at: now, stamp, delivered: false, lost: false });
+        self.records.push_back(Record {
+            end,
+            sent_at: now,
+            stamp,
+            delivered: false,
+            lost: false,
+            again: false,
+        });
     }
 
     /// `range` is retransmitted while `pipe` bytes are in the network.
@@ -83,6 +111,7 @@ impl Delivery {
             record.sent_at = now;
             record.stamp = stamp;
             record.lost = false;
+            record.again = true;
         }
     }
 
@@ -93,11 +122,13 @@ impl Delivery {
 
     /// `range` was acknowledged selectively for the first time.
     pub fn on_sacked(&mut self, now: Time, range: Range) {
-        let mut newest = self.newest;
+        let (mut newest, mut round_trip) = (self.newest, self.round_trip);
         for record in self.overlapping(range).filter(|record| record.end <= range.end) {
+            round_trip.take_in(record);
             take(&mut newest, record);
         }
         self.newest = newest;
+        self.round_trip = round_trip;
         self.count(now, range.len());
     }
 
@@ -107,6 +138,8 @@ impl Delivery {
         while let Some(record) = self.records.front_mut()
             && record.end <= una
         {
+            self.round_trip.ambiguous |= record.again;
+            self.round_trip.take_in(record);
             take(&mut newest, record);
             self.records.pop_front();
         }
@@ -150,7 +183,15 @@ impl Delivery {
         self.records.front().map(|record| record.sent_at)
     }
 
-    /// The sample of the ACK that was just processed, if it delivered data.
+    /// The round-trip time that the ACK just processed has measured: since the youngest segment was
+    /// sent that it delivers, if that was sent once. An ACK that also acknowledges cumulatively what
+    /// was sent twice measures none, as in Linux (`tcp_clean_rtx_queue`).
+    pub fn take_round_trip(&mut self, now: Time) -> Option<Span> {
+        let RoundTrip { sent_at, ambiguous } = std::mem::take(&mut self.round_trip);
+        sent_at.filter(|_| !ambiguous).map(|sent| now.since(sent))
+    }
+
+    /// The sample of the ACK that was just processed, if it delivered anything.
     pub fn take_sample(&mut self, min_rtt: Option<Span>) -> Option<RateSample> {
         let Newest { sent_at, stamp } = self.newest.take()?;
         self.first_sent_at = sent_at;
@@ -237,6 +278,33 @@ mod tests {
         assert_eq!(rate(delivery.take_sample(None)), 2000.0);
         delivery.on_acknowledged(at(600), 6 * MSS, 5 * MSS);
         assert_eq!(rate(delivery.take_sample(None)), 10_000.0);
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_the_youngest_segment() {
+        let mut delivery = Delivery::default();
+        for n in 0..10u64 {
+            delivery.on_new(at(10 * n), MSS, (n + 1) * MSS, n * MSS);
+        }
+        assert_eq!(delivery.take_round_trip(at(500)), None);
+        delivery.on_acknowledged(at(512), 2 * MSS, 2 * MSS);
+        assert_eq!(delivery.take_round_trip(at(512)), Some(Span::from_millis(502)));
+        assert_eq!(delivery.take_round_trip(at(512)), None, "once");
+        delivery.on_sacked(at(545), Range { start: 3 * MSS, end: 5 * MSS });
+        assert_eq!(delivery.take_round_trip(at(545)), Some(Span::from_millis(505)));
+        // What was known of already, selectively, tells nothing new.
+        delivery.on_acknowledged(at(546), 4 * MSS, MSS);
+        assert_eq!(delivery.take_round_trip(at(546)), Some(Span::from_millis(526)));
+    }
+
+    #[test]
+    fn a_segment_that_was_sent_twice_measures_no_round_trip() {
+        let mut delivery = burst();
+        delivery.on_again(at(500), Range { start: 0, end: MSS }, 9 * MSS);
+        delivery.on_sacked(at(600), Range { start: 2 * MSS, end: 3 * MSS });
+        assert_eq!(delivery.take_round_trip(at(600)), Some(Span::from_millis(600)));
+        delivery.on_acknowledged(at(900), 10 * MSS, 9 * MSS);
+        assert_eq!(delivery.take_round_trip(at(900)), None);
     }
 
     #[test]

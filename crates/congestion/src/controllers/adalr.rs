@@ -16,7 +16,7 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
+use crate::events::{Ack, Loss, Needs, PartialAck, RecoveryStyle};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::{SendState, Sizing, TcpPolicy};
 use crate::window::{Settings, Window};
@@ -131,6 +131,10 @@ impl Controller for Adalr {
 
     fn window_mut(&mut self) -> &mut Window {
         &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { round_trips: true, ..Needs::default() }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {

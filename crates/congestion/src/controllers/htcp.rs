@@ -14,7 +14,9 @@
 //!
 //! Reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not
 //! found as text but as what the implementations in Linux and FreeBSD share. RTTmax forgets 5 % of
-//! its excess over RTTmin at each congestion event. The throughput of an epoch is the largest that
+//! its excess over RTTmin at each congestion event. An RTT counts for RTTmax only if the one before
+//! was as long: an ACK that waited for the delayed ACK timer is no queue (Linux takes no RTT that is
+//! 20 ms above RTTmax, and so follows no queue that fills within a round trip). The throughput of an epoch is the largest that
 //! was measured over a smoothed RTT outside of recovery; without two of them to compare, a loss
 //! halves. Delta starts when the loss is found, and before the first loss with the first RTT sample
 //! or ACK. As in RFC 5681, what a loss reduces is the flight size.
@@ -23,7 +25,7 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Ack, Loss};
+use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
@@ -103,6 +105,8 @@ pub struct Htcp {
     last_congestion: Option<Time>,
     /// Smallest and largest RTT in seconds.
     rtts: Option<(f64, f64)>,
+    /// The last RTT in seconds.
+    last_rtt: f64,
     /// Largest throughput in bytes per second between the last two congestion events.
     before: Option<f64>,
     /// And since the last one.
@@ -134,6 +138,7 @@ impl Listed for Htcp {
             steady: false,
             last_congestion: None,
             rtts: None,
+            last_rtt: 0.0,
             before: None,
             since: None,
             measuring: None,
@@ -214,11 +219,16 @@ impl Controller for Htcp {
         &mut self.window
     }
 
+    fn needs(&self) -> Needs {
+        Needs { round_trips: true, ..Needs::default() }
+    }
+
     fn on_rtt(&mut self, now: Time, sample: Span) {
         self.last_congestion.get_or_insert(now);
         let rtt = sample.as_secs_f64();
         let (least, most) = self.rtts.unwrap_or((rtt, rtt));
-        self.rtts = Some((least.min(rtt), most.max(rtt)));
+        self.rtts = Some((least.min(rtt), most.max(rtt.min(self.last_rtt))));
+        self.last_rtt = rtt;
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -318,7 +328,7 @@ mod tests {
         let mut htcp = htcp(changes);
         epoch(&mut htcp, 0, bytes[0]);
         epoch(&mut htcp, 7000, bytes[0]);
-        for rtt in rtts {
+        for rtt in [rtts[0], rtts[1], rtts[1]] {
             htcp.on_rtt(at(14_000), Span::from_millis(rtt));
         }
         epoch(&mut htcp, 14_000, bytes[1]);
@@ -425,8 +435,9 @@ mod tests {
     #[test]
     fn rtt_max_forgets_a_twentieth_of_the_queue_at_each_loss() {
         let mut htcp = htcp(&[]);
-        htcp.on_rtt(at(0), Span::from_millis(600));
-        htcp.on_rtt(at(0), Span::from_millis(1000));
+        for rtt in [600, 1000, 1000, 1200] {
+            htcp.on_rtt(at(0), Span::from_millis(rtt));
+        }
         htcp.on_loss(&loss(at(5000)));
         let (least, most) = htcp.rtts.unwrap();
         assert!((least - 0.6).abs() < 1e-12 && (most - 0.98).abs() < 1e-12, "{least} {most}");

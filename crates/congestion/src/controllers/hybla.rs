@@ -111,7 +111,8 @@ impl Controller for Hybla {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: self.paced || self.hoe.is_some(), pacing: self.paced, ..Needs::default() }
+        let feedback = self.paced || self.hoe.is_some();
+        Needs { feedback, round_trips: true, pacing: self.paced, ..Needs::default() }
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {
@@ -341,11 +342,12 @@ mod tests {
 
     #[test]
     fn both_can_be_switched_off() {
-        let paced = Needs { feedback: true, pacing: true, ..Needs::default() };
-        let unpaced = Needs { feedback: true, ..Needs::default() };
+        let neither = Needs { round_trips: true, ..Needs::default() };
+        let paced = Needs { feedback: true, pacing: true, ..neither };
+        let unpaced = Needs { feedback: true, ..neither };
         assert_eq!(hybla_with(MSS, MSS, "packet-pair", "on").needs(), paced);
         assert_eq!(hybla_with(MSS, MSS, "packet-pair", "off").needs(), unpaced);
         assert_eq!(hybla_with(MSS, MSS, "scenario", "on").needs(), paced);
-        assert_eq!(hybla_with(MSS, MSS, "scenario", "off").needs(), Needs::default());
+        assert_eq!(hybla_with(MSS, MSS, "scenario", "off").needs(), neither);
     }
 }

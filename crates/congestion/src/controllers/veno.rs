@@ -22,7 +22,7 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Ack, Loss};
+use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
@@ -87,6 +87,10 @@ impl Controller for Veno {
 
     fn window_mut(&mut self) -> &mut Window {
         &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { round_trips: true, ..Needs::default() }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {

@@ -119,6 +119,7 @@ impl Bridge {
             bridge.needs = needs.get().into();
             bridge.window = object.get().window(object.py());
         }
+        bridge.needs.round_trips |= bridge.own.has(Method::on_rtt);
         Ok(bridge)
     }
 

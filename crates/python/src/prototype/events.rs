@@ -250,7 +250,16 @@ pub struct Needs {
 impl From<&Needs> for congestion::Needs {
     fn from(needs: &Needs) -> Self {
         let Needs { feedback, records, pacing, marks, duplicate_reports, own_recovery } = *needs;
-        Self { feedback, records, pacing, marks, duplicate_reports, own_recovery, probes: false }
+        Self {
+            feedback,
+            records,
+            pacing,
+            marks,
+            duplicate_reports,
+            own_recovery,
+            probes: false,
+            round_trips: false,
+        }
     }
 }
 

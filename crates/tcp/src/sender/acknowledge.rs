@@ -191,13 +191,14 @@ impl Sender {
             flight: self.flight(),
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
+            min_rtt: self.min_rtt(),
             cwnd_limited: limited && !marked,
         };
         self.controller.on_ack(&ack);
     }
 
-    /// One sample per ACK with timestamps (RFC 7323 section 4.1), otherwise one segment is timed
+    /// A sample for the retransmission timer; controllers have their own
+    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1), otherwise one segment is timed
     /// at a time and never one that was sent twice (Karn; RFC 6298 section 3).
     fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
         let timed = match self.timed {
@@ -212,7 +213,6 @@ impl Sender {
             let acks = (self.flight() + acked).div_ceil(2 * self.mss);
             let per_round = if ack.round_trip.is_some() { acks } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
-            self.controller.on_rtt(now, sample);
         }
     }
 }

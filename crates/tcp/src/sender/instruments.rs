@@ -4,7 +4,7 @@
 use crate::config::Recovery;
 use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};
 use transport::Pacing;
-use units::Time;
+use units::{Span, Time};
 
 use crate::config::Config;
 use transport::Range;
@@ -27,6 +27,9 @@ pub(super) struct Instruments {
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     resume: Option<CarefulResume>,
+    /// The round-trip time that the ACK being processed measures, and the smallest of all.
+    round_trip: Option<Span>,
+    min_rtt: Option<Span>,
     /// For the recovery of Linux.
     pub(super) linux: Option<Linux>,
 }
@@ -45,10 +48,23 @@ impl Instruments {
             pacer: Pacer::new(config.pacing),
             probes: needs.probes.then(Probes::new),
             saw_loss: false,
+            round_trip: None,
+            min_rtt: None,
             linux,
         };
-        let measures = needs.feedback || needs.records || needs.pacing || needs.probes;
+        let measures = instruments.times_segments() || needs.pacing || needs.probes;
         (measures || instruments.linux.is_some()).then(|| Box::new(instruments))
+    }
+
+    /// Whether a record of each segment is kept.
+    fn times_segments(&self) -> bool {
+        let Needs { feedback, records, round_trips, .. } = self.needs;
+        feedback || records || round_trips
+    }
+
+    /// Whether segments leave at a rate.
+    pub(super) fn paces(&self) -> bool {
+        self.needs.pacing
     }
 
     fn resumed_rate(&self) -> Option<f64> {
@@ -112,7 +128,7 @@ impl Sender {
         if let Some(probes) = &mut instruments.probes {
             probes.last = range;
         }
-        if instruments.needs.records {
+        if instruments.times_segments() {
             if again {
                 instruments.delivery.on_again(now, range, pipe_before);
             } else {
@@ -169,7 +185,7 @@ impl Sender {
 
     fn record_sack_block(&mut self, now: Time, block: Range) {
         let Some(instruments) = &mut self.instruments else { return };
-        if instruments.needs.records {
+        if instruments.times_segments() {
             for news in self.scoreboard.holes(block.start, block.end) {
                 instruments.delivery.on_sacked(now, news);
             }
@@ -190,13 +206,36 @@ impl Sender {
     fn record_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
         let una = ack.number;
         let Some(instruments) = &mut self.instruments else { return };
-        if instruments.needs.records {
+        if instruments.times_segments() {
             let news = self.scoreboard.holes(before, una).map(Range::len).sum();
             instruments.delivery.on_acknowledged(now, una, news);
         }
         if instruments.linux.is_some() {
             self.follow_acknowledgement(now, ack);
         }
+    }
+
+    /// What an ACK acknowledges is known: the controller hears how long that took. A retransmission
+    /// leaves only the timestamp to tell, as in Linux (`tcp_ack_update_rtt`).
+    fn measure_round_trip(&mut self, now: Time, ack: &Acknowledgement, acked: u64) {
+        let Some(instruments) = &mut self.instruments else { return };
+        if !instruments.times_segments() {
+            return;
+        }
+        let timestamp = ack.round_trip.filter(|_| acked > 0);
+        let sample = instruments.delivery.take_round_trip(now).or(timestamp);
+        instruments.round_trip = sample;
+        if let Some(sample) = sample {
+            instruments.min_rtt = Some(instruments.min_rtt.map_or(sample, |min| min.min(sample)));
+            self.controller.on_rtt(now, sample);
+        }
+    }
+
+    /// The smallest round-trip time of data, as controllers see it.
+    #[inline]
+    pub(super) fn min_rtt(&self) -> Option<Span> {
+        let exact = self.instruments.as_ref().and_then(|instruments| instruments.min_rtt);
+        exact.or_else(|| self.rtt.min())
     }
 
     /// What lies between two positions and is not sacked was found to be lost.
@@ -242,21 +281,24 @@ impl Sender {
         sacked: u64,
         duplicate: bool,
     ) {
+        self.measure_round_trip(now, ack, acked);
         if self.recovers_like_linux() {
             self.judge_outstanding(now, config, ack);
         }
+        let min_rtt = self.min_rtt();
         let Some(instruments) = &mut self.instruments else { return };
+        let rate = instruments.delivery.take_sample(min_rtt);
         if !instruments.needs.feedback {
             return;
         }
-        let min_rtt = self.rtt.min();
+        let records = instruments.needs.records;
         let feedback = Feedback {
             now,
             acked,
             sacked,
             duplicate,
             recovering: self.phase != Phase::Open,
-            round_trip: ack.round_trip,
+            round_trip: instruments.round_trip,
             srtt: self.rtt.srtt(),
             min_rtt,
             acknowledged: self.una,
@@ -266,8 +308,8 @@ impl Sender {
             peer_clock: ack.peer_clock,
             marked: ack.marked,
             needless: ack.needless.len(),
-            head_sent: instruments.delivery.head_sent(),
-            rate: instruments.delivery.take_sample(min_rtt),
+            head_sent: instruments.delivery.head_sent().filter(|_| records),
+            rate: rate.filter(|_| records),
         };
         if let Some(resume) = &mut instruments.resume {
             resume.on_feedback(&feedback, self.controller.window_mut());

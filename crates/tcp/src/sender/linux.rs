@@ -175,7 +175,6 @@ impl Sender {
             let sample = now.since(sent);
             let per_round = self.flight().div_ceil(self.mss);
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
-            self.controller.on_rtt(now, sample);
         }
     }
 

@@ -109,7 +109,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(config: &Config, controller: AnyController) -> Self {
+    pub(crate) fn new(config: &Config, mut controller: AnyController) -> Self {
+        let instruments = Instruments::new(config, controller.needs());
+        controller.window_mut().paced = instruments.as_ref().is_some_and(|i| i.paces());
         Self {
             una: 0,
             max: 0,
@@ -129,7 +131,7 @@ impl Sender {
             duplicates: 0,
             retransmission_quota: u32::MAX,
             scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
-            instruments: Instruments::new(config, controller.needs()),
+            instruments,
             controller,
             rtt: RttEstimator::new(&config.rto),
             recover: 0,

@@ -1,16 +1,19 @@
 //! HyStart: slow start ends when ACKs show that the pipe is full.
 //!
 //! Source: S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9),
-//! 2011, in the form that Linux 5.10 gave it (`net/ipv4/tcp_cubic.c`; its rules were read in a
-//! description of that code, the paper was not). From a window of 16 segments on, in each round:
+//! 2011, in the form that Linux gave it (`hystart_update` in `net/ipv4/tcp_cubic.c` of Linux 6.1; the
+//! paper was not read). Rounds are counted from the first ACK on. From a window of 16 segments on, it
+//! looks at each ACK that measures an RTT:
 //!
 //! - ACK train: a train of ACKs, none more than 2 ms after the one before it, that has lasted
-//!   for half of the smallest RTT: what is in flight fills the forward path,
+//!   since the round began for half of the smallest RTT: what is in flight fills the forward path.
+//!   Pacing spreads a window over as much as half an RTT, and so a paced sender waits for a whole one.
+//!   A round that began below 16 segments has no train unless it began a moment ago,
 //! - delay: the smallest of at least eight RTTs of the round is longer than the smallest RTT by an
 //!   eighth of that, between 4 and 16 ms.
 //!
-//! Either sets ssthresh to cwnd, once until the next timeout. The allowance for receive offload is
-//! missing: nothing here aggregates segments.
+//! Either sets ssthresh to cwnd, once until the next timeout. The smallest RTT is that of data: the SYN
+//! is shorter. The allowance for receive offload is missing: nothing here aggregates segments.
 
 use units::{Span, Time};
 
@@ -33,6 +36,8 @@ const LONGEST_DELAY: Span = Span::from_millis(16);
 pub(crate) struct HyStart {
     found: bool,
     round: Option<Round>,
+    /// Smallest RTT of data.
+    min_rtt: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,29 +65,32 @@ impl HyStart {
                 rtt: None,
                 samples: 0,
             });
-        let (Some(sample), Some(min_rtt)) = (feedback.round_trip, feedback.min_rtt) else {
-            self.round = Some(round);
-            return false;
-        };
-        round.rtt = Some(round.rtt.map_or(sample, |rtt| rtt.min(sample)));
-        round.samples += 1;
-        let found = round.train_is_long(feedback.now, min_rtt) || round.delay_is_long(min_rtt);
+        if let Some(sample) = feedback.round_trip {
+            let min_rtt = self.min_rtt.map_or(sample, |min| min.min(sample));
+            self.min_rtt = Some(min_rtt);
+            if window.cwnd >= LOW_WINDOW * window.mss {
+                let divisor = if window.paced { 1 } else { 2 };
+                self.found = round.train_is_long(feedback.now, min_rtt, divisor);
+                self.found |= round.delay_is_long(sample, min_rtt);
+            }
+        }
         self.round = Some(round);
-        self.found = found && window.cwnd >= LOW_WINDOW * window.mss;
         self.found
     }
 }
 
 impl Round {
-    fn train_is_long(&mut self, now: Time, min_rtt: Span) -> bool {
+    fn train_is_long(&mut self, now: Time, min_rtt: Span, divisor: u64) -> bool {
         if now.since(self.last_ack) > TRAIN_GAP {
             return false;
         }
         self.last_ack = now;
-        now.since(self.began) * 2 > min_rtt
+        now.since(self.began) * divisor > min_rtt
     }
 
-    fn delay_is_long(&self, min_rtt: Span) -> bool {
+    fn delay_is_long(&mut self, sample: Span, min_rtt: Span) -> bool {
+        self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
+        self.samples += 1;
         let eighth = Span::from_nanos(min_rtt.as_nanos() / DELAY_DIVISOR);
         let delay = eighth.clamp(SHORTEST_DELAY, LONGEST_DELAY);
         self.samples > SAMPLES && self.rtt.is_some_and(|rtt| rtt > min_rtt + delay)
@@ -104,15 +112,41 @@ mod tests {
         })
     }
 
-    fn feedback(now: u64, acknowledged: u64, rtt: u64, min_rtt: u64) -> Feedback {
+    fn feedback(now: u64, acknowledged: u64, rtt: u64) -> Feedback {
         let sent = if acknowledged <= 1000 { 1000 } else { 2000 };
-        Feedback { min_rtt: Some(Span::from_millis(min_rtt)), ..ack(now, acknowledged, sent, rtt) }
+        ack(now, acknowledged, sent, rtt)
+    }
+
+    fn knowing(min_rtt: u64) -> HyStart {
+        HyStart { min_rtt: Some(Span::from_millis(min_rtt)), ..HyStart::default() }
     }
 
     /// The ACK of a round, `gap` milliseconds apart, that ends slow start.
     fn ended_by(window: &Window, gap: u64, rtt: u64, min_rtt: u64) -> Option<u64> {
+        let mut hystart = knowing(min_rtt);
+        (0..200).find(|i| hystart.ends(&feedback(gap * i, *i, rtt), window))
+    }
+
+    #[test]
+    fn a_paced_train_has_to_last_for_a_whole_rtt() {
+        let window = Window { paced: true, ..window(100) };
+        assert_eq!(ended_by(&window, 1, 100, 100), Some(101));
+    }
+
+    #[test]
+    fn a_round_that_began_below_16_segments_has_no_train() {
+        let mut hystart = knowing(100);
+        for i in 0..5 {
+            assert!(!hystart.ends(&feedback(i, i, 100), &window(15)));
+        }
+        assert!((5..200).all(|i| !hystart.ends(&feedback(i, i, 100), &window(16))));
+    }
+
+    #[test]
+    fn the_rtt_of_the_handshake_is_not_the_smallest() {
         let mut hystart = HyStart::default();
-        (0..200).find(|i| hystart.ends(&feedback(gap * i, *i, rtt, min_rtt), window))
+        let small = Feedback { min_rtt: Some(Span::from_millis(80)), ..feedback(0, 0, 100) };
+        assert!((0..20).all(|_| !hystart.ends(&small, &window(100))));
     }
 
     #[test]
@@ -144,8 +178,8 @@ mod tests {
     #[test]
     fn one_short_rtt_in_a_round_excuses_the_long_ones() {
         let mut hystart = HyStart::default();
-        hystart.ends(&feedback(0, 0, 100, 100), &window(100));
-        assert!((1..100).all(|i| !hystart.ends(&feedback(3 * i, i, 200, 100), &window(100))));
+        hystart.ends(&feedback(0, 0, 100), &window(100));
+        assert!((1..100).all(|i| !hystart.ends(&feedback(3 * i, i, 200), &window(100))));
     }
 
     #[test]
@@ -156,20 +190,20 @@ mod tests {
 
     #[test]
     fn a_round_ends_when_what_was_sent_before_it_is_acknowledged() {
-        let mut hystart = HyStart::default();
+        let mut hystart = knowing(100);
         for i in 0..8 {
-            assert!(!hystart.ends(&feedback(3 * i, i, 200, 100), &window(100)));
+            assert!(!hystart.ends(&feedback(3 * i, i, 200), &window(100)));
         }
         assert!(
-            !hystart.ends(&feedback(300, 1001, 200, 100), &window(100)),
+            !hystart.ends(&feedback(300, 1001, 200), &window(100)),
             "the first of its round"
         );
     }
 
     #[test]
     fn it_is_found_once() {
-        let mut hystart = HyStart::default();
-        let found = (0..100).filter(|i| hystart.ends(&feedback(3 * i, *i, 200, 100), &window(99)));
+        let mut hystart = knowing(100);
+        let found = (0..100).filter(|i| hystart.ends(&feedback(3 * i, *i, 200), &window(99)));
         assert_eq!(found.count(), 1);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 9406 sections 4.2 and 4.3. Names in the comments are its own.
 //!
-//! - Slow start: cwnd += min(N, L * SMSS) for an ACK of N bytes. When the smallest of at least
+//! - Slow start: cwnd += min(N, L * SMSS) for an ACK of N bytes, and all of N when paced. When the smallest of at least
 //!   eight RTTs of a round is longer than that of the round before by RttThresh, Conservative Slow
 //!   Start (CSS) begins.
 //! - CSS: a quarter of that growth. When the smallest RTT of a round falls below that which began
@@ -22,7 +22,7 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// L for a sender that does not pace.
+/// L for a sender that does not pace; one that does has no limit (section 4.3).
 const L: u64 = 8;
 
 /// The state of HyStart++.
@@ -99,7 +99,7 @@ impl HyStartPlusPlus {
 
     /// What an ACK for `acked` bytes adds to the window.
     pub(super) fn growth(&self, acked: u64, window: &Window) -> u64 {
-        let counted = acked.min(L * window.mss);
+        let counted = if window.paced { acked } else { acked.min(L * window.mss) };
         match self.phase {
             Phase::SlowStart => counted,
             Phase::Conservative { .. } => counted / CSS_GROWTH_DIVISOR,
@@ -187,6 +187,8 @@ mod tests {
         let hystart = after(&[100]);
         assert_eq!(hystart.growth(2 * MSS, &window()), 2 * MSS);
         assert_eq!(hystart.growth(20 * MSS, &window()), 8 * MSS);
+        let paced = Window { paced: true, ..window() };
+        assert_eq!(hystart.growth(20 * MSS, &paced), 20 * MSS);
         let hystart = after(&[100, 200]);
         assert_eq!(hystart.growth(2 * MSS, &window()), MSS / 2);
         assert_eq!(hystart.growth(20 * MSS, &window()), 2 * MSS);

@@ -153,6 +153,9 @@ impl Controller for AnyController {
     fn on_timeout(&mut self, loss: &Loss) {
         each!(self, c => c.on_timeout(loss))
     }
+    fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
+        each!(self, c => c.on_spurious_loss(cwnd, ssthresh))
+    }
     fn on_idle(&mut self) {
         each!(self, c => c.on_idle())
     }

@@ -102,8 +102,15 @@ pub trait Controller {
         standard::on_timeout(self, loss);
     }
 
-    /// The sender was idle for longer than the RTO: cwnd is at most the initial window (RFC 5681
-    /// section 4.1).
+    /// The last reduction, for a loss or a timeout, was spurious: nothing was lost. `cwnd` and
+    /// `ssthresh` are what they were before it. Neither falls: the window may have outgrown them
+    /// (Linux, `tcp_undo_cwnd_reduction`). Comes after the end of a recovery.
+    fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
+        standard::on_spurious_loss(self, cwnd, ssthresh);
+    }
+
+    /// Nothing was sent for longer than the RTO: at most the initial window
+    /// (RFC 5681 section 4.1).
     fn on_idle(&mut self) {
         standard::on_idle(self);
     }

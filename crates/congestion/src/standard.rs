@@ -115,6 +115,13 @@ pub fn on_timeout<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     window.cwnd = window.mss;
 }
 
+/// The default of [`Controller::on_spurious_loss`].
+pub fn on_spurious_loss<C: Controller + ?Sized>(controller: &mut C, cwnd: u64, ssthresh: u64) {
+    let window = controller.window_mut();
+    window.cwnd = window.cwnd.max(cwnd);
+    window.ssthresh = window.ssthresh.max(ssthresh);
+}
+
 /// The default of [`Controller::on_idle`].
 #[inline]
 pub fn on_idle<C: Controller + ?Sized>(controller: &mut C) {

@@ -18,6 +18,8 @@ fn names() -> impl Iterator<Item = &'static str> {
     entries().map(|entry| entry.name)
 }
 
+/// The receiver's window in bytes.
+const ADVERTISED: u64 = 3000 * MSS;
 /// Segments that the path holds without a queue.
 const PIPE: u64 = 100;
 
@@ -31,6 +33,10 @@ struct Sender {
     acknowledged: u64,
     sent: u64,
     limited: bool,
+    /// Bytes per second that are delivered in this round.
+    rate: f64,
+    /// The path is so many times as long as at the start.
+    stretch: u64,
     /// No round-trip times are measured.
     blind: bool,
 }
@@ -55,6 +61,8 @@ impl Sender {
             acknowledged: 0,
             sent,
             limited: true,
+            rate: 0.0,
+            stretch: 1,
             blind: false,
         }
     }
@@ -78,6 +86,11 @@ impl Sender {
         self.controller.window().cwnd
     }
 
+    /// What the windows let out, in whole segments.
+    fn usable(&self) -> u64 {
+        self.cwnd().min(ADVERTISED) / MSS * MSS
+    }
+
     fn flight(&self) -> u64 {
         self.sent - self.acknowledged
     }
@@ -96,13 +109,13 @@ impl Sender {
             acknowledged: self.acknowledged,
             sent: self.sent,
             pipe: self.flight(),
-            advertised: u64::MAX / 4,
+            advertised: ADVERTISED,
             peer_clock: round_trip.map(|_| (self.now.as_nanos() / 1_000_000) as u32),
             marked: false,
             needless: 0,
             head_sent: None,
             rate: Some(RateSample {
-                rate: Some(self.flight() as f64 / self.rtt.as_secs_f64()),
+                rate: Some(self.rate),
                 delivered: self.acknowledged,
                 prior_delivered: self.acknowledged.saturating_sub(self.flight()),
                 lost: 0,
@@ -119,17 +132,18 @@ impl Sender {
             self.controller.on_rtt(self.now, self.rtt);
         }
         self.controller.on_feedback(&self.feedback(acked));
+        let limited = self.limited && self.cwnd() <= ADVERTISED;
         self.controller.on_ack(&Ack {
             now: self.now,
             acked,
             flight: self.flight(),
-            advertised: u64::MAX / 4,
+            advertised: ADVERTISED,
             srtt: Some(self.rtt),
             min_rtt: Some(self.least_rtt),
-            cwnd_limited: self.limited,
+            cwnd_limited: limited,
         });
         if self.limited {
-            self.sent = self.sent.max(self.acknowledged + self.cwnd() / MSS * MSS);
+            self.sent = self.sent.max(self.acknowledged + self.usable());
         } else {
             self.sent += acked;
         }
@@ -138,7 +152,8 @@ impl Sender {
     fn rounds(&mut self, count: u32) {
         for _ in 0..count {
             let segments = (self.flight() / MSS).max(1);
-            self.rtt = Span::from_nanos(RTT.as_nanos() * segments.max(PIPE) / PIPE);
+            self.rtt = Span::from_nanos(RTT.as_nanos() * segments.max(self.stretch * PIPE) / PIPE);
+            self.rate = (segments * MSS) as f64 / self.rtt.as_secs_f64();
             let end = self.now + self.rtt;
             let step = Span::from_nanos(self.rtt.as_nanos() / segments);
             self.sent = self.sent.max(self.acknowledged + segments * MSS);
@@ -171,7 +186,7 @@ impl Sender {
 
     fn shrink(&mut self) {
         self.acknowledged = self.sent;
-        self.sent += self.cwnd() / MSS * MSS;
+        self.sent += self.usable();
     }
 
     /// cwnd now and after each of the next rounds.
@@ -239,5 +254,131 @@ fn repeated_marks_do_not_grow_what_they_leave() {
         }
         let bound = (left[0] + left[1]).max(60 * MSS);
         assert!(left.iter().all(|window| *window <= bound), "{name}: {left:?}");
+    }
+}
+
+/// After what a loss or a timeout did, and a few round trips at most, the windows are again what they
+/// were: nothing was lost (Linux, `tcp_undo_cwnd_reduction`).
+#[test]
+fn a_spurious_loss_leaves_no_smaller_window() {
+    for name in names() {
+        for timeout in [false, true] {
+            let mut sender = Sender::avoiding(name);
+            let before = *sender.controller.window();
+            let loss = sender.loss();
+            if timeout {
+                sender.controller.on_timeout(&loss);
+            } else {
+                sender.controller.on_loss(&loss);
+                sender.controller.on_recovery_exit(sender.now);
+            }
+            sender.controller.on_spurious_loss(before.cwnd, before.ssthresh);
+            // BBR restores its window with the next ACK, unless it measures the round trip just now.
+            let after = *sender.windows(4).iter().max().unwrap();
+            assert!(after >= before.cwnd * 8 / 10, "{name}, timeout {timeout}: {before:?} {after}");
+        }
+    }
+}
+
+/// Controllers whose window a timeout does not reduce to one segment, with the reason.
+const AFTER_A_TIMEOUT: &[(&str, u64, &str)] = &[
+    ("vegas", 2, "Brakmo and Peterson 1995, as in ns-2: two segments"),
+    ("new-vegas", 2, "as Vegas"),
+    ("bulk-repeat", 1000, "Yang et al. 2003: a loss without a queue is an error of the channel"),
+];
+
+/// RFC 5681 section 3.1: one segment after a timeout, from which the window grows back, and a second
+/// timeout of the same segment leaves ssthresh alone.
+#[test]
+fn a_timeout_leaves_one_segment_and_a_way_back() {
+    for name in names() {
+        let segments = AFTER_A_TIMEOUT.iter().find(|(other, ..)| *other == name);
+        let segments = segments.map_or(1, |(_, segments, _)| *segments);
+        let mut sender = Sender::avoiding(name);
+        let loss = sender.loss();
+        sender.controller.on_timeout(&loss);
+        assert!(sender.cwnd() <= segments * MSS, "{name}: {}", sender.cwnd());
+        let ssthresh = sender.controller.window().ssthresh;
+        sender.controller.on_timeout(&Loss { repeated: true, ..loss });
+        assert_eq!(sender.controller.window().ssthresh, ssthresh, "{name}");
+        assert!(sender.cwnd() <= segments * MSS, "{name}: {}", sender.cwnd());
+        sender.shrink();
+        sender.rounds(12);
+        assert!(sender.cwnd() >= 10 * MSS, "{name}: {}", sender.cwnd());
+    }
+}
+
+/// Controllers whose window an idle period leaves alone, with the reason.
+const AFTER_IDLE: &[(&str, &str)] = &[
+    ("bbr", "the paced model and not the window bounds what follows (Linux, `bbr_cwnd_event`)"),
+    ("bbr3", "draft-ietf-ccwg-bbr section 5.4.1: as BBR"),
+    ("ck-stp", "Davoli et al.: the window is constant"),
+];
+
+/// RFC 5681 section 4.1: at most the initial window after an idle period.
+#[test]
+fn an_idle_period_leaves_at_most_the_initial_window() {
+    for name in names() {
+        let excepted = AFTER_IDLE.iter().any(|(other, _)| *other == name);
+        let mut sender = Sender::avoiding(name);
+        let before = sender.cwnd();
+        sender.controller.on_idle();
+        let after = sender.cwnd();
+        let expected = if excepted { before } else { before.min(10 * MSS) };
+        assert_eq!(after, expected, "{name}");
+        sender.now += Span::from_secs(60);
+        sender.shrink();
+        let windows = sender.windows(4);
+        let least = if name.starts_with("bbr") { 4 * MSS } else { windows[0] };
+        assert!(windows[4] >= least, "{name}: {windows:?}");
+    }
+}
+
+/// RFC 7661: a window that the sender does not fill says nothing about the path, and does not grow.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for name in names() {
+        let mut sender = Sender::avoiding(name);
+        // BBR may be on the way back from a measurement of the round trip.
+        let before = *sender.windows(12).iter().max().unwrap();
+        sender.limited = false;
+        sender.acknowledged = sender.sent - 2 * MSS;
+        sender.rounds(30);
+        assert!(sender.cwnd() <= before + MSS, "{name}: {before} {}", sender.cwnd());
+    }
+}
+
+/// Without round-trip times (all segments were sent twice, say) every controller still answers a loss
+/// and grows again.
+#[test]
+fn without_round_trip_times_losses_and_growth_go_on() {
+    for name in names() {
+        let mut sender = Sender::new(name);
+        sender.blind = true;
+        sender.rounds(4);
+        let before = sender.cwnd();
+        sender.lose();
+        let after = sender.cwnd();
+        let falls = !name.starts_with("bbr") && name != "ck-stp" && !name.ends_with("jersey");
+        assert!(!falls || after < before, "{name}: {before} {after}");
+        sender.rounds(20);
+        assert!(sender.cwnd() >= after, "{name}: {after} {}", sender.cwnd());
+    }
+}
+
+/// The path becomes three times as long, as after a hand-over: no window collapses or explodes.
+#[test]
+fn a_longer_path_keeps_the_window_in_bounds() {
+    for name in names() {
+        let mut sender = Sender::avoiding(name);
+        let before = sender.cwnd();
+        sender.stretch = 3;
+        sender.rounds(30);
+        let after = sender.cwnd();
+        assert!(after >= 2 * MSS, "{name}: {before} {after}");
+        assert!(after <= 40 * before.max(ADVERTISED), "{name}: {before} {after}");
+        sender.lose();
+        sender.rounds(5);
+        assert!(sender.cwnd() >= MSS, "{name}");
     }
 }

@@ -461,6 +461,13 @@ impl Controller for Bbr {
         self.window.cwnd = self.window.mss;
     }
 
+    /// A slow-down that was none: the search for a full pipe begins anew (`bbr_undo_cwnd`). The end of
+    /// the recovery restores cwnd, and ssthresh means nothing.
+    fn on_spurious_loss(&mut self, _cwnd: u64, _ssthresh: u64) {
+        self.full_bandwidth = 0.0;
+        self.flat_rounds = 0;
+    }
+
     fn on_idle(&mut self) {}
 
     fn pacing_rate(&self) -> Option<f64> {

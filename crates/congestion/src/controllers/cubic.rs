@@ -12,7 +12,8 @@
 //! Slow start is HyStart++ unless `slow_start` says otherwise: section 4.10 has it as what CUBIC
 //! should use, the standard one as what it may use.
 //!
-//! What is not here: the undoing of a reduction that proves spurious (section 4.9, optional).
+//! A reduction that proves spurious is undone with all that belongs to it (section 4.9): the curve goes
+//! on where it was, and slow start, too.
 //!
 //! Decisions where the RFC leaves room:
 //! - A stage of congestion avoidance begins with its first ACK, not with the loss, so the time in
@@ -69,6 +70,17 @@ pub struct Cubic {
     /// cwnd_prior: the window in segments before the last reduction.
     prior: f64,
     stage: Option<Stage>,
+    /// What the last reduction changed.
+    undo: Option<Undo>,
+}
+
+/// The state before a reduction (section 4.9).
+#[derive(Clone, Debug)]
+struct Undo {
+    w_max: f64,
+    prior: f64,
+    stage: Option<Stage>,
+    slow_start: SlowStart,
 }
 
 /// One stage of congestion avoidance. Windows are in segments.
@@ -121,11 +133,21 @@ impl Listed for Cubic {
             w_max: 0.0,
             prior: 0.0,
             stage: None,
+            undo: None,
         }
     }
 }
 
 impl Cubic {
+    fn remember(&mut self) {
+        self.undo = Some(Undo {
+            w_max: self.w_max,
+            prior: self.prior,
+            stage: self.stage,
+            slow_start: self.slow_start.clone(),
+        });
+    }
+
     fn segments(&self) -> f64 {
         self.window.cwnd as f64 / self.window.mss as f64
     }
@@ -194,6 +216,7 @@ impl Controller for Cubic {
 
     /// Sections 4.6 and 4.7.
     fn on_loss(&mut self, loss: &Loss) {
+        self.remember();
         self.slow_start.on_loss();
         let cwnd = self.segments();
         let converge = self.fast_convergence && cwnd < self.w_max;
@@ -214,6 +237,7 @@ impl Controller for Cubic {
     /// begins with K = 0 and W_max = cwnd.
     fn on_timeout(&mut self, loss: &Loss) {
         if !loss.repeated {
+            self.remember();
             self.prior = self.segments();
             self.window.ssthresh = self.threshold_after_loss(loss);
         }
@@ -221,6 +245,17 @@ impl Controller for Cubic {
         self.w_max = 0.0;
         self.stage = None;
         self.window.cwnd = self.window.mss;
+    }
+
+    /// Section 4.9.
+    fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
+        standard::on_spurious_loss(self, cwnd, ssthresh);
+        if let Some(undo) = self.undo.take() {
+            self.w_max = undo.w_max;
+            self.prior = undo.prior;
+            self.stage = undo.stage;
+            self.slow_start = undo.slow_start;
+        }
     }
 
     fn on_idle(&mut self) {
@@ -283,6 +318,22 @@ mod tests {
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn a_spurious_loss_puts_the_curve_back() {
+        let mut cubic = cubic(1000);
+        cubic.on_loss(&loss(1000 * MSS));
+        let now = run(&mut cubic, Time::ZERO, at(6000), RTT);
+        let mut undisturbed = cubic.clone();
+        let before = cubic.window;
+        cubic.on_loss(&loss(before.cwnd));
+        cubic.on_recovery_exit(now);
+        cubic.on_spurious_loss(before.cwnd, before.ssthresh);
+        for cubic in [&mut cubic, &mut undisturbed] {
+            run(cubic, now, at(16_000), RTT);
+        }
+        assert_eq!(cubic.window, undisturbed.window);
     }
 
     #[test]

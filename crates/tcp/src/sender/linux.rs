@@ -339,10 +339,8 @@ impl Sender {
         let Some(linux) = linux else { return };
         linux.frto = Frto::Off;
         linux.reduction = None;
-        if linux.reduces {
-            linux.undo.restore(self.controller.window_mut());
-        } else {
-            linux.undo = Undo::default();
+        if let Some((cwnd, ssthresh)) = linux.undo.take() {
+            self.controller.on_spurious_loss(cwnd, ssthresh);
         }
     }
 

@@ -57,12 +57,9 @@ impl Undo {
         self.saved.is_some_and(|saved| saved.repeated == Some(0))
     }
 
-    /// Puts back what was reduced, unless the window has outgrown it since.
-    pub(super) fn restore(&mut self, window: &mut Window) {
-        if let Some(saved) = self.saved.take() {
-            window.cwnd = window.cwnd.max(saved.cwnd);
-            window.ssthresh = window.ssthresh.max(saved.ssthresh);
-        }
+    /// cwnd and ssthresh before the reduction, which is no longer remembered.
+    pub(super) fn take(&mut self) -> Option<(u64, u64)> {
+        self.saved.take().map(|saved| (saved.cwnd, saved.ssthresh))
     }
 }
 
@@ -136,19 +133,8 @@ mod tests {
         assert!(!undo.is_due(), "sent before");
         undo.on_duplicate_report(range(102, 105));
         assert!(undo.is_due());
-        let mut reduced = window(12, 10);
-        undo.restore(&mut reduced);
-        assert_eq!((reduced.cwnd, reduced.ssthresh), (20, 30));
+        assert_eq!(undo.take(), Some((20, 30)));
         assert!(!undo.is_due(), "once");
-    }
-
-    #[test]
-    fn a_window_that_has_outgrown_the_old_one_stays() {
-        let mut undo = Undo::default();
-        undo.remember(&window(20, 15), 100, 5);
-        let mut grown = window(25, 18);
-        undo.restore(&mut grown);
-        assert_eq!((grown.cwnd, grown.ssthresh), (25, 18));
     }
 
     const NOTHING: Evidence =

@@ -46,7 +46,7 @@ use crate::parts::delivery_model::{Arrival, Progress};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
-use model::{FullPipe, Model};
+use model::{FullPipe, Model, Undo};
 use probe_bw::Cycle;
 use probe_rtt::MinRtt;
 
@@ -147,6 +147,8 @@ pub struct Bbr3 {
     /// cwnd before recovery or `ProbeRTT`.
     prior_cwnd: u64,
     restarting: bool,
+    /// The state before the losses of this round, or the last that had any.
+    undo: Option<Undo>,
 }
 
 impl Listed for Bbr3 {
@@ -174,6 +176,7 @@ impl Listed for Bbr3 {
             pacing: 0.0,
             rtt_is_known: false,
             startup_losses: 0,
+            undo: None,
             cwnd_limited: [false; 2],
             recovering: false,
             prior_cwnd: 0,
@@ -412,6 +415,11 @@ impl Controller for Bbr3 {
         self.save_cwnd();
         self.recovering = true;
         self.window.cwnd = self.window.mss;
+    }
+
+    /// 5.5.11.
+    fn on_spurious_loss(&mut self, _cwnd: u64, _ssthresh: u64) {
+        self.undo_losses();
     }
 
     fn on_idle(&mut self) {}

@@ -4,7 +4,7 @@
 
 use crate::parts::delivery_model::{Aggregation, Arrival, WindowedMax, ends_round};
 
-use super::Bbr3;
+use super::{Bbr3, State};
 
 /// `Beta` (2.8): what a round with losses leaves of a bound at least.
 pub(super) const BETA: f64 = 0.7;
@@ -17,6 +17,15 @@ const EXCESS_ROUNDS: [u64; 2] = [1, 10];
 /// Growth of the rate that shows that the pipe is not full, and rounds without it (5.3.1.2).
 const GROWTH: f64 = 1.25;
 const FLAT_ROUNDS: u32 = 3;
+
+/// The state before the losses of a round (5.5.11).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    state: State,
+    bandwidth_short: f64,
+    inflight_short: f64,
+    inflight_long: f64,
+}
 
 /// What is known about the path (2.9 to 2.12).
 #[derive(Clone, Debug)]
@@ -106,8 +115,32 @@ impl Bbr3 {
     pub(super) fn note_loss(&mut self) {
         if !self.model.lost_in_round {
             self.model.loss_round_end = self.progress.delivered;
+            self.undo = Some(Undo {
+                state: self.state,
+                bandwidth_short: self.model.bandwidth_short,
+                inflight_short: self.model.inflight_short,
+                inflight_long: self.model.inflight_long,
+            });
         }
         self.model.lost_in_round = true;
+    }
+
+    /// The last losses were none: bounds and state are what they were before (5.5.11).
+    pub(super) fn undo_losses(&mut self) {
+        self.model.lost_in_round = false;
+        self.full_pipe.begin_again();
+        let Some(undo) = self.undo.take() else { return };
+        let model = &mut self.model;
+        model.bandwidth_short = model.bandwidth_short.max(undo.bandwidth_short);
+        model.inflight_short = model.inflight_short.max(undo.inflight_short);
+        model.inflight_long = model.inflight_long.max(undo.inflight_long);
+        if self.state != State::ProbeRtt && self.state != undo.state {
+            match undo.state {
+                State::Startup => self.state = State::Startup,
+                State::Up => self.start_up(),
+                _ => {}
+            }
+        }
     }
 
     /// 5.5.10.3.
@@ -189,6 +222,11 @@ impl FullPipe {
     pub(super) fn search(&mut self, arrival: &Arrival) {
         let baseline = arrival.sample.rate.unwrap_or(0.0);
         *self = Self { reached: self.reached, now: false, baseline, flat_rounds: 0 };
+    }
+
+    /// Begins a new search from nothing.
+    pub(super) fn begin_again(&mut self) {
+        *self = Self { reached: self.reached, ..Self::default() };
     }
 
     pub(super) fn reach(&mut self) {

@@ -75,11 +75,10 @@ impl Bbr3 {
     }
 
     /// Send faster than the path is known to deliver (5.3.3.5).
-    fn start_up(&mut self, arrival: &Arrival) {
+    pub(super) fn start_up(&mut self) {
         self.cycle.is_probe_sample = true;
         self.cycle.ack_phase = AckPhase::ProbeStarting;
         self.progress.begin_round();
-        self.full_pipe.search(arrival);
         self.state = State::Up;
         self.steepen_growth();
     }
@@ -95,7 +94,10 @@ impl Bbr3 {
                 self.start_refill();
             }
             State::Down if self.is_time_to_cruise(arrival.pipe) => self.state = State::Cruise,
-            State::Refill if self.progress.round_began => self.start_up(arrival),
+            State::Refill if self.progress.round_began => {
+                self.full_pipe.search(arrival);
+                self.start_up();
+            }
             State::Up if self.is_time_to_go_down(arrival) => {
                 self.cycle.went_too_high = false;
                 self.start_down(arrival.now);

@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_paced_train_has_to_last_for_a_whole_rtt() {
-        let window = Window { paced: true, ..window(100) };
+        let mut window = window(100);
+        window.paced = true;
         assert_eq!(ended_by(&window, 1, 100, 100), Some(101));
     }
 
@@ -194,10 +195,7 @@ mod tests {
         for i in 0..8 {
             assert!(!hystart.ends(&feedback(3 * i, i, 200), &window(100)));
         }
-        assert!(
-            !hystart.ends(&feedback(300, 1001, 200), &window(100)),
-            "the first of its round"
-        );
+        assert!(!hystart.ends(&feedback(300, 1001, 200), &window(100)), "the first of its round");
     }
 
     #[test]

@@ -187,7 +187,8 @@ mod tests {
         let hystart = after(&[100]);
         assert_eq!(hystart.growth(2 * MSS, &window()), 2 * MSS);
         assert_eq!(hystart.growth(20 * MSS, &window()), 8 * MSS);
-        let paced = Window { paced: true, ..window() };
+        let mut paced = window();
+        paced.paced = true;
         assert_eq!(hystart.growth(20 * MSS, &paced), 20 * MSS);
         let hystart = after(&[100, 200]);
         assert_eq!(hystart.growth(2 * MSS, &window()), MSS / 2);

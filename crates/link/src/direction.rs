@@ -153,20 +153,70 @@ impl FarEnd {
     }
 }
 
-/// One direction of a link.
+/// What a packet meets behind the queue, and the totals.
 #[derive(Clone, Debug)]
-pub struct Direction {
-    /// Neither a discipline nor marks nor dynamics: most are, and pay one comparison.
-    is_plain: bool,
+struct Line {
     overhead: u32,
-    queue: Queue,
     transmitter: Transmitter,
     channel: Channel,
     delay: Span,
-    dynamics: Option<Box<Dynamics>>,
     accepted_packets: u64,
     dropped_packets: u64,
     far_end: FarEnd,
+}
+
+impl Line {
+    /// Offers a packet to `fifo`. With `IS_CHANGING`, the caller computes the arrival anew, and
+    /// reports a corrupted packet to the far end itself.
+    #[inline(always)]
+    fn offer<const IS_CHANGING: bool>(
+        &mut self,
+        fifo: &mut Fifo,
+        now: Time,
+        bytes: u32,
+        priority: Priority,
+    ) -> Fate {
+        let framed = bytes + self.overhead;
+        fifo.forget_started(now);
+        if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
+            return self.turn_away(fifo, framed, priority);
+        }
+        self.accepted_packets += 1;
+        let (start, left) = self.transmitter.send(now, framed);
+        if start > now {
+            fifo.push(start, framed, priority);
+        }
+        let arrival = left + self.delay;
+        // The packet that can be corrupted is the IP packet.
+        if !self.channel.corrupts(left, bytes) {
+            return Fate::Arrives(arrival);
+        }
+        if start > now {
+            fifo.damage_last();
+        }
+        if IS_CHANGING {
+            return Fate::Corrupted(arrival);
+        }
+        Fate::Corrupted(self.far_end.expect(now, arrival))
+    }
+
+    /// The queue does not take a packet as it is.
+    #[cold]
+    fn turn_away(&mut self, fifo: &Fifo, framed: u32, priority: Priority) -> Fate {
+        if fifo.can_push_out_for(framed, priority) {
+            return Fate::PushesOut;
+        }
+        self.dropped_packets += 1;
+        Fate::Dropped
+    }
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    queue: Queue,
+    line: Line,
+    dynamics: Option<Box<Dynamics>>,
     settings: Settings,
 }
 
@@ -182,19 +232,18 @@ impl Direction {
         let dynamics = Dynamics::new(cursor, jitter, settings.rate, settings.delay);
         let fifo = Fifo::new(settings.queue, settings.low_priority, settings.ecn_marking);
         let random = stream(seed, Purpose::Channel, entity);
-        Self {
-            is_plain: dynamics.is_none() && settings.ecn_marking.is_none(),
+        let is_plain = dynamics.is_none() && settings.ecn_marking.is_none();
+        let line = Line {
             overhead: settings.overhead,
-            queue: Queue::Fifo(fifo),
             transmitter: Transmitter::new(settings.rate),
             channel: Channel::new(settings.channel.clone(), random),
             delay: settings.delay,
-            dynamics,
             accepted_packets: 0,
             dropped_packets: 0,
             far_end: FarEnd::default(),
-            settings,
-        }
+        };
+        let queue = if is_plain { Queue::Plain(fifo) } else { Queue::Fifo(fifo) };
+        Self { queue, line, dynamics, settings }
     }
 
     /// The idle direction with `discipline` as its queue, in place of the limit, the rule for low
@@ -202,7 +251,6 @@ impl Direction {
     #[must_use]
     pub fn with_discipline(mut self, discipline: Box<dyn Discipline>) -> Self {
         self.queue = Queue::Scheduled(Scheduled::new(discipline).into());
-        self.is_plain = false;
         self
     }
 
@@ -213,7 +261,7 @@ impl Direction {
 
     /// Its channel, as far as it has come.
     pub fn channel(&self) -> &Channel {
-        &self.channel
+        &self.line.channel
     }
 
     /// All changes that are still to come.
@@ -235,102 +283,63 @@ impl Direction {
     /// pushes others out is offered twice must not cost all packets a call.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        if self.is_plain {
-            return self.offer_plain(now, bytes, priority);
+        if let Queue::Plain(fifo) = &mut self.queue {
+            return self.line.offer::<false>(fifo, now, bytes, priority);
         }
         self.offer_otherwise(now, bytes, priority)
     }
 
     /// Offers the packet again for which others were pushed out.
     pub fn offer_again(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        let fate = self.offer_plain(now, bytes, priority);
+        let Some(fifo) = self.queue.fifo_mut() else { return Fate::Scheduled };
+        let fate = self.line.offer::<false>(fifo, now, bytes, priority);
         self.with_mark(fate)
-    }
-
-    #[inline(always)]
-    fn offer_plain(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        let Queue::Fifo(fifo) = &mut self.queue else { return Fate::Scheduled };
-        let framed = bytes + self.overhead;
-        fifo.forget_started(now);
-        if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
-            return self.turn_away(framed, priority);
-        }
-        self.accepted_packets += 1;
-        let (start, left) = self.transmitter.send(now, framed);
-        if start > now {
-            fifo.push(start, framed, priority);
-        }
-        let arrival = left + self.delay;
-        // The packet that can be corrupted is the IP packet.
-        if self.channel.corrupts(left, bytes) {
-            if start > now {
-                fifo.damage_last();
-            }
-            // Dynamics have another arrival, and put it there themselves.
-            if self.dynamics.is_some() {
-                return Fate::Corrupted(arrival);
-            }
-            Fate::Corrupted(self.far_end.expect(now, arrival))
-        } else {
-            Fate::Arrives(arrival)
-        }
     }
 
     #[cold]
     #[inline(never)]
     fn offer_otherwise(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
-        match &mut self.queue {
-            Queue::Fifo(fifo) => fifo.average(now),
-            Queue::Scheduled(_) => return Fate::Scheduled,
-        }
-        if let Some(dynamics) = &mut self.dynamics {
-            dynamics.before_packet(now, &mut self.transmitter);
-        }
-        let fate = match (self.offer_plain(now, bytes, priority), &mut self.dynamics) {
-            (Fate::Arrives(_), Some(dynamics)) => {
-                let left = self.transmitter.free_at();
-                Fate::Arrives(dynamics.arrival(left, false, &mut self.transmitter))
+        let Some(fifo) = self.queue.fifo_mut() else { return Fate::Scheduled };
+        fifo.average(now);
+        let Some(dynamics) = &mut self.dynamics else {
+            let fate = self.line.offer::<false>(fifo, now, bytes, priority);
+            return self.with_mark(fate);
+        };
+        let line = &mut self.line;
+        dynamics.before_packet(now, &mut line.transmitter);
+        let fate = match line.offer::<true>(fifo, now, bytes, priority) {
+            Fate::Arrives(_) => {
+                let left = line.transmitter.free_at();
+                Fate::Arrives(dynamics.arrival(left, false, &mut line.transmitter))
             }
-            (Fate::Corrupted(_), Some(dynamics)) => {
-                let left = self.transmitter.free_at();
-                let arrival = dynamics.arrival(left, true, &mut self.transmitter);
-                Fate::Corrupted(self.far_end.expect(now, arrival))
+            Fate::Corrupted(_) => {
+                let left = line.transmitter.free_at();
+                let arrival = dynamics.arrival(left, true, &mut line.transmitter);
+                Fate::Corrupted(line.far_end.expect(now, arrival))
             }
-            (fate, _) => fate,
+            fate => fate,
         };
         self.with_mark(fate)
     }
 
     /// The fate of a packet that has just arrived, with the queue's mark.
     fn with_mark(&self, fate: Fate) -> Fate {
-        match (fate, &self.queue) {
-            (Fate::Arrives(at), Queue::Fifo(fifo)) if fifo.marks() => Fate::Marked(at),
+        match (fate, self.queue.fifo()) {
+            (Fate::Arrives(at), Some(fifo)) if fifo.marks() => Fate::Marked(at),
             _ => fate,
         }
-    }
-
-    /// The queue does not take a packet as it is.
-    #[cold]
-    fn turn_away(&mut self, framed: u32, priority: Priority) -> Fate {
-        if let Queue::Fifo(fifo) = &self.queue
-            && fifo.can_push_out_for(framed, priority)
-        {
-            return Fate::PushesOut;
-        }
-        self.dropped_packets += 1;
-        Fate::Dropped
     }
 
     /// Removes the last packet of low priority that waits, if a packet of `bytes` finds no room.
     /// What it would have taken is time that all behind it gain.
     pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
-        let Queue::Fifo(fifo) = &mut self.queue else { return None };
-        let out = fifo.push_out(bytes + self.overhead, self.transmitter.free_at())?;
-        self.transmitter.gain(out.earlier);
-        self.accepted_packets -= 1;
-        self.dropped_packets += 1;
+        let fifo = self.queue.fifo_mut()?;
+        let out = fifo.push_out(bytes + self.line.overhead, self.line.transmitter.free_at())?;
+        self.line.transmitter.gain(out.earlier);
+        self.line.accepted_packets -= 1;
+        self.line.dropped_packets += 1;
         if out.corrupted || out.corrupted_behind > 0 {
-            self.far_end.gain(out.earlier, out.corrupted_behind, out.corrupted);
+            self.line.far_end.gain(out.earlier, out.corrupted_behind, out.corrupted);
         }
         let (intact, behind) = (!out.corrupted, out.intact_behind);
         Some(PushedOut { intact, behind, earlier: out.earlier })
@@ -338,15 +347,15 @@ impl Direction {
 
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
-        self.far_end.count_until(now);
+        self.line.far_end.count_until(now);
         let max_waiting_bytes = match &self.queue {
-            Queue::Fifo(fifo) => fifo.max_waiting_bytes(),
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => fifo.max_waiting_bytes(),
             Queue::Scheduled(scheduled) => scheduled.max_waiting_bytes,
         };
         Counters {
-            accepted_packets: self.accepted_packets,
-            dropped_packets: self.dropped_packets,
-            corrupted_packets: self.far_end.corrupted_packets,
+            accepted_packets: self.line.accepted_packets,
+            dropped_packets: self.line.dropped_packets,
+            corrupted_packets: self.line.far_end.corrupted_packets,
             max_waiting_bytes,
         }
     }
@@ -355,7 +364,7 @@ impl Direction {
     /// been served until then.
     pub fn waiting(&mut self, now: Time) -> (usize, u64) {
         match &mut self.queue {
-            Queue::Fifo(fifo) => {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => {
                 fifo.forget_started(now);
                 fifo.waiting()
             }
@@ -366,7 +375,7 @@ impl Direction {
     /// Time spent sending until `now`.
     pub fn busy_until(&self, now: Time) -> Span {
         let silent = self.dynamics.as_ref().map_or(Span::ZERO, |all| all.silent_after(now));
-        self.transmitter.busy_until(now, silent)
+        self.line.transmitter.busy_until(now, silent)
     }
 }
 
@@ -376,21 +385,21 @@ impl Direction {
     /// Everything until then must have been served.
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
-        packet.bytes += self.overhead;
+        packet.bytes += self.line.overhead;
         if let Some(dynamics) = &mut self.dynamics {
-            dynamics.before_packet(packet.since, &mut self.transmitter);
+            dynamics.before_packet(packet.since, &mut self.line.transmitter);
         }
-        let waits = packet.since < self.transmitter.free_at();
+        let waits = packet.since < self.line.transmitter.free_at();
         let dropped_before = scheduled.dropped.len();
         scheduled.last_arrival = packet.since;
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
         let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-        self.dropped_packets += dropped;
+        self.line.dropped_packets += dropped;
         if waits {
             let (_, bytes) = scheduled.discipline.waiting();
             scheduled.max_waiting_bytes = scheduled.max_waiting_bytes.max(bytes);
         }
-        self.accepted_packets = self.accepted_packets + 1 - dropped;
+        self.line.accepted_packets = self.line.accepted_packets + 1 - dropped;
     }
 
     /// Starts the next transmission, if it starts by `now`.
@@ -404,9 +413,9 @@ impl Direction {
             // What waits has waited since its arrival or the end of the transmission before.
             let ready = scheduled.last_arrival;
             if let Some(dynamics) = &mut self.dynamics {
-                dynamics.before_packet(ready, &mut self.transmitter);
+                dynamics.before_packet(ready, &mut self.line.transmitter);
             }
-            let start = self.transmitter.free_at().max(ready);
+            let start = self.line.transmitter.free_at().max(ready);
             if start > now {
                 scheduled.next_service = start;
                 return None;
@@ -414,17 +423,17 @@ impl Direction {
             let dropped_before = scheduled.dropped.len();
             let packet = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
             let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-            self.dropped_packets += dropped;
-            self.accepted_packets -= dropped;
+            self.line.dropped_packets += dropped;
+            self.line.accepted_packets -= dropped;
             let Some(packet) = packet else { continue };
-            let (_, left) = self.transmitter.send(start, packet.bytes);
-            let corrupted = self.channel.corrupts(left, packet.bytes - self.overhead);
+            let (_, left) = self.line.transmitter.send(start, packet.bytes);
+            let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
             let arrival = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.transmitter),
-                None => left + self.delay,
+                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
+                None => left + self.line.delay,
             };
             let fate = match corrupted {
-                true => Fate::Corrupted(self.far_end.expect(now, arrival)),
+                true => Fate::Corrupted(self.line.far_end.expect(now, arrival)),
                 false => Fate::Arrives(arrival),
             };
             return Some(Served { packet, fate });
@@ -434,7 +443,7 @@ impl Direction {
     /// When [`serve`](Self::serve) has something to do next; never, if nothing waits.
     pub fn next_service(&self) -> Time {
         match &self.queue {
-            Queue::Fifo(_) => Time::NEVER,
+            Queue::Plain(_) | Queue::Fifo(_) => Time::NEVER,
             Queue::Scheduled(scheduled) => scheduled.next_service,
         }
     }
@@ -442,7 +451,7 @@ impl Direction {
     /// The ticket of a packet that the discipline has dropped, each once.
     pub fn take_dropped(&mut self) -> Option<u32> {
         match &mut self.queue {
-            Queue::Fifo(_) => None,
+            Queue::Plain(_) | Queue::Fifo(_) => None,
             Queue::Scheduled(scheduled) => scheduled.dropped.pop(),
         }
     }
@@ -559,7 +568,7 @@ mod tests {
         assert_eq!(link.offer_again(at(0), 1000, Priority::Normal), Fate::Arrives(at(15)));
         assert_eq!(link.waiting(at(0)), (4, 4000));
         assert_eq!(link.busy_until(at(100)), Span::from_millis(5));
-        assert_eq!((link.accepted_packets, link.dropped_packets), (5, 1));
+        assert_eq!((link.line.accepted_packets, link.line.dropped_packets), (5, 1));
     }
 
     #[test]

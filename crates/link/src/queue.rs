@@ -75,8 +75,29 @@ impl Ecn {
 /// The queue of a direction.
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
+    /// A FIFO of a direction that neither marks nor changes. Most are: a kind of its own, so that
+    /// their packets cost one comparison.
+    Plain(Fifo),
     /// First in, first out, with computed departures.
     Fifo(Fifo),
     /// A discipline that decides at dequeue.
     Scheduled(Box<Scheduled>),
+}
+
+impl Queue {
+    /// The FIFO of either kind.
+    pub fn fifo(&self) -> Option<&Fifo> {
+        match self {
+            Self::Plain(fifo) | Self::Fifo(fifo) => Some(fifo),
+            Self::Scheduled(_) => None,
+        }
+    }
+
+    /// The FIFO of either kind, to change.
+    pub fn fifo_mut(&mut self) -> Option<&mut Fifo> {
+        match self {
+            Self::Plain(fifo) | Self::Fifo(fifo) => Some(fifo),
+            Self::Scheduled(_) => None,
+        }
+    }
 }

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.plots import theme
-from bentpipe.plots.figure import thinned
+from bentpipe.fidelity.curves import Curve
+from bentpipe.fidelity.plots import figure as fidelity_figure
+from bentpipe.plots import (
+    Figure,
+    Point,
+    as_points,
+    bar_figure,
+    interval_figure,
+    line_figure,
+    ranking_figure,
+    theme,
+)
+from bentpipe.plots.lines import thinned
 from conftest import EXAMPLES
+from svg_text import collisions, drawn_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +45,6 @@ def run() -> bp.Run:
     return bp.run(bp.Scenario.load(EXAMPLES / "fairness-six-rtts.toml").with_(changes))
 
 
-def points(chart: Any) -> pl.DataFrame:
-    (values,) = chart.to_dict()["datasets"].values()
-    return pl.DataFrame(values)
-
-
 @pytest.mark.parametrize(("name", "unit"), FIGURES.items())
 def test_every_axis_has_a_unit(run: bp.Run, name: str, unit: str) -> None:
     drawn = getattr(run.plot, name)().to_dict()
@@ -47,28 +56,30 @@ def test_every_flow_has_its_line_and_colour(run: bp.Run) -> None:
     chart = run.plot.cwnd().to_dict()
     scale = chart["encoding"]["color"]["scale"]
     assert scale["domain"] == run.flows["flow"].to_list()
-    assert scale["range"] == list(theme.PALETTE[:6])
+    assert chart["config"]["range"]["category"] == list(theme.PALETTE)
 
 
 def test_lines_beyond_the_palette_differ_by_their_dash() -> None:
-    looks = [theme.colour_and_dash(number) for number in range(32)]
-    assert len({(colour, tuple(dash)) for colour, dash in looks}) == 32
+    lines = {f"line {number}": ([0, 1], [number, number]) for number in range(32)}
+    encoding = line_figure("many", "32 lines", "x", "y", as_points(lines)).to_dict()["encoding"]
+    dashes = encoding["strokeDash"]["scale"]["range"]
+    colours = [theme.PALETTE[number % len(theme.PALETTE)] for number in range(32)]
+    assert len(set(zip(colours, map(tuple, dashes), strict=True))) == 32
 
 
 def test_the_window_in_the_figure_is_the_one_of_the_series(run: bp.Run) -> None:
-    drawn = points(run.plot.cwnd()).filter(pl.col("line") == "rtt-25")
+    drawn = run.plot.cwnd().data.filter(pl.col("series") == "rtt-25")
     series = run.series.filter(pl.col("flow") == 0)
     assert drawn["y"].max() == series["cwnd_bytes"].max() / 1000  # type: ignore[operator]
-    assert drawn["t_s"].max() == series["t_s"].max()
+    assert drawn["x"].max() == series["t_s"].max()
 
 
 def test_the_mean_of_the_goodput_is_that_of_the_totals(run: bp.Run) -> None:
     for window_s in (None, 1.0, 3.0):
-        drawn = points(run.plot.goodput(window_s=window_s))
-        means = drawn.group_by("line").agg(pl.col("y").mean()).sort("line")
-        totals = run.flows.select("flow", pl.col("bytes") * 8e-6 / 30).sort("flow")
-        for shown, total in zip(means["y"], totals["bytes"], strict=True):
-            assert shown == pytest.approx(total, rel=0.02)
+        drawn = run.plot.goodput(window_s=window_s).data
+        means = drawn.group_by("series").agg(pl.col("y").mean())
+        totals = dict(run.flows.select("flow", pl.col("bytes") * 8e-6 / 30).iter_rows())
+        assert dict(means.iter_rows()) == pytest.approx(totals, rel=0.02)
 
 
 def test_goodput_needs_a_window(run: bp.Run) -> None:
@@ -79,11 +90,19 @@ def test_goodput_needs_a_window(run: bp.Run) -> None:
 def test_thinning_keeps_the_peaks() -> None:
     times = [float(t) for t in range(100_000)]
     heights = [float(t % 1000 == 7) for t in range(100_000)]
-    frame = pl.DataFrame({"line": [0] * 100_000, "t_s": times, "y": heights})
-    thin = thinned(frame)
+    frame = pl.DataFrame({"series": ["one"] * 100_000, "x": times, "y": heights})
+    thin = thinned(frame, ["series"])
     assert thin.height < 2000
     assert thin["y"].sum() == 100
-    assert thin["t_s"].is_sorted()
+    assert thin["x"].is_sorted()
+    assert (thin["x"].min(), thin["x"].max()) == (0, 99_999)
+
+
+def test_each_line_is_thinned_on_its_own() -> None:
+    long = pl.DataFrame({"series": "long", "x": range(5000), "y": [0.0] * 5000})
+    short = pl.DataFrame({"series": "short", "x": range(1000), "y": [0.0] * 1000})
+    lengths = thinned(pl.concat([long, short]), ["series"], 1000)["series"].value_counts()
+    assert dict(lengths.iter_rows()) == {"long": 500, "short": 1000}
 
 
 def test_a_run_without_series_says_what_to_ask_for() -> None:
@@ -104,3 +123,84 @@ def test_a_figure_is_saved_and_needs_no_network(
     content = path.read_bytes()
     assert content.startswith(begin)
     assert b"https://cdn" not in content
+
+
+NAMES = ("newreno", "cubic", "hybla", "a receiver buffer with a long name")
+
+
+def bars(groups: int) -> Figure:
+    points = [
+        Point(series, f"{NAMES[n % 4]} {n}", 10.0 + n, 9.0, 20.0 + n)
+        for n in range(groups)
+        for series in ("as published", "measured")
+    ]
+    return bar_figure("bars", "Bars", "buffer", "goodput (kbit/s)", points)
+
+
+def means(kind: Any, groups: int) -> Figure:
+    at = [10.0**-n for n in range(groups)] if kind == "log" else [n * 1e5 for n in range(groups)]
+    points = [Point("cubic", x if kind != "nominal" else f"{x}", 1e6, 0, 2e6) for x in at]
+    return interval_figure("means", "Means", "PER", "goodput (kbit/s)", points, kind)
+
+
+def ranking(names: int) -> Figure:
+    points = [Point("mean", f"{NAMES[n % 4]} {n}", 1e5 * n, 0, 1e6) for n in range(names)]
+    return ranking_figure("ranking", "Ranking", "goodput (kbit/s)", points)
+
+
+def panels(parameters: list[dict[str, str]]) -> Figure:
+    curve = Curve(np.linspace(0, 60, 100), np.linspace(0, 3e6, 100))
+    runs = SimpleNamespace(cwnd=curve)
+    models = [SimpleNamespace(model=name, runs=runs) for name in ("as written", "recovery linux")]
+    cells: Any = [
+        SimpleNamespace(parameters=p, kernel=runs, comparisons=models) for p in parameters
+    ]
+    return fidelity_figure(cells, "geo-fidelity")
+
+
+def many_lines() -> Figure:
+    lines = {f"{NAMES[n % 4]} {n}": ([0.0, 3e5], [0.0, n * 1e6]) for n in range(20)}
+    return line_figure("lines", "Lines", "time (s)", "cwnd (kB)", as_points(lines))
+
+
+LONG = {
+    "flow.0.transport.receive_buffer": "128kB",
+    "link.0.channel.per": "1e-4",
+    "link.0.rate": "20Mbit/s",
+}
+DRAWN: dict[str, tuple[Any, ...]] = {
+    **{f"{count} groups of bars": (bars, count) for count in (2, 5, 6, 16, 30, 45, 60, 120)},
+    **{f"{kind} axis": (means, kind, 9) for kind in ("linear", "log", "nominal")},
+    "ranking": (ranking, 24),
+    "panels": (
+        panels,
+        [{"flow.0.controller": '"cubic"', "link.0.per": f"1e-{n}"} for n in range(9)],
+    ),
+    "panels with long names": (panels, [LONG | {"link.0.delay": f"{n}ms"} for n in range(6)]),
+    "many lines": (many_lines,),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_labels_do_not_collide(tmp_path: Path, name: str) -> None:
+    function, *arguments = DRAWN[name]
+    path = tmp_path / "figure.svg"
+    function(*arguments).save(path)
+    texts = drawn_texts(path.read_text())
+    assert len(texts) > 8
+    assert collisions(texts) == []
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_labels_of_a_run_do_not_collide(run: bp.Run, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "figure.svg"
+    getattr(run.plot, name)().save(path)
+    texts = drawn_texts(path.read_text())
+    assert {"time (s)", "rtt-25"} - {text.text for text in texts} <= {"rtt-25"}
+    assert collisions(texts) == []
+
+
+def test_a_figure_has_an_altair_chart_for_further_changes(run: bp.Run) -> None:
+    chart = run.plot.cwnd().chart.configure_axis(labelFontSize=20)
+    assert chart.to_dict()["config"]["axis"]["labelFontSize"] == 20
+    assert run.plot.cwnd().properties(width=300).to_dict()["width"] == 300

@@ -10,7 +10,7 @@ import click
 import bentpipe
 from bentpipe.console import late_progress, show
 from bentpipe.fidelity.experiment import Experiment, compare, total_runs
-from bentpipe.fidelity.plots import chart
+from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import markdown, summary, text_table, to_dict
 from bentpipe.fidelity.variants import combinations
 from bentpipe.reproductions.command import writable
@@ -52,7 +52,7 @@ def run_and_print(
         (folder / "fidelity.json").write_text(json.dumps(found, indent=1) + "\n")
         (folder / "fidelity.md").write_text(markdown(cells))
         for ending in ("svg", "png"):
-            chart(cells, scenario).save(folder / f"fidelity.{ending}")
+            figure(cells, scenario).save(folder / f"fidelity.{ending}")
     if as_json:
         click.echo(json.dumps(found))
         return

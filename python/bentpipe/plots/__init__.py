@@ -1,6 +1,19 @@
-"""Figures in one theme: charts of runs for Python (`Plots`), and figures of pages (`vega`)."""
+"""Figures in one theme. `Figure` is the figure of all users; `Plots` are the figures of a run."""
 
-from bentpipe.plots.figure import Figure
+from bentpipe.plots.figure import FORMATS, Figure, save_figures
+from bentpipe.plots.lines import as_points, line_figure
+from bentpipe.plots.points import Point, bar_figure, interval_figure, ranking_figure
 from bentpipe.plots.runs import Plots
 
-__all__ = ["Figure", "Plots"]
+__all__ = [
+    "FORMATS",
+    "Figure",
+    "Plots",
+    "Point",
+    "as_points",
+    "bar_figure",
+    "interval_figure",
+    "line_figure",
+    "ranking_figure",
+    "save_figures",
+]

@@ -1,81 +1,124 @@
-"""Line figures over time, in the theme, from one data frame."""
+"""The figure of all users: runs, studies, comparisons, reproductions and report pages.
+
+A figure is an Altair chart without data, and a table of points. Pages insert the table themselves
+and select series with the parameter `shown`. Files and notebooks get `Figure.chart`, which has all.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
-import altair as alt
-import polars as pl
-
-from bentpipe.plots import theme
-from bentpipe.plots.thin import thin
+from bentpipe.plots.theme import WIDTH, on_white
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    import polars as pl
 
-class Figure(alt.Chart):
-    """An Altair chart that is self-contained when saved. It needs no network, now or later."""
+FORMATS = ("svg", "pdf", "png")
+"""Formats of figures for papers."""
+
+PIXELS_PER_LETTER = 6.5
+"""Mean width of a letter of a label."""
+
+PIXELS_PER_SYMBOL = 40
+"""Width of a symbol of a legend, with the space around it and its label."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its table `data`, whose column `series` has the names in `series`.
+
+    `chart` is the Altair chart for further changes. `save` writes files without network.
+    """
+
+    name: str
+    title: str
+    description: str
+    drawing: Any = field(repr=False)
+    """The chart without data: it refers to the data set `points`."""
+    data: pl.DataFrame = field(repr=False)
+    series: Sequence[str]
+    hover: bool = False
+    """True if the page searches the nearest point, because a line has thousands."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    kind = "figure"
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """The Vega-Lite specification for pages: without data, colours and title."""
+        specification: dict[str, Any] = self.drawing.to_dict()
+        specification.pop("config", None)
+        return specification
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by columns for pages. Its `series` is an index into the names.
+
+        Numbers have six digits, which is more than a screen shows, so that pages are small.
+        """
+        import polars.selectors as cs
+
+        rounded = self.data.with_columns(cs.float().round_sig_figs(6))
+        columns: dict[str, list[Any]] = rounded.to_dict(as_series=False)
+        columns["series"] = self.data["series"].to_physical().to_list()
+        return columns
+
+    @property
+    def chart(self) -> Any:
+        """The Altair chart with data, title and style."""
+        config = on_white()
+        config["legend"] = config["legend"] | {"columns": legend_columns(self.series)}
+        filled = self.drawing.properties(
+            title=self.title, datasets={"points": self.data.to_dicts()}
+        )
+        return filled.configure(**config)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The Vega-Lite specification of `chart`."""
+        specification: dict[str, Any] = self.chart.to_dict()
+        return specification
+
+    def properties(self, **changes: Any) -> Figure:
+        """The figure with another `title`, `width`, `height` or other property of Altair charts."""
+        title = changes.pop("title", self.title)
+        drawing = self.drawing.properties(**changes) if changes else self.drawing
+        return replace(self, title=title, drawing=drawing)
 
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
-        """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair."""
+        """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair.
+
+        HTML contains its scripts, so that it needs no network, now or later.
+        """
         if "html" in (*arguments, options.get("format"), str(fp).rpartition(".")[2]):
             options = {"inline": True, **options}
-        super().save(fp, *arguments, **options)
+        self.chart.save(fp, *arguments, **options)
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
         """A picture for notebooks, because Altair's own renderer would download scripts.
 
         A renderer chosen with `altair.renderers.enable` has priority.
         """
-        if alt.renderers.active != "default":
-            return super()._repr_mimebundle_(*arguments, **options)
+        import altair as alt
         import vl_convert
 
-        return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_json())}
+        if alt.renderers.active != "default":
+            return self.chart._repr_mimebundle_(*arguments, **options)
+        return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict())}
 
 
-def lines(frame: pl.DataFrame, *, title: str, y: str, names: list[str], step: bool) -> Figure:
-    """Lines of `frame`, which has `line` (an index into `names`), `t_s` and `y`.
-
-    With `step`, a value is constant until the next one. Otherwise values are joined by lines.
-    """
-    shown = [name for number, name in enumerate(names) if number in set(frame["line"])]
-    looks = [theme.colour_and_dash(number) for number in range(len(shown))]
-    points = thinned(frame).with_columns(
-        pl.col("line").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
-    )
-    legend = alt.Legend() if len(shown) > 1 else None
-    colours, dashes = [colour for colour, _ in looks], [dash for _, dash in looks]
-    chart = (
-        Figure({"values": points.to_dicts()}, title=title)
-        .mark_line(interpolate="step-after" if step else "linear", clip=True)
-        .encode(
-            x=alt.X("t_s:Q", title="time (s)"),
-            y=alt.Y("y:Q", title=y),
-            color=alt.Color(
-                "line:N", sort=shown, legend=legend, scale=alt.Scale(domain=shown, range=colours)
-            ),
-            strokeDash=alt.StrokeDash(
-                "line:N", sort=shown, legend=legend, scale=alt.Scale(domain=shown, range=dashes)
-            ),
-            tooltip=[
-                alt.Tooltip("line:N", title="line"),
-                alt.Tooltip("t_s:Q", title="time (s)", format=".3f"),
-                alt.Tooltip("y:Q", title=y, format=".4~f"),
-            ],
-        )
-        .properties(width=theme.WIDTH, height=theme.HEIGHT)
-    )
-    configured: Figure = chart.configure(**theme.on_white())
-    return configured
+def legend_columns(series: Sequence[str]) -> int:
+    """The number of names side by side that fit below a figure."""
+    longest = max(map(len, series), default=0) * PIXELS_PER_LETTER + PIXELS_PER_SYMBOL
+    return min(max(int(WIDTH // longest), 1), max(len(series), 1))
 
 
-def thinned(frame: pl.DataFrame) -> pl.DataFrame:
-    """The points of each line to show, in the order of time."""
-    lines = frame.select("line", "t_s", "y").drop_nulls().sort("line", "t_s", maintain_order=True)
-    kept = [
-        line[thin(line["t_s"].to_list(), line["y"].to_list())]
-        for line in lines.partition_by("line", maintain_order=True)
-    ]
-    return pl.concat(kept) if kept else lines
+def save_figures(figures: Sequence[Figure], folder: Path) -> None:
+    """Write each figure as SVG, PDF and PNG under its name."""
+    for figure in figures:
+        for ending in FORMATS:
+            scale = {"scale_factor": 2} if ending == "png" else {}
+            figure.save(folder / f"{figure.name}.{ending}", **scale)

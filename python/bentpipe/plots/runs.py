@@ -8,9 +8,12 @@ import numpy as np
 import polars as pl
 
 from bentpipe.errors import SeriesError
-from bentpipe.plots.figure import Figure, lines
+from bentpipe.plots.lines import line_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.plots.figure import Figure
     from bentpipe.runs import Run
 
 MOST_WINDOWS = 200
@@ -18,9 +21,10 @@ MOST_WINDOWS = 200
 
 
 class Plots:
-    """Figures of a run's series. Each method returns an Altair chart.
+    """Figures of a run's series. Each method returns a `Figure`.
 
-    `chart.save("name.svg")` accepts the suffixes svg, png, pdf, html and json. It needs no network.
+    `figure.save("name.svg")` accepts the suffixes svg, png, pdf, html and json. It needs no
+    network. `figure.chart` is the Altair chart.
     A run without series raises `SeriesError`, which names the missing setting.
     """
 
@@ -29,11 +33,11 @@ class Plots:
 
     def cwnd(self) -> Figure:
         """Congestion window of each flow in kB over time in s."""
-        return self._flows("congestion window (kB)", pl.col("cwnd_bytes") / 1000, step=True)
+        return self._flows("cwnd", "congestion window (kB)", pl.col("cwnd_bytes") / 1000)
 
     def rtt(self) -> Figure:
         """Smoothed round-trip time of each flow in ms over time in s (srtt of RFC 6298)."""
-        return self._flows("smoothed RTT (ms)", pl.col("srtt_ms"), step=True)
+        return self._flows("rtt", "smoothed RTT (ms)", pl.col("srtt_ms"))
 
     def goodput(self, *, window_s: float | None = None) -> Figure:
         """Goodput of each flow in Mbit/s over time in s: bytes delivered to the application.
@@ -45,13 +49,9 @@ class Plots:
         window = _window(series) if window_s is None else window_s
         if not window > 0:
             raise ValueError(f"window_s: expected more than 0 s, found {window_s}")
-        return lines(
-            _goodput(series, window),
-            title=self._title(),
-            y="goodput (Mbit/s)",
-            names=self._run.flows["flow"].to_list(),
-            step=False,
-        )
+        points = _goodput(series, window)
+        names = self._run.flows["flow"].to_list()
+        return self._lines("goodput", "goodput (Mbit/s)", points, names, step=False)
 
     def queue(self) -> Figure:
         """Queue of each direction of a link, in kB over time in s.
@@ -61,18 +61,21 @@ class Plots:
         series = self._recorded(self._run.link_series)
         used = series.filter(pl.col("queue_bytes").max().over("link") > 0)
         links = self._run.links.select(pl.concat_str("link", "direction", separator=" "))
-        return lines(
-            _points(used if used.height else series, "link", pl.col("queue_bytes") / 1000),
-            title=self._title(),
-            y="queue (kB)",
-            names=links.to_series().to_list(),
-            step=True,
-        )
+        points = _points(used if used.height else series, "link", pl.col("queue_bytes") / 1000)
+        return self._lines("queue", "queue (kB)", points, links.to_series().to_list(), step=True)
 
-    def _flows(self, y: str, value: pl.Expr, *, step: bool) -> Figure:
+    def _flows(self, name: str, y: str, value: pl.Expr) -> Figure:
         points = _points(self._flow_series(), "flow", value)
-        names = self._run.flows["flow"].to_list()
-        return lines(points, title=self._title(), y=y, names=names, step=step)
+        return self._lines(name, y, points, self._run.flows["flow"].to_list(), step=True)
+
+    def _lines(
+        self, name: str, y: str, points: pl.DataFrame, names: Sequence[str], *, step: bool
+    ) -> Figure:
+        """Lines over time. The `series` of the points are indices into `names`."""
+        named = points.sort("series", "x", maintain_order=True).with_columns(
+            pl.col("series").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+        )
+        return line_figure(name, self._title(), "time (s)", y, named, step=step)
 
     def _flow_series(self) -> pl.DataFrame:
         return self._recorded(self._run.flow_series)
@@ -88,7 +91,7 @@ class Plots:
 
 
 def _points(series: pl.DataFrame, line: str, value: pl.Expr) -> pl.DataFrame:
-    return series.select(pl.col(line).alias("line"), "t_s", value.alias("y"))
+    return series.select(pl.col(line).alias("series"), pl.col("t_s").alias("x"), value.alias("y"))
 
 
 def _window(series: pl.DataFrame) -> float:
@@ -122,5 +125,5 @@ def _goodput(series: pl.DataFrame, window: float) -> pl.DataFrame:
     return (
         joined.sort("flow", "t_s")
         .with_columns((pl.col("delivered_bytes").diff().over("flow") * 8e-6 / window).alias("y"))
-        .rename({"flow": "line"})
+        .rename({"flow": "series", "t_s": "x"})
     )

@@ -25,12 +25,6 @@ WIDTH, HEIGHT = 640, 320
 """Pixels of the area between the axes."""
 
 
-def colour_and_dash(number: int) -> tuple[str, list[int]]:
-    """Colour and dash of a line, by its number from 0."""
-    repeats, colour = divmod(number, len(PALETTE))
-    return PALETTE[colour], DASHES[repeats % len(DASHES)]
-
-
 LIGHT = ("#1b1f24", "#6a737d", "#e3e6ea")
 DARK = ("#e6e8eb", "#9aa4b2", "#343b46")
 """Text, lines beside it, and the grid."""

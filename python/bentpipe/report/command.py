@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.errors import BentpipeError, OutputError
-from bentpipe.plots.vega import FORMATS, save_figures
+from bentpipe.plots import FORMATS, save_figures
 from bentpipe.report.render import GENERATOR, html
 from bentpipe.report.source import recognise
 

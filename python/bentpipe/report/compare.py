@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import NONE, count
-from bentpipe.plots.vega import Point, ranking_figure
+from bentpipe.plots import Point, ranking_figure
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -14,7 +14,7 @@ from bentpipe.report.source import read_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
 
 KEYS = ("bentpipe", "compare", "link", "complete", "command", "controllers", "left_out",
         "workloads", "verdicts")  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.evaluate.findings import SHOWN
 from bentpipe.numbers import NONE, count, percent
-from bentpipe.plots.vega import Point, interval_figure, ranking_figure
+from bentpipe.plots import Point, interval_figure, ranking_figure
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text, words
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -15,7 +15,7 @@ from bentpipe.report.source import read_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
 
 KEYS = ("bentpipe", "evaluate", "against", "complete", "command", "items", "not_covered")
 FINDINGS = {

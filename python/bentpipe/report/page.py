@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
 
 MOST_ROWS = 2000
 """Longer tables are cut off with a note."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.plots.theme import DASHES, theme
 
 if TYPE_CHECKING:
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
     from bentpipe.report.page import Page
 
 GENERATOR = '<meta name="generator" content="bentpipe report">'
@@ -54,7 +54,7 @@ def for_script(figure: Figure, config: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": figure.title,
         "specification": figure.specification,
-        "data": figure.data,
+        "data": figure.columns,
         "series": figure.series,
         "colours": [palette[n % len(palette)] for n in range(len(figure.series))],
         "dashes": [DASHES[n // len(palette)] for n in range(len(figure.series))],

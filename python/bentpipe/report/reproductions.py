@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
 
 VERDICTS = {"reproduced": "good", "deviates": "bad", "not comparable": "none"}
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from bentpipe.numbers import amount, count, percent, scale, significant
-from bentpipe.plots.vega import Figure, line_figure
+from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import (
@@ -19,8 +21,6 @@ from bentpipe.report.source import read_json, read_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    import polars as pl
 
     from bentpipe.explanation import Explanation
 
@@ -302,28 +302,36 @@ def series_figure(
         return None
     table = table.select(entity, "t_s", column).drop_nulls()
     size, unit = (0.01, "%") if unit == "%" else scale(unit, table[column])
-    lines = {}
-    for number, line in enumerate(names):
-        rows = table.filter(table[entity] == number)
-        idle = entity == "link" and not rows[column].max()
-        if len(rows) and not idle:
-            lines[line] = (rows["t_s"].to_list(), (rows[column] / size).to_list())
-    notes = []
-    if entity == "link" and 0 < len(lines) < len(names):
-        notes.append("Directions with only zeros are left out.")
-    if not lines:
+    if entity == "link":
+        table = table.filter(pl.col(column).max().over(entity) > 0)
+    points = table.sort(entity, maintain_order=True).select(
+        pl.col(entity)
+        .replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+        .alias("series"),
+        pl.col("t_s").alias("x"),
+        (pl.col(column) / size).alias("y"),
+    )
+    if points.is_empty():
         return None
-    return line_figure(name, title, "time (s)", f"{label} ({unit})", lines, notes=notes)
+    idle = entity == "link" and points["series"].n_unique() < len(names)
+    notes = ["Directions with only zeros are left out."] if idle else []
+    return line_figure(name, title, "time (s)", f"{label} ({unit})", points, notes=notes)
 
 
 def pages_figure(table: pl.DataFrame | None) -> Figure | None:
     """Page load times."""
     if table is None:
         return None
-    table = table.drop_nulls("response_s").sort("start_s")
-    lines = {
-        str(name): (rows["start_s"].to_list(), rows["response_s"].to_list())
-        for (name,), rows in table.group_by("flow", maintain_order=True)
-    }
+    points = (
+        table.drop_nulls("response_s")
+        .sort("start_s")
+        .select(
+            pl.col("flow").cast(pl.String).alias("series"),
+            pl.col("start_s").alias("x"),
+            pl.col("response_s").alias("y"),
+        )
+    )
+    if points.is_empty():
+        return None
     title, y = "Page load time", "page load time (s)"
-    return line_figure("pages", title, "start of the request (s)", y, lines) if lines else None
+    return line_figure("pages", title, "start of the request (s)", y, points)

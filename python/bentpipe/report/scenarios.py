@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe.explanation import Explanation, Figures
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
 
 FACTS = ("route", "round trip", "bottleneck", "BDP", "window", "packet error rate")
 """The columns of the table that a reader needs first."""

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import count, percent
+from bentpipe.plots import Point, interval_figure
 from bentpipe.plots.theme import PALETTE
-from bentpipe.plots.vega import Point, XKind, interval_figure
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.scenarios import explained, scenario_section
 from bentpipe.report.shown import Shown
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
+    from bentpipe.plots.marks import XKind
 
     Cells = list[dict[str, Any]]
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from bentpipe.plots.vega import Figure
+    from bentpipe.plots import Figure
     from bentpipe.study.statistics import Mean
 
 
@@ -49,12 +49,12 @@ def as_data(plot: Plot | Bars) -> dict[str, Any]:
 
 def figure(name: str, held: Mapping[str, Any]) -> Figure:
     """The figure of the data from `as_data`."""
-    from bentpipe.plots.vega import Point, bar_figure, line_figure
+    from bentpipe.plots import Point, as_points, bar_figure, line_figure
 
     title, x, y = held["title"], held["x"], held["y"]
     if held["kind"] == "lines":
         lines = {label: (line["x"], line["y"]) for label, line in held["lines"].items()}
-        return line_figure(name, title, x, y, lines, held["y_range"])
+        return line_figure(name, title, x, y, as_points(lines), y_range=held["y_range"])
     points = [
         Point(label, group, mean, mean - (ci95 or 0), mean + (ci95 or 0))
         for label, groups in held["bars"].items()
@@ -65,6 +65,6 @@ def figure(name: str, held: Mapping[str, Any]) -> Figure:
 
 def save_plot(plot: Plot | Bars, path: Path) -> None:
     """Write `path` as `.svg`, `.pdf` and `.png`, without network or browser."""
-    from bentpipe.plots.vega import save_figures
+    from bentpipe.plots import save_figures
 
     save_figures([figure(path.name, as_data(plot))], path.parent)

@@ -231,7 +231,9 @@ async function draw(element) {
   const figure = figures[name];
   const plot = element.querySelector(".plot");
   const wide = { ...specification(figure), width: "container" };
-  const options = { config: themes.page, renderer: "svg", actions: false };
+  // Lines have the nearest point of `hover` instead of tooltips.
+  const tooltip = !figure.hover;
+  const options = { config: themes.page, renderer: "svg", actions: false, tooltip };
   const { view } = await vegaEmbed(plot, wide, options);
   legend(element.querySelector(".legend"), figure, (shown) => view.signal("shown", shown).runAsync());
   if (figure.hover) hover(plot, figure, view);

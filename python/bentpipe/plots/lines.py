@@ -1,0 +1,141 @@
+"""Lines over a common axis. Every line figure of the project is drawn here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe.plots.figure import Figure
+from bentpipe.plots.marks import chosen, finished, range_text, series_encoding, series_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+POINTS = 1600
+"""Maximum number of points of a line: four for each two pixels of width."""
+
+GROUPED_POINTS = 12_000
+"""Maximum number of points in a figure, shared by its lines."""
+
+PANEL_WIDTH, PANEL_HEIGHT = 190, 110
+"""Pixels of the area between the axes of one of several panels."""
+
+PANELS_PER_ROW = 4
+
+REDUCED = "Reduced: each short interval shows its first, last, lowest and highest point."
+
+
+def line_figure(
+    name: str,
+    title: str,
+    x: str,
+    y: str,
+    points: pl.DataFrame,
+    *,
+    y_range: Sequence[float] | None = None,
+    step: bool = False,
+    notes: Sequence[str] = (),
+) -> Figure:
+    """Lines through the rows of `points`, whose columns are `series`, `x` and `y`.
+
+    With a column `panel` there is a panel for each of its values, with own axes. `x` and `y` are
+    titles with units. With `step`, a value is constant until the next one. The order of series and
+    panels is that of their first rows.
+    """
+    import altair as alt
+
+    series, cut = chosen(points["series"].unique(maintain_order=True).to_list())
+    keys = ["panel", "series"] if "panel" in points.columns else ["series"]
+    whole = (
+        points.select(*keys, pl.col("x", "y").cast(pl.Float64))
+        .drop_nulls()
+        .filter(pl.col("series").is_in(series))
+        .with_columns(pl.col("series").cast(pl.Enum(series)))
+        .sort(*keys, "x", maintain_order=True)
+    )
+    most = min(max(GROUPED_POINTS // max(len(series), 1), 200), POINTS)
+    data = thinned(whole, keys, most)
+    if data.height < whole.height:
+        cut = [*cut, REDUCED]
+    text = f"Line figure: {y} over {x}. {series_text(series)} {range_text(y, whole['y'])}"
+    data = data.select("x", "y", *keys)
+    chart = (
+        alt.Chart(alt.NamedData("points"))
+        .mark_line(strokeWidth=1.6, clip=True, interpolate="step-after" if step else alt.Undefined)
+        .encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False, zero=False)),
+            y=alt.Y(
+                "y:Q", title=y, scale=alt.Scale(domain=list(y_range)) if y_range else alt.Scale()
+            ),
+            tooltip=[
+                alt.Tooltip("series:N", title="series"),
+                alt.Tooltip("x:Q", title=x, format=",.5~r"),
+                alt.Tooltip("y:Q", title=y, format=",.5~r"),
+            ],
+            **series_encoding(series, "strokeDash"),
+        )
+    )
+    if "panel" in keys:
+        drawing = panels(chart, points["panel"].unique(maintain_order=True).to_list())
+    else:
+        drawing = finished(chart, zoom=True)
+    return Figure(name, title, text, drawing, data, series, True, (*notes, *cut))
+
+
+def panels(chart: Any, names: Sequence[str]) -> Any:
+    """The chart once for each panel, in rows of `PANELS_PER_ROW`. Names are not cut off."""
+    import altair as alt
+
+    header = alt.Header(labelLimit=0)
+    return (
+        chart.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+        .facet(
+            facet=alt.Facet("panel:N", title=None, sort=list(names), header=header),
+            columns=PANELS_PER_ROW,
+        )
+        .resolve_scale(x="independent", y="independent")
+    )
+
+
+def thinned(rows: pl.DataFrame, keys: Sequence[str], most: int = POINTS) -> pl.DataFrame:
+    """The rows to draw: the first, last, lowest and highest of each interval of `x`.
+
+    A line through them covers the same pixels. A line through every n-th row would lose peaks.
+    Lines are the groups of `keys`. Their `x` must not decrease. All rows of a line are returned if
+    there are at most `most`.
+
+    Source: U. Jugel and others, "M4: a visualization-oriented time series data aggregation", VLDB
+    2014.
+    """
+    intervals = max(most // 4, 1)
+    x, row, start = pl.col("x"), pl.col("row"), pl.col("x").first().over(keys)
+    share = (x - start) / (x.last().over(keys) - start)
+    part = [*keys, "part"]
+    return (
+        rows.with_row_index("row")
+        .with_columns(
+            part=(share * intervals).fill_nan(0).floor().clip(upper_bound=intervals - 1),
+            length=pl.len().over(keys),
+        )
+        .filter(
+            (pl.col("length") <= most)
+            | (row == row.first().over(part))
+            | (row == row.last().over(part))
+            | (row == row.get(pl.col("y").arg_min()).over(part))
+            | (row == row.get(pl.col("y").arg_max()).over(part))
+        )
+        .drop("row", "part", "length")
+    )
+
+
+def as_points(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> pl.DataFrame:
+    """The table for `line_figure` of named lines, each with its x and y values."""
+    tables = [
+        pl.DataFrame(
+            {"x": xs, "y": ys}, schema={"x": pl.Float64, "y": pl.Float64}, strict=False
+        ).with_columns(series=pl.lit(name))
+        for name, (xs, ys) in lines.items()
+    ]
+    empty = pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "series": pl.String})
+    return pl.concat([empty, *tables])

@@ -1,0 +1,170 @@
+"""Means with their intervals: over an axis, as bars, and as a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe.plots.figure import Figure
+from bentpipe.plots.marks import (
+    XKind,
+    chosen,
+    colour,
+    finished,
+    range_text,
+    series_encoding,
+    series_text,
+    x_encoding,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PIXELS_PER_ROW = 20
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean of a series with its interval, at a position on the x axis."""
+
+    series: str
+    x: float | str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+def interval_figure(
+    name: str,
+    title: str,
+    x: str,
+    y: str,
+    points: Sequence[Point],
+    x_kind: XKind,
+    zero: bool = False,
+    notes: Sequence[str] = (),
+) -> Figure:
+    """Means as points with error bars. `zero` adds the zero line for differences."""
+    import altair as alt
+
+    series, data, cut = table(points)
+    base = alt.Chart(alt.NamedData("points"))
+    channel = x_encoding(x, x_kind, names(data), len(series))
+    scale = alt.Scale(zero=zero)
+    bars = base.mark_rule(strokeWidth=1.6).encode(
+        y=alt.Y("low:Q", title=y, scale=scale), y2="high:Q", **colour(series), **channel
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        y=alt.Y("mean:Q", title=y, scale=scale),
+        tooltip=tooltips(x, y, data, x_kind == "nominal"),
+        **series_encoding(series, "shape"),
+        **channel,
+    )
+    layers = [bars, dots]
+    if x_kind != "nominal":
+        joined = base.mark_line(strokeWidth=1, opacity=0.5).encode(
+            y=alt.Y("mean:Q", title=y, scale=scale), **colour(series), **channel
+        )
+        layers.insert(0, joined)
+    if zero:
+        nothing = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
+        # Last: the first layer is the one that zooms, and must have an x axis.
+        layers.append(nothing.mark_rule(strokeDash=[4, 3]).encode(y=alt.Y("zero:Q", title=y)))
+    text = (
+        f"Figure of means with intervals: {y} over {x}. {series_text(series)} "
+        f"{range_text(y, data['mean'])}"
+    )
+    drawing = finished(alt.layer(*layers), zoom=x_kind != "nominal")
+    return Figure(name, title, text, drawing, data, series, False, (*notes, *cut))
+
+
+def bar_figure(
+    name: str, title: str, x: str, y: str, points: Sequence[Point], notes: Sequence[str] = ()
+) -> Figure:
+    """Groups of bars with whiskers over their intervals."""
+    import altair as alt
+
+    series, data, cut = table(points)
+    channel = x_encoding(x, "nominal", names(data), len(series))
+    base = alt.Chart(alt.NamedData("points"))
+    bars = base.mark_bar().encode(
+        y=alt.Y("mean:Q", title=y), tooltip=tooltips(x, y, data), **colour(series), **channel
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(
+        y=alt.Y("low:Q", title=y), y2="high:Q", **channel
+    )
+    text = f"Bar figure: {y} over {x or 'groups'}. {series_text(series)} "
+    text += range_text(y, data["mean"])
+    drawing = finished(alt.layer(bars, whiskers), zoom=False)
+    return Figure(name, title, text, drawing, data, series, False, (*notes, *cut))
+
+
+def ranking_figure(
+    name: str, title: str, x: str, points: Sequence[Point], notes: Sequence[str] = ()
+) -> Figure:
+    """Means with intervals along the x axis, a row for each name in the order of the points.
+
+    The `x` of a point is its name; the argument `x` is the title of the axis of the means.
+    """
+    import altair as alt
+
+    series, data, cut = table(points)
+    rows = names(data)
+    axis = alt.Axis(labelLimit=220, labelOverlap=False, grid=True)
+    row = alt.Y("x:N", title=None, sort=rows, axis=axis)
+    scale = alt.Scale(zero=False, padding=12)
+    base = alt.Chart(alt.NamedData("points"))
+    bars = base.mark_rule(strokeWidth=1.6).encode(
+        x=alt.X("low:Q", title=x, scale=scale), x2="high:Q", y=row, **colour(series)
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=alt.X("mean:Q", title=x, scale=scale),
+        y=row,
+        tooltip=tooltips("", x, data),
+        **series_encoding(series, "shape"),
+    )
+    text = f"Figure of means with intervals, best first: {x} of {', '.join(rows)}. "
+    text += range_text(x, data["mean"])
+    height = PIXELS_PER_ROW * max(len(rows), 3)
+    drawing = finished(alt.layer(bars, dots), zoom=False, height=height)
+    return Figure(name, title, text, drawing, data, series, False, (*notes, *cut))
+
+
+def table(points: Sequence[Point]) -> tuple[list[str], pl.DataFrame, list[str]]:
+    """The drawn series, the table of their points, and a note if there are more series."""
+    numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64)
+    x = pl.String if any(isinstance(point.x, str) for point in points) else pl.Float64
+    schema = {"series": pl.String, "x": x, **numbers, "n": pl.Int64}
+    rows = pl.DataFrame(points, schema=schema)
+    series, cut = chosen(rows["series"].unique(maintain_order=True).to_list())
+    drawn = rows.filter(pl.col("series").is_in(series)).select(
+        "x",
+        pl.col("mean"),
+        pl.col("low", "high").fill_null(pl.col("mean")),
+        "n",
+        pl.col("series").cast(pl.Enum(series)),
+    )
+    return series, drawn, cut
+
+
+def names(data: pl.DataFrame) -> list[Any]:
+    """The positions on the x axis in the order of the points."""
+    return data["x"].unique(maintain_order=True).to_list()
+
+
+def tooltips(x: str, y: str, data: pl.DataFrame, nominal: bool = True) -> list[Any]:
+    """The tooltip of a point."""
+    import altair as alt
+
+    runs = [alt.Tooltip("n:Q", title="runs")] if (data["n"] > 0).any() else []
+    return [
+        alt.Tooltip("series:N", title="series"),
+        alt.Tooltip("x:N" if nominal else "x:Q", title=x or "group"),
+        alt.Tooltip("mean:Q", title=y, format=",.5~r"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=",.5~r"),
+        alt.Tooltip("high:Q", title="to", format=",.5~r"),
+        *runs,
+    ]

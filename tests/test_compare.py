@@ -221,7 +221,7 @@ def test_a_verdict_names_the_best_and_who_is_as_good() -> None:
     assert (said.controller, said.mean, said.not_distinguishable) == ("cubic", 6e6, ["newreno"])
     # A half width of 12.7062 * 1 around 6.
     assert said.sentence == (
-        "Best for one bulk flow: cubic, 6 (-6.706 to 18.71) Mbit/s."
+        "Best for one bulk flow: cubic, 6.000 (\N{MINUS SIGN}6.706 to 18.71) Mbit/s."
         " Not significantly different: newreno."
     )
 
@@ -234,7 +234,7 @@ def test_harm_is_what_newreno_has_less_than_beside_newreno() -> None:
     }
     (said,) = verdicts([outcome("beside-newreno", found)])
     assert said.sentence == (
-        "Least harm to NewReno: vegas, which leaves NewReno 3 (2.752 to 3.248) Mbit/s, 150 %"
+        "Least harm to NewReno: vegas, which leaves NewReno 3.000 (2.752 to 3.248) Mbit/s, 150 %"
         " (138 to 162 %) of its goodput when competing with another NewReno. All others are"
         " significantly different. Significantly less than with another NewReno: cubic."
     )

@@ -309,4 +309,4 @@ def test_only_a_flow_with_an_end_is_reported_as_not_finished(
     sets = ("--set", f"flow.0.traffic={traffic}", "--set", "duration=5s")
     bentpipe_in(tmp_path, "run", "small.toml", *sets, "--out", "run")
     page = run_page(tmp_path / "run")
-    assert page.warnings == ([] if is_endless else ["Not finished at the end of the run: flow-0."])
+    assert page.warnings == ([] if is_endless else ["Not complete at the end of the run: flow-0."])

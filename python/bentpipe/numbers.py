@@ -16,6 +16,9 @@ SCALES = {
 }
 """For each unit the larger ones, with their size in it."""
 
+COMMON = {"bit/s": (1e-6, "Mbit/s")}
+"""For units, the factor to and the name of the one that all tables in the terminal use."""
+
 
 def significant(value: float | None, digits: int = 4) -> str:
     """A number with `digits` significant digits. Digits before the point are never cut off."""
@@ -58,13 +61,29 @@ def with_interval(mean: float | None, low: float | None, high: float | None) -> 
         return NONE, NONE
     if low is None or high is None:
         return significant(mean), NONE
-    width = (high - low) / 2
-    if width <= 0:
-        return significant(mean), f"{significant(low)} to {significant(high)}"
-    places = max(1 - math.floor(math.log10(width)), 0)
-    if places > 8:
+    places = places_of((high - low) / 2)
+    if places is None:
         return significant(mean), f"{significant(low)} to {significant(high)}"
     return decimals(mean, places), f"{decimals(low, places)} to {decimals(high, places)}"
+
+
+def places_of(half_width: float) -> int | None:
+    """The decimals of two significant digits of an interval; None if it is (almost) zero."""
+    if half_width <= 0:
+        return None
+    places = max(1 - math.floor(math.log10(half_width)), 0)
+    return places if places <= 8 else None
+
+
+def plus_minus(mean: float | None, ci95: float | None, *, sign: bool = False) -> str:
+    """A mean ± the half width of its interval, with the digits that the width justifies."""
+    if mean is None or not math.isfinite(mean):
+        return NONE
+    places = None if ci95 is None else places_of(ci95)
+    text = significant(mean) if places is None else decimals(mean, places)
+    half = "" if ci95 is None else significant(ci95) if places is None else decimals(ci95, places)
+    plus = "+" if sign and mean > 0 else ""
+    return f"{plus}{text}" + (f" \N{PLUS-MINUS SIGN}{half}" if half else "")
 
 
 def scale(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
@@ -76,6 +95,11 @@ def scale(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
     return 1.0, unit
 
 
+def common(unit: str) -> tuple[float, str]:
+    """The factor to the unit that all tables in the terminal use, and its name."""
+    return COMMON.get(unit, (1.0, unit))
+
+
 def amount(value: float | None, unit: str, digits: int = 3) -> str:
     """A value with a suitable unit."""
     if value is None:
@@ -84,10 +108,11 @@ def amount(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{significant(value / size, digits)} {name}"
 
 
-def signed(value: float | None, digits: int = 4) -> str:
-    """A difference with its sign and `digits` significant digits."""
-    text = significant(value, digits)
-    return f"+{text}" if value is not None and value > 0 else text
+def signed(value: float | None, digits: int = 4, places: int | None = None) -> str:
+    """A difference with its sign, and `digits` significant digits or `places` decimals."""
+    text = significant(value, digits) if places is None else decimals(value, places)
+    rounded_to_zero = places is not None and float(f"{value or 0:.{places}f}") == 0
+    return f"+{text}" if value is not None and value > 0 and not rounded_to_zero else text
 
 
 def ends(

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.verdict import UNITS
 from bentpipe.console import table
-from bentpipe.numbers import NONE, ends, scaled, signed
+from bentpipe.numbers import NONE, common, ends, scaled, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,10 +39,10 @@ NOT_SIGNIFICANT = "(n.s.)"
 def headings(outcome: Outcome) -> list[str]:
     """The columns of a ranking."""
     quantity = outcome.workload.quantity
-    shown = UNITS.get(outcome.unit, (1, outcome.unit))[1]
+    shown = common(outcome.unit)[1]
     others = []
     for name in outcome.workload.also:
-        unit = UNITS.get(outcome.unit_of(name), (1, outcome.unit_of(name)))[1]
+        unit = common(outcome.unit_of(name))[1]
         others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
     return ["rank", "<controller", "<status", f"{LABELS[quantity]} {shown}", "95 % interval",
             "minus best", f"<minus {outcome.workload.baseline}", *others]  # fmt: skip
@@ -52,7 +51,7 @@ def headings(outcome: Outcome) -> list[str]:
 def rows(outcome: Outcome) -> list[list[str]]:
     """One row for each controller, best first."""
     by_name = {candidate.name: candidate for candidate in outcome.candidates}
-    factor = UNITS.get(outcome.unit, (1.0, ""))[0]
+    factor = common(outcome.unit)[0]
     listed = []
     for place in outcome.places:
         candidate = by_name[place.name]
@@ -75,7 +74,7 @@ def rows(outcome: Outcome) -> list[list[str]]:
 def others(outcome: Outcome, place: Place) -> list[str]:
     """The means of the other quantities."""
     return [
-        scaled(means[place.name], UNITS.get(outcome.unit_of(name), (1.0, ""))[0])
+        scaled(means[place.name], common(outcome.unit_of(name))[0])
         for name, means in outcome.also.items()
     ]
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.ranking import Place, ranked
+from bentpipe.numbers import common, count, ends, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bentpipe.compare.outcome import Outcome
-
-UNITS = {"bit/s": (1e-6, "Mbit/s"), "s": (1.0, "s")}
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,11 @@ def kept(outcome: Outcome, place: Place) -> str:
     base = next((p.mean for p in outcome.places if p.name == outcome.workload.baseline), None)
     if row is None or not base or row["difference"] is None:
         return ""
-    share = f"{100 + 100 * row['difference'] / base:.0f} %"
+    share = f"{count(100 + 100 * row['difference'] / base)} %"
     if row["ci95"] is None:
         return share
-    low, high = (100 + 100 * end / base for end in row["ci95"])
-    return f"{share} ({low:.0f} to {high:.0f} %)"
+    interval = [100 + 100 * end / base for end in row["ci95"]]
+    return f"{share} ({ends(interval, form=count)} %)"
 
 
 def harmful(outcome: Outcome) -> str:
@@ -126,6 +125,6 @@ def amount(mean: float | None, ci95: Any, unit: str) -> str:
     """A value with its interval in a common unit."""
     if mean is None:
         return "undefined in every run"
-    factor, name = UNITS.get(unit, (1.0, unit))
-    ends = f" ({ci95[0] * factor:.4g} to {ci95[1] * factor:.4g})" if ci95 else ""
-    return f"{mean * factor:.4g}{ends} {name}"
+    factor, name = common(unit)
+    interval = f" ({ends(ci95, factor)})" if ci95 else ""
+    return f"{scaled(mean, factor)}{interval} {name}"

@@ -6,11 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.verdict import UNITS
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import SHOWN, sentences
-from bentpipe.numbers import ends, scaled, signed
+from bentpipe.numbers import common, ends, scaled, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
     listed = []
     case = None
     for one in found:
-        factor, unit = UNITS.get(one.unit, (1.0, one.unit))
+        factor, unit = common(one.unit)
         undefined = f" ({one.undefined} undefined)" if one.undefined else ""
         head = ["" if one.case == case else one.case, one.label, unit,
                 f"{scaled(one.mean, factor)}{undefined}", ends(one.ci95, factor)]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.console import table
+from bentpipe.numbers import NONE, count, decimals, plus_minus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +61,9 @@ def _row(cell: Cell, comparison: Comparison, *, first: bool) -> tuple[str, ...]:
         name if first else "",
         comparison.model,
         *pairs[:2],
-        _mean(comparison.goodput_difference, sign="+"),
+        _mean(comparison.goodput_difference, sign=True),
         *pairs[2:],
-        "-" if distance is None else f"{distance:.0f}",
+        count(distance),
     )
 
 
@@ -79,21 +80,19 @@ def _short(path: str, value: str) -> str:
     return plain if plain[:1].isalpha() else f"{path.rsplit('.', 1)[-1]} {plain}"
 
 
-def _mean(found: Mean | None, scale: float = 1.0, sign: str = "") -> str:
+def _mean(found: Mean | None, scale: float = 1.0, *, sign: bool = False) -> str:
     if found is None:
-        return "-"
-    value = found.value * scale
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 or sign else 2
-    interval = "" if found.ci95 is None else f" ±{found.ci95 * scale:,.{digits}f}"
-    return f"{value:{sign},.{digits}f}{interval}"
+        return NONE
+    half = None if found.ci95 is None else found.ci95 * scale
+    return plus_minus(found.value * scale, half, sign=sign)
 
 
 def summary(cells: Sequence[Cell]) -> list[str]:
     """One sentence for each model on the difference of its goodput from the kernel's."""
     return [
-        f"{row['model']}: goodput differs by {row['median']:.1f} % in the median and by "
-        f"{row['largest']:.1f} % at most ({row['where']}). {row['within']} of {row['cells']} "
-        "variants differ by at most 10 %."
+        f"{row['model']}: goodput differs by {decimals(row['median'], 1)} % in the median and by "
+        f"{decimals(row['largest'], 1)} % at most ({row['where']}). "
+        f"{row['within']} of {row['cells']} variants differ by at most 10 %."
         for row in totals(cells)
     ]
 

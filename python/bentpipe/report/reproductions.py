@@ -6,7 +6,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe.numbers import NONE, count, decimals, minus, with_interval
+from bentpipe.numbers import NONE, count, decimals, signed, with_interval
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.source import read_json
 from bentpipe.reproductions.plots import figure
@@ -140,7 +140,7 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
     if row.measured is not None and row.ci95:
         low, high = row.measured - row.ci95, row.measured + row.ci95
     mean, interval = with_interval(row.measured, low, high)
-    deviation = NONE if row.deviation is None else signed(row.deviation * 100)
+    deviation = NONE if row.deviation is None else signed(row.deviation * 100, places=1)
     ends = row.published if isinstance(row.published, list) else [row.published]
     return [
         Cell(row.quantity),
@@ -152,9 +152,3 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
         Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
         Cell(row.verdict, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),
     ]
-
-
-def signed(value: float) -> str:
-    """A deviation with its sign, in percent."""
-    text = decimals(value, 1)
-    return minus(text) if value < 0 or text == "0.0" else f"+{text}"

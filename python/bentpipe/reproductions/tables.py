@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from bentpipe.console import show, table
+from bentpipe.numbers import NONE, percent, plus_minus, signed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,7 +19,7 @@ COLOURS = {"reproduced": "green", "deviates": "red", "not comparable": "dim"}
 def published(row: Row) -> str:
     """The published value or range, with the printed digits."""
     if row.published is None:
-        return "-"
+        return NONE
     if isinstance(row.published, list):
         return " to ".join(f"{end:,}" for end in row.published)
     return f"{row.published:,}"
@@ -26,12 +27,14 @@ def published(row: Row) -> str:
 
 def measured(row: Row) -> str:
     """The measured value with its confidence interval, if it has one."""
-    if row.measured is None:
-        return "-"
-    size = abs(row.measured)
-    digits = 1 if size >= 100 else 2 if size >= 2 else 4
-    interval = f" +-{row.ci95:,.{digits}f}" if row.ci95 else ""
-    return f"{row.measured:,.{digits}f}{interval}"
+    return plus_minus(row.measured, row.ci95 or None)
+
+
+def deviation(row: Row) -> str:
+    """The deviation from the published value in percent, with its sign."""
+    if row.deviation is None:
+        return NONE
+    return f"{signed(row.deviation * 100, places=1)} %"
 
 
 def side_by_side(rows: list[Row]) -> Table:
@@ -45,8 +48,8 @@ def side_by_side(rows: list[Row]) -> Table:
             row.unit,
             published(row),
             measured(row),
-            "-" if row.deviation is None else f"{row.deviation:+.1%}",
-            "-" if row.tolerance is None else f"{row.tolerance:.0%}",
+            deviation(row),
+            NONE if row.tolerance is None else f"{percent(row.tolerance)} %",
             f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
             str(notes[row.note]) if row.note else "",
         )

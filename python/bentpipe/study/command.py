@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.console import late_progress, show, table
-from bentpipe.numbers import ends, significant
+from bentpipe.numbers import NONE, ends, signed, significant
 from bentpipe.study.plan import Study
 from bentpipe.study.store import as_json
 
@@ -81,7 +81,8 @@ def print_comparisons(results: Results) -> None:
     listed = table("quantity", "<other parameters", "<value", "<baseline", "pairs", "difference",
                    "95 % interval", "relative", "<significant", "<unit")  # fmt: skip
     for row in results.comparisons:
-        relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
+        share = row["relative"]
+        relative = NONE if share is None else f"{signed(share * 100, places=1)} %"
         listed.add_row(
             row["quantity"],
             named(study, row["parameters"]),

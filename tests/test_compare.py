@@ -110,7 +110,7 @@ def test_the_worst_under_fade_is_the_last_of_its_ranking(bentpipe: Bentpipe) -> 
     found = json.loads(done.stdout)
     (fade,) = (row for row in found["workloads"] if row["workload"] == "fade")
     worst = next(row for row in found["verdicts"] if row["question"] == "Worst under fade")
-    assert worst["controller"] == fade["ranking"][-1]["controller"] == "vegas"
+    assert worst["controller"] == fade["ranking"][-1]["controller"] == "newreno"
 
 
 def test_a_scenario_gives_its_links_and_ends(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -172,6 +172,7 @@ impl Controller for Cubic {
 
     fn on_ack(&mut self, ack: &Ack) {
         if !ack.cwnd_limited {
+            self.slow_start.on_unused_window();
             if let Some(stage) = &mut self.stage {
                 stage.counted_until = ack.now;
             }

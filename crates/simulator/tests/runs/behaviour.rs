@@ -133,6 +133,24 @@ fn hystart_leaves_slow_start_beside_the_bandwidth_delay_product() {
     }
 }
 
+/// draft-chung-ccwg-search: slow start does not end before the pipe is full. It looks back by the RTT
+/// that there is, which grows with the queue, and so a loss may come first.
+#[test]
+fn search_leaves_slow_start_beyond_the_bandwidth_delay_product() {
+    for path in Path::each("cubic", 3.5, 15) {
+        if path.rtt < 100 {
+            // Fewer segments than bins.
+            continue;
+        }
+        let path = Path { parameters: ", slow_start = \"search\"", ..path };
+        let recording = path.run();
+        let series = &recording.flow_series;
+        let left = series.ssthresh_bytes.iter().position(|left| (1..u64::MAX).contains(left));
+        let share = series.ssthresh_bytes[left.unwrap()] as f64 / path.mss() / path.bdp();
+        assert!(share >= 1.0, "{share} {path:?}");
+    }
+}
+
 /// beta = RTTmin / RTTmax, from 0.5 to 0.8: with a queue of q products it is 1 / (1 + q). The first
 /// losses halve, as there is no throughput to compare.
 #[test]

@@ -3,10 +3,12 @@
 //!
 //! - `standard`: RFC 5681, until a loss or ssthresh,
 //! - `hystart`: the same growth, ended by signs of a queue,
-//! - `hystart++`: RFC 9406, ended by a longer RTT that lasts.
+//! - `hystart++`: RFC 9406, ended by a longer RTT that lasts,
+//! - `search`: growth by all that is acknowledged, ended by a delivery that no longer doubles.
 
 mod hystart;
 mod hystart_plus_plus;
+mod search;
 
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter};
@@ -14,14 +16,16 @@ use crate::window::Window;
 
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
+use search::Search;
 
 /// The parameter by which a scenario chooses.
 pub(crate) const PARAMETER: Parameter = Parameter {
     name: "slow_start",
     default: "hystart++",
-    allowed: Allowed::OneOf(&["standard", "hystart", "hystart++"]),
-    meaning: "How slow start ends: with a loss; with signs of a queue, as in Linux; or with a \
-              longer RTT that lasts (RFC 9406)",
+    allowed: Allowed::OneOf(&["standard", "hystart", "hystart++", "search"]),
+    meaning: "How slow start ends: with a loss; with signs of a queue, as in Linux; with a longer \
+              RTT that lasts (RFC 9406); or with a delivery that no longer doubles \
+              (draft-chung-ccwg-search)",
 };
 
 /// One of the slow starts.
@@ -30,6 +34,7 @@ pub(crate) enum SlowStart {
     Standard,
     HyStart(HyStart),
     PlusPlus(HyStartPlusPlus),
+    Search(Search),
 }
 
 impl SlowStart {
@@ -38,6 +43,7 @@ impl SlowStart {
         match name {
             "hystart" => Self::HyStart(HyStart::default()),
             "hystart++" => Self::PlusPlus(HyStartPlusPlus::default()),
+            "search" => Self::Search(Search::default()),
             _ => Self::Standard,
         }
     }
@@ -54,6 +60,7 @@ impl SlowStart {
                 Self::Standard => false,
                 Self::HyStart(hystart) => hystart.ends(feedback, window),
                 Self::PlusPlus(hystart) => hystart.ends(feedback),
+                Self::Search(search) => search.ends(feedback),
             };
         if ends {
             window.ssthresh = window.cwnd;
@@ -64,14 +71,23 @@ impl SlowStart {
     pub(crate) fn grow(&self, ack: &Ack, window: &mut Window) {
         window.cwnd += match self {
             Self::Standard | Self::HyStart(_) => window.counted(ack.acked),
+            Self::Search(_) => ack.acked,
             Self::PlusPlus(hystart) => hystart.growth(ack.acked, window),
         };
+    }
+
+    /// The window was not used, and what is delivered says nothing about the path.
+    pub(crate) fn on_unused_window(&mut self) {
+        if let Self::Search(search) = self {
+            search.reset();
+        }
     }
 
     /// A loss or a mark was found.
     pub(crate) fn on_loss(&mut self) {
         match self {
             Self::PlusPlus(hystart) => hystart.finish(),
+            Self::Search(search) => search.reset(),
             Self::Standard | Self::HyStart(_) => {}
         }
     }
@@ -82,6 +98,7 @@ impl SlowStart {
             Self::Standard => {}
             Self::HyStart(hystart) => *hystart = HyStart::default(),
             Self::PlusPlus(hystart) => hystart.finish(),
+            Self::Search(search) => search.reset(),
         }
     }
 }

@@ -227,17 +227,28 @@ impl Direction {
     /// Neither changes nor jitter can go together with [`LowPriority::PushOut`]: what has been
     /// computed for a packet would no longer hold when one before it is pushed out.
     pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
-        let jitter = Jitter::new(settings.jitter, stream(seed, Purpose::Jitter, entity));
-        let cursor = settings.timeline.until(end);
-        let dynamics = Dynamics::new(cursor, jitter, settings.rate, settings.delay);
-        let fifo = Fifo::new(settings.queue, settings.low_priority, settings.ecn_marking);
+        // Without `..`, so that a new setting has to be used here.
+        let &Settings {
+            rate,
+            delay,
+            jitter,
+            queue,
+            low_priority,
+            ecn_marking,
+            overhead,
+            ref channel,
+            ref timeline,
+        } = &settings;
+        let jitter = Jitter::new(jitter, stream(seed, Purpose::Jitter, entity));
+        let dynamics = Dynamics::new(timeline.until(end), jitter, rate, delay);
+        let fifo = Fifo::new(queue, low_priority, ecn_marking);
         let random = stream(seed, Purpose::Channel, entity);
-        let is_plain = dynamics.is_none() && settings.ecn_marking.is_none();
+        let is_plain = dynamics.is_none() && ecn_marking.is_none();
         let line = Line {
-            overhead: settings.overhead,
-            transmitter: Transmitter::new(settings.rate),
-            channel: Channel::new(settings.channel.clone(), random),
-            delay: settings.delay,
+            overhead,
+            transmitter: Transmitter::new(rate),
+            channel: Channel::new(channel.clone(), random),
+            delay,
             accepted_packets: 0,
             dropped_packets: 0,
             far_end: FarEnd::default(),

@@ -20,7 +20,7 @@ use units::{Rate, Span, Time};
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::port::PortReport;
 use crate::routes::Routes;
-use crate::topology::{PortKind, Topology};
+use crate::topology::{PortKind, PortSpec, Topology};
 
 /// The order of simultaneous events: first all ends of transmission and of outages, then arrivals by
 /// port.
@@ -49,7 +49,11 @@ struct Accepted<B> {
 struct SlowLane<B> {
     to: NodeId,
     kind: PortKind,
-    settings: Settings,
+    rate: Rate,
+    delay: Span,
+    queue: QueueLimit,
+    low_priority: LowPriority,
+    overhead: u32,
     /// All changes with their times.
     changes: Vec<(Time, Change)>,
     jitter: Option<Jitter>,
@@ -81,29 +85,7 @@ pub struct ReferenceNetwork<B> {
 impl<B: Copy> ReferenceNetwork<B> {
     /// An empty network over `topology`, whose queues are all FIFOs.
     pub fn new(topology: Topology) -> Self {
-        let ports = topology
-            .ports
-            .iter()
-            .map(|port| SlowLane {
-                to: port.to,
-                kind: port.kind,
-                settings: port.direction.settings().clone(),
-                changes: port.direction.changes().into_iter().flatten().collect(),
-                jitter: port.direction.jitter().cloned(),
-                serialiser: Serialiser::new(port.direction.settings().rate),
-                channel: port.direction.channel().clone(),
-                marker: port.direction.settings().ecn_marking.map(Marker::new),
-                waiting: VecDeque::new(),
-                sending: None,
-                started: Time::ZERO,
-                last_end: Time::ZERO,
-                last_arrival: Time::ZERO,
-                corrupted: Vec::new(),
-                last_corrupted: Time::ZERO,
-                busy: Span::ZERO,
-                report: PortReport::default(),
-            })
-            .collect();
+        let ports = topology.ports.iter().map(SlowLane::new).collect();
         let routes = Routes::new(&topology);
         Self { routes, ports, events: BTreeMap::new(), sequence: 0, hops: 0 }
     }
@@ -120,7 +102,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         if port.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
             packet.ecn = packet.ecn.marked();
         }
-        let bytes = u32::from(packet.bytes) + port.settings.overhead;
+        let bytes = u32::from(packet.bytes) + port.overhead;
         if port.is_busy(now) && !port.make_room(bytes, packet.priority == Priority::Low) {
             port.report.counters.dropped_packets += 1;
             return;
@@ -179,7 +161,7 @@ impl<B: Copy> ReferenceNetwork<B> {
     fn transmission_ends(&mut self, now: Time, number: usize) {
         let port = &mut self.ports[number];
         let sent = port.sending.take().expect("a transmission that ends was started");
-        let gives_way = port.settings.low_priority == LowPriority::PushOut;
+        let gives_way = port.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
         // Packets do not overtake each other.
         let arrival = port.last_arrival.max(now + port.delay_at(now) + sent.jitter);
@@ -195,9 +177,49 @@ impl<B: Copy> ReferenceNetwork<B> {
 }
 
 impl<B: Copy> SlowLane<B> {
+    fn new(port: &PortSpec) -> Self {
+        let direction = &port.direction;
+        // Without `..`, so that a new key has to be considered here.
+        let &Settings {
+            rate,
+            delay,
+            queue,
+            low_priority,
+            ecn_marking,
+            overhead,
+            // The direction gives them as far as they have come.
+            jitter: _,
+            channel: _,
+            timeline: _,
+        } = direction.settings();
+        Self {
+            to: port.to,
+            kind: port.kind,
+            rate,
+            delay,
+            queue,
+            low_priority,
+            overhead,
+            changes: direction.changes().into_iter().flatten().collect(),
+            jitter: direction.jitter().cloned(),
+            serialiser: Serialiser::new(rate),
+            channel: direction.channel().clone(),
+            marker: ecn_marking.map(Marker::new),
+            waiting: VecDeque::new(),
+            sending: None,
+            started: Time::ZERO,
+            last_end: Time::ZERO,
+            last_arrival: Time::ZERO,
+            corrupted: Vec::new(),
+            last_corrupted: Time::ZERO,
+            busy: Span::ZERO,
+            report: PortReport::default(),
+        }
+    }
+
     /// Bytes that wait, without the first `skipped` packets.
     fn bytes_behind(&self, skipped: usize) -> u64 {
-        let overhead = u64::from(self.settings.overhead);
+        let overhead = u64::from(self.overhead);
         let behind = self.waiting.iter().skip(skipped);
         behind.map(|waiting| u64::from(waiting.packet.bytes) + overhead).sum()
     }
@@ -219,12 +241,12 @@ impl<B: Copy> SlowLane<B> {
 
     fn rate_at(&self, time: Time) -> Rate {
         let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
-        past.filter_map(|(_, change)| change.rate).next().unwrap_or(self.settings.rate)
+        past.filter_map(|(_, change)| change.rate).next().unwrap_or(self.rate)
     }
 
     fn delay_at(&self, time: Time) -> Span {
         let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
-        past.filter_map(|(_, change)| change.delay).next().unwrap_or(self.settings.delay)
+        past.filter_map(|(_, change)| change.delay).next().unwrap_or(self.delay)
     }
 
     /// Whether a packet that comes now has to wait.
@@ -235,16 +257,16 @@ impl<B: Copy> SlowLane<B> {
     /// Whether a packet that has to wait finds room, be it that others give way.
     fn make_room(&mut self, bytes: u32, low: bool) -> bool {
         let (packets, waiting_bytes) = (self.waiting.len(), self.bytes_behind(0));
-        let refused = match self.settings.queue {
+        let refused = match self.queue {
             QueueLimit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
             _ => packets > LowPriority::REFUSES_ABOVE_PACKETS,
         };
-        if low && self.settings.low_priority == LowPriority::Refuse && refused {
+        if low && self.low_priority == LowPriority::Refuse && refused {
             return false;
         }
         let before = self.waiting.clone();
         while !self.has_room(bytes) {
-            let gives_way = !low && self.settings.low_priority == LowPriority::PushOut;
+            let gives_way = !low && self.low_priority == LowPriority::PushOut;
             let last =
                 self.waiting.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
             match last {
@@ -262,7 +284,7 @@ impl<B: Copy> SlowLane<B> {
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        match self.settings.queue {
+        match self.queue {
             QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
             QueueLimit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
             QueueLimit::Unlimited => true,

@@ -10,6 +10,7 @@ use crate::load::Written;
 use crate::model::{
     Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario, Traffic,
 };
+use crate::schema;
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,46 +95,43 @@ pub(super) fn of_scenario(written: &Written) -> Vec<Setting> {
     settings
 }
 
-/// One direction of link number `link`.
+/// One direction of link number `link`: the keys of the language in their order.
 pub(super) fn of_direction(
     direction: &Direction,
     link: usize,
     side: &str,
     written: &Written,
 ) -> Vec<Setting> {
-    let setting = |key: &str, value: Amount, text: String| {
+    let document = &written.document["link"][link];
+    let schema = &schema::cached()["properties"]["link"]["items"]["properties"];
+    let setting = |key: &str| {
+        let (value, text) = of_model(key, direction).unwrap_or_else(|| {
+            let places = [&document[side][key], &document[key], &schema[key]["default"]];
+            let value = places.into_iter().find(|value| !value.is_null());
+            value.map_or((Amount::plain(Json::Null), "none".into()), |value| {
+                (Amount::written(value), describe::plain(value))
+            })
+        });
         let own = written.contains(&format!("link[{link}].{side}.{key}"));
         Setting::new(key, value, text, own || written.contains(&format!("link[{link}].{key}")))
     };
-    // Without `..`, so that a new key has to be explained.
-    let Direction {
-        rate,
-        delay,
-        jitter: most,
-        queue: limit,
-        low_priority,
-        ecn_marking,
-        overhead,
-        channel: kind,
-        timeline: _,
-    } = direction;
-    let overhead = Bytes(u64::from(*overhead));
-    vec![
-        setting("rate", (*rate).into(), rate.to_string()),
-        setting("delay", (*delay).into(), delay.to_string()),
-        setting("jitter", (*most).into(), jitter(*most)),
-        setting("queue", queue_data(*limit, *low_priority), queue(*limit, *low_priority)),
-        setting(
-            "ecn_marking",
-            Amount::plain(ecn_marking.map_or(
-                Json::Null,
-                |mark| json!({ "packets": mark.packets, "weight": mark.weight }),
-            )),
-            ecn_marking.map_or("never".into(), mark),
-        ),
-        setting("overhead", overhead.into(), overhead.to_string()),
-        setting("channel", Amount::plain(channel_data(kind)), channel(kind)),
-    ]
+    describe::keys(&schema[side]).map(setting).collect()
+}
+
+/// The keys of a direction of which more is to be said than the value that was written.
+fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
+    let &Direction { jitter: most, queue: limit, low_priority, ecn_marking, .. } = direction;
+    Some(match key {
+        "jitter" => (most.into(), jitter(most)),
+        "queue" => (queue_data(limit, low_priority), queue(limit, low_priority)),
+        "ecn_marking" => {
+            let data = |mark: Marking| json!({ "packets": mark.packets, "weight": mark.weight });
+            let value = Amount::plain(ecn_marking.map_or(Json::Null, data));
+            (value, ecn_marking.map_or("never".into(), mark))
+        }
+        "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
+        _ => return None,
+    })
 }
 
 fn jitter(most: Span) -> String {

@@ -116,17 +116,27 @@ fn directions(
     let channels = sides.map(|(side, own)| channel(&own.channel, path.key(side)));
     let mut changes = changes(link, duration, path, problems);
     let directions = [0, 1].map(|side| {
-        let own = sides[side].1;
         let both = &link.both;
-        let waiting = own.queue.or(both.queue).unwrap_or_default();
+        // Without `..`, so that a new key of the language has to reach the model. Rate, delay and
+        // channel are resolved above.
+        let document::Direction {
+            rate: _,
+            delay: _,
+            jitter,
+            queue: waiting,
+            ecn_marking,
+            overhead: added,
+            channel: _,
+        } = sides[side].1;
+        let waiting = waiting.or(both.queue).unwrap_or_default();
         Direction {
             rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
             delay: delays[side].unwrap_or(Span::ZERO),
-            jitter: own.jitter.or(both.jitter).unwrap_or(Span::ZERO),
+            jitter: jitter.or(both.jitter).unwrap_or(Span::ZERO),
             queue: queue(waiting),
             low_priority: low_priority(waiting),
-            ecn_marking: own.ecn_marking.or(both.ecn_marking),
-            overhead: overhead(own.overhead.or(both.overhead).unwrap_or(Bytes(0))),
+            ecn_marking: ecn_marking.or(both.ecn_marking),
+            overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
                 .or(both_channel.as_ref())

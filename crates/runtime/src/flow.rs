@@ -10,6 +10,8 @@ use network::{FlowId, NodeId};
 use scenario::model::{Flow, Traffic};
 use units::Rate;
 
+use crate::topology::number;
+
 /// The number of one end of a connection, counted through the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub u32);
@@ -61,8 +63,8 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
         Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
     };
     vec![Leg {
-        from: NodeId(flow.from as u16),
-        to: NodeId(flow.to as u16),
+        from: NodeId(number(flow.from)),
+        to: NodeId(number(flow.to)),
         opener,
         transport: &flow.transport,
         reader_rate: flow.reader_rate,

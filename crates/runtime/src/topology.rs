@@ -5,11 +5,16 @@ use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
 
+/// The number of a node or port in the network. The language bounds how many there are.
+pub(crate) fn number(number: impl TryInto<u16>) -> u16 {
+    number.try_into().ok().expect("a scenario has fewer nodes and ports")
+}
+
 /// For each node and destination, the port to take.
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
     let routes = scenario::routes(scenario);
     let nodes = 0..scenario.nodes.len();
-    let port = |hop: scenario::Hop| 2 * hop.link as u16 + u16::from(!hop.forward);
+    let port = |hop: scenario::Hop| number(2 * hop.link + u32::from(!hop.forward));
     let row = |from| nodes.clone().map(|to| routes.next(from, to).map(port)).collect();
     nodes.clone().map(row).collect()
 }
@@ -21,8 +26,8 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     let end = Time::ZERO + scenario.duration;
     let mut add = |to: usize, kind, settings| {
         let direction = Direction::new(settings, seed, ports.len() as u64, end);
-        ports.push(PortSpec { to: NodeId(to as u16), kind, direction });
-        ports.len() as u16 - 1
+        ports.push(PortSpec { to: NodeId(number(to)), kind, direction });
+        number(ports.len() - 1)
     };
     for link in &scenario.links {
         for (to, settings) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
@@ -31,7 +36,7 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     }
     let nodes = scenario.nodes.iter().enumerate();
     let forwarding = nodes
-        .map(|(number, node)| Some(add(number, PortKind::Forwarding, settings(node.forwarding?))))
+        .map(|(node, limit)| Some(add(node, PortKind::Forwarding, settings(limit.forwarding?))))
         .collect();
     Topology { ports, routes: routes(scenario), forwarding }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Document {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
     /// Links between nodes. Any graph is allowed. Routes have the smallest total propagation delay at
-    /// the start, then the fewest hops.
+    /// the start, then the fewest hops. At most 8192 links and 4096 nodes.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
     /// Transport flows.

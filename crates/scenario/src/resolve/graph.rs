@@ -68,7 +68,9 @@ pub(super) fn links(
     problems: &mut Vec<Problem>,
 ) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
-    for (i, link) in document.link.iter().enumerate() {
+    problems.extend(too_many("links", document.link.len(), MOST_LINKS));
+    problems.extend(too_many("nodes", numbers.len(), MOST_NODES));
+    for (i, link) in document.link.iter().take(MOST_LINKS).enumerate() {
         let path = Path::entry("link", i);
         let [first, second] = &link.between;
         let ends = [numbers[&first.0], numbers[&second.0]];
@@ -88,6 +90,20 @@ pub(super) fn links(
         links.push(Link { name, ends, forward, backward });
     }
     links
+}
+
+/// The routes between all pairs of nodes are kept in memory, and nodes and output ports have numbers
+/// of 16 bits: each link has two ports, and a router with limited forwarding has one more.
+pub(crate) const MOST_NODES: usize = 4096;
+pub(crate) const MOST_LINKS: usize = 8192;
+const _: () = assert!(2 * MOST_LINKS + MOST_NODES < u16::MAX as usize);
+
+fn too_many(what: &str, number: usize, most: usize) -> Option<Problem> {
+    (number > most).then(|| {
+        let path = Path::default().key("link");
+        let problem = Problem::new(path, format!("at most {most} {what}"), number.to_string());
+        problem.because("the routes between all pairs of nodes are kept in memory")
+    })
 }
 
 fn same_ends(a: [usize; 2], b: [usize; 2]) -> bool {

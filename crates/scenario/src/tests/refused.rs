@@ -421,3 +421,31 @@ fn overrides_that_change_nothing_or_break_something() {
     let found: String = cases.map(|case| format!("{}\n\n", set(case))).concat();
     insta::assert_snapshot!(found);
 }
+
+/// A network whose nodes and ports would not fit their numbers, and those that just fit.
+#[test]
+fn there_are_at_most_so_many_nodes_and_links() {
+    let chain = |links: usize, nodes: usize| {
+        let rounds =
+            (1..nodes).flat_map(|hop| (0..nodes - hop).map(move |from| (from, from + hop)));
+        let ends = rounds.take(links).map(|(a, b)| {
+            format!("{{ between = [\"n{a}\", \"n{b}\"], rate = \"1Mbit/s\", delay = \"1ms\" }}")
+        });
+        let links = ends.collect::<Vec<_>>().join(", ");
+        format!(
+            "link = [{links}]\n[[flow]]\nfrom = \"n0\"\nto = \"n1\"\ntraffic = {{ download = \"1kB\" }}\ncontroller = \"reno\"\n"
+        )
+    };
+    let refused = |links: usize, nodes: usize| {
+        let errors = Scenario::parse(&chain(links, nodes), "large.toml", &[]).unwrap_err();
+        errors
+            .0
+            .iter()
+            .map(|error| (error.path.clone(), error.expected.clone()))
+            .collect::<Vec<_>>()
+    };
+    let at_most = |most: &str| vec![("link".to_owned(), format!("at most {most}"))];
+    assert_eq!(refused(8193, 130), at_most("8192 links"));
+    assert_eq!(refused(4096, 4097), at_most("4096 nodes"));
+    assert!(Scenario::parse(&chain(8192, 130), "large.toml", &[]).is_ok());
+}

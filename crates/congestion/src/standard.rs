@@ -60,32 +60,16 @@ pub fn on_loss<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     window.cwnd = ssthresh;
 }
 
-/// What a mark leaves of the flight size at least where ABE is in use, for standard TCP
-/// (RFC 8511 section 3, `beta_ecn`).
-const SHARE_AFTER_MARK: f64 = 0.8;
-
-/// The default of [`Controller::on_congestion_mark`].
-#[inline]
+/// The default of [`Controller::on_congestion_mark`]: the controller's own response to a loss that is
+/// repaired at once. Neither cwnd nor ssthresh is above the old cwnd afterwards: a mark asks for less,
+/// whatever an estimate says of the path (RFC 3168 section 6.1.2).
 pub fn on_congestion_mark<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
-    answer_mark(controller, loss, SHARE_AFTER_MARK);
-}
-
-/// The controller's own response to a loss that is repaired at once. Neither cwnd nor ssthresh is
-/// above the old cwnd afterwards: a mark asks for less, whatever an estimate says of the path (RFC
-/// 3168 section 6.1.2). With ABE, and outside of slow start, no less than `share` of the flight size
-/// is left.
-pub fn answer_mark<C: Controller + ?Sized>(controller: &mut C, loss: &Loss, share: f64) {
-    let before = *controller.window();
+    let before = controller.window().cwnd;
     controller.on_loss(loss);
     controller.on_recovery_exit(loss.now);
     let window = controller.window_mut();
-    if window.backs_off_less_after_marks && !before.in_slow_start() {
-        let kept = (share * loss.flight as f64) as u64;
-        window.cwnd = window.cwnd.max(kept);
-        window.ssthresh = window.ssthresh.max(kept);
-    }
-    window.cwnd = window.cwnd.min(before.cwnd);
-    window.ssthresh = window.ssthresh.min(before.cwnd);
+    window.cwnd = window.cwnd.min(before);
+    window.ssthresh = window.ssthresh.min(before);
 }
 
 /// The default of [`Controller::on_partial_ack`].

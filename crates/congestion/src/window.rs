@@ -27,8 +27,6 @@ pub struct Window {
     pub initial: u64,
     /// Segments leave at a rate, and not in bursts of what an ACK lets out.
     pub paced: bool,
-    /// A mark leaves more of the window than a loss does (ABE, RFC 8511).
-    pub backs_off_less_after_marks: bool,
     byte_counting: u64,
     /// Slow start follows a retransmission timeout.
     after_timeout: bool,
@@ -44,7 +42,6 @@ impl Window {
             mss: u64::from(settings.mss),
             initial: settings.initial_window,
             paced: false,
-            backs_off_less_after_marks: false,
             byte_counting: u64::from(settings.byte_counting),
             after_timeout: false,
             remainder: 0,

@@ -43,8 +43,6 @@ const BETA: f64 = 0.7;
 /// alpha_cubic of equation 3: the additive increase that, with beta_cubic, gives the average window
 /// of standard TCP.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// What a mark leaves of the flight size at least where ABE is in use.
-const SHARE_AFTER_MARK: f64 = 0.85;
 /// Section 4.2: the target is at most this much of cwnd.
 const HIGHEST_TARGET: f64 = 1.5;
 
@@ -227,11 +225,6 @@ impl Controller for Cubic {
         let ssthresh = self.threshold_after_loss(loss);
         self.window.ssthresh = ssthresh;
         self.window.cwnd = ssthresh;
-    }
-
-    /// Section 4.6, and beta_ecn of RFC 8511 section 3 for CUBIC.
-    fn on_congestion_mark(&mut self, loss: &Loss) {
-        standard::answer_mark(self, loss, SHARE_AFTER_MARK);
     }
 
     /// Section 4.8: as standard TCP, with beta_cubic. W_max is forgotten, so that the next stage

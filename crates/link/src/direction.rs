@@ -64,6 +64,25 @@ impl Settings {
         }
     }
 
+    /// What of it changes arrivals from packet to packet, by its key in a scenario. It cannot go
+    /// together with [`LowPriority::PushOut`], because arrivals are computed as packets are accepted.
+    pub fn dynamics(&self) -> Option<&'static str> {
+        // Without `..`, so that a new setting has to be considered here.
+        let Self {
+            rate: _,
+            delay: _,
+            jitter,
+            queue: _,
+            low_priority: _,
+            ecn_marking: _,
+            overhead: _,
+            channel: _,
+            timeline,
+        } = self;
+        let found = [("event", !timeline.is_empty()), ("jitter", *jitter > Span::ZERO)];
+        found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
+    }
+
     /// The shortest propagation delay that it may have.
     pub fn least_delay(&self) -> Span {
         let changed = self.timeline.changes().iter().filter_map(|change| change.delay);
@@ -224,8 +243,8 @@ impl Direction {
     /// An idle direction: number `entity` of the run, for the random streams of `seed`. Nothing
     /// changes from `end` on.
     ///
-    /// Neither changes nor jitter can go together with [`LowPriority::PushOut`]: what has been
-    /// computed for a packet would no longer hold when one before it is pushed out.
+    /// [`Settings::dynamics`] cannot go together with [`LowPriority::PushOut`]: what has been computed
+    /// for a packet would no longer hold when one before it is pushed out.
     pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
         // Without `..`, so that a new setting has to be used here.
         let &Settings {

@@ -94,15 +94,7 @@ fn too_often(entry: &document::Event, duration: Span, path: &Path) -> Option<Pro
 
 /// A packet that leaves a queue again would move all behind it to other rates and into outages.
 pub(super) fn pushed_out(side: &Direction, path: &Path) -> Option<Problem> {
-    let what = match side {
-        Direction { low_priority: LowPriority::PushOut, timeline, .. } if !timeline.is_empty() => {
-            "event"
-        }
-        Direction { low_priority: LowPriority::PushOut, jitter, .. } if *jitter > Span::ZERO => {
-            "jitter"
-        }
-        _ => return None,
-    };
+    let what = side.dynamics().filter(|_| side.low_priority == LowPriority::PushOut)?;
     let expected = format!("no {what} of a link whose queue pushes packets out");
     let found = "low_priority = \"push-out\"";
     let problem = Problem::new(path.key(what), expected, found);

@@ -246,8 +246,8 @@ def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
     ("files", "told"),
     [
         ({}, "holds none of study.json, recording.json, rows.json, compare.json"),
-        ({"recording.json": "{"}, "recording.json:1: expected JSON"),
-        ({"recording.json": "{}"}, "expected an object with 'scenario'"),
+        ({"recording.json": "{"}, "recording.json:1: expected a recording of this version"),
+        ({"recording.json": "{}"}, "missing field `scenario`"),
         ({"study.json": json.dumps({"bentpipe": "1"})}, "expected an object with 'title'"),
         ({"compare.json": "[]"}, "compare.json: expected an object with 'bentpipe'"),
         ({"evaluate.json": json.dumps({"bentpipe": "1"})}, "expected an object with 'evaluate'"),
@@ -309,4 +309,4 @@ def test_only_a_flow_with_an_end_is_reported_as_not_finished(
     sets = ("--set", f"flow.0.traffic={traffic}", "--set", "duration=5s")
     bentpipe_in(tmp_path, "run", "small.toml", *sets, "--out", "run")
     page = run_page(tmp_path / "run")
-    assert page.warnings == ([] if is_endless else ["Not complete at the end of the run: flow-0."])
+    assert page.warnings == ([] if is_endless else ["Not finished at the end of the run: flow-0."])

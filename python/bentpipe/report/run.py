@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe._native import Recording
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
@@ -16,15 +17,14 @@ from bentpipe.report.scenarios import (
     facts_table,
     scenario_section,
 )
-from bentpipe.report.source import read_json, read_table
+from bentpipe.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from bentpipe._native import Flow, Link, TcpTotals
     from bentpipe.explanation import Explanation
-
-    Totals = list[dict[str, Any]]
 
 RECORD = (
     "No series were recorded, so there are no figures over time. Run the scenario again with "
@@ -46,57 +46,56 @@ LINK_SERIES = (
 
 def run_page(folder: Path) -> Page:
     """The page of a folder of `bentpipe run --out`."""
-    keys = ("scenario", "bed", "seed", "version", "simulated_s", "flows", "links", "partial")
-    recording = read_json(folder / "recording.json", *keys)
+    run = Run(Recording.load(folder), folder / "scenario.toml")
     scenario = folder / "scenario.toml"
     explanation = explained(scenario)
-    flows, links = recording["flows"], recording["links"]
-    drawn = figures(folder, flows, links)
+    flows, links = run.recording.flows, run.recording.links
+    drawn = figures(run)
     sections = [
-        Section("what", "Scenario in brief", what_was_run(recording, explanation)),
+        Section("what", "Scenario in brief", what_was_run(run, explanation)),
         Section("flows", "Flows", [flows_table(flows)]),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", drawn or [Text([RECORD])]),
     ]
-    kernel = recording.get("kernel")
+    kernel = run.kernel
     if kernel:
         sections.insert(1, kernel_section(kernel))
     command = ["bentpipe", "run", "scenario.toml"]
     if kernel:
         command += ["--backend", "kernel"]
-    sections.append(scenario_section(scenario, recording["version"], command, explanation))
+    sections.append(scenario_section(scenario, run.version, command, explanation))
     return Page(
-        title=recording["scenario"],
-        subtitle=f"One run on the {recording['bed']}, seed {recording['seed']}",
-        version=recording["version"],
-        summary=summary(recording),
+        title=run.name,
+        subtitle=f"One run on the {run.backend}, seed {run.seed}",
+        version=run.version,
+        summary=summary(run),
         sections=sections,
-        warnings=run_warnings(recording, endless_flows(explanation)),
+        warnings=run_warnings(run, endless_flows(explanation)),
     )
 
 
 # ------------------------------------------------------------------------------------- summary
 
 
-def summary(recording: dict[str, Any]) -> list[str]:
+def summary(run: Run) -> list[str]:
     """The result in sentences."""
-    flows = recording["flows"]
-    lines = [flow_sentence(flows[0]) if len(flows) == 1 else flows_sentence(recording)]
-    lines += [loss_sentence(flows), links_sentence(recording["links"])]
-    kernel = recording.get("kernel")
-    lines.append(kernel_summary(kernel) if kernel else effort_sentence(recording))
+    flows = run.recording.flows
+    lines = [flow_sentence(flows[0]) if len(flows) == 1 else flows_sentence(run)]
+    lines += [loss_sentence(flows), links_sentence(run.recording.links)]
+    kernel = run.kernel
+    lines.append(kernel_summary(kernel) if kernel else effort_sentence(run))
     return [line for line in lines if line]
 
 
-def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
+def run_warnings(run: Run, endless: set[str]) -> list[str]:
     """Warnings that affect the interpretation of the numbers."""
     found = []
-    if recording["partial"]:
+    if run.partial:
         found.append("The run was interrupted. The page shows the results until then.")
     unfinished = [
-        flow["flow"]
-        for flow in recording["flows"]
-        if not flow["completed"] and not endless & {flow["flow"], flow["flow"].rpartition(".")[0]}
+        flow.flow
+        for flow in run.recording.flows
+        if not flow.completed and not endless & {flow.flow, flow.flow.rpartition(".")[0]}
     ]
     if unfinished:
         few = ", ".join(unfinished[:5]) + (" and others" if len(unfinished) > 5 else "")
@@ -104,38 +103,39 @@ def run_warnings(recording: dict[str, Any], endless: set[str]) -> list[str]:
     return found
 
 
-def flow_sentence(flow: dict[str, Any]) -> str:
+def flow_sentence(flow: Flow) -> str:
     """A sentence on a single flow."""
-    took = f" in {significant(flow['completion_s'])} s" if flow["completion_s"] is not None else ""
+    took = f" in {significant(flow.completion_s)} s" if flow.completion_s is not None else ""
     return (
-        f"The flow {flow['flow']} with the congestion controller {flow['controller']} delivered "
-        f"{amount(flow['bytes'], 'B', 4)}{took}. Its goodput is "
-        f"{amount(flow['goodput_bps'], 'bit/s')}."
+        f"The flow {flow.flow} with the congestion controller {flow.controller} delivered "
+        f"{amount(flow.bytes, 'B', 4)}{took}. Its goodput is "
+        f"{amount(flow.goodput_bps, 'bit/s')}."
     )
 
 
-def flows_sentence(recording: dict[str, Any]) -> str:
+def flows_sentence(run: Run) -> str:
     """Sentences on several flows and their fairness."""
-    flows = recording["flows"]
+    flows = run.recording.flows
     if not flows:
         return "Nothing was sent."
-    rates = [flow["goodput_bps"] for flow in flows if flow["goodput_bps"] is not None]
-    kinds = sorted({flow["controller"] for flow in flows})
-    jain = recording.get("jain_index")
+    rates = [flow.goodput_bps for flow in flows]
+    kinds = sorted({flow.controller for flow in flows})
+    jain = run.jain_index
     equal = "" if jain is None else f" Jain's fairness index is {jain:.3f}; 1 is an equal share."
     return (
         f"{count(len(flows))} flows with {', '.join(kinds)} delivered "
-        f"{amount(sum(flow['bytes'] for flow in flows), 'B', 4)}. "
+        f"{amount(sum(flow.bytes for flow in flows), 'B', 4)}. "
         f"Goodput is {amount(min(rates, default=None), 'bit/s')} for the slowest flow and "
         f"{amount(max(rates, default=None), 'bit/s')} for the fastest.{equal}"
     )
 
 
-def loss_sentence(flows: Totals) -> str:
+def loss_sentence(flows: Sequence[Flow]) -> str:
     """A sentence on retransmissions and timeouts."""
-    sent = sum(flow["segments_sent"] for flow in flows)
-    again = sum(flow["segments_retransmitted"] for flow in flows)
-    timeouts = sum(flow["timeouts"] for flow in flows)
+    totals = [flow.tcp for flow in flows if flow.tcp]
+    sent = sum(tcp.segments_sent for tcp in totals)
+    again = sum(tcp.segments_retransmitted for tcp in totals)
+    timeouts = sum(tcp.timeouts for tcp in totals)
     if not sent:
         return ""
     waited = {0: "There was no timeout.", 1: "There was one timeout."}
@@ -145,33 +145,32 @@ def loss_sentence(flows: Totals) -> str:
     )
 
 
-def links_sentence(links: Totals) -> str:
+def links_sentence(links: Sequence[Link]) -> str:
     """A sentence on the busiest link and on lost packets."""
-    known = [link for link in links if link["utilisation"] is not None]
-    if not known:
+    if not links:
         return ""
-    busiest = max(known, key=lambda link: link["utilisation"])
-    dropped = sum(link["dropped_packets"] for link in links)
-    corrupted = sum(link["corrupted_packets"] for link in links)
+    busiest = max(links, key=lambda link: link.utilisation)
+    dropped = sum(link.dropped_packets for link in links)
+    corrupted = sum(link.corrupted_packets for link in links)
     return (
         f"The busiest link was {direction_name(busiest)}, with a utilisation of "
-        f"{percent(busiest['utilisation'])} %. Queues dropped {count(dropped)} packets "
+        f"{percent(busiest.utilisation)} %. Queues dropped {count(dropped)} packets "
         f"and channels corrupted {count(corrupted)}."
     )
 
 
-def effort_sentence(recording: dict[str, Any]) -> str:
+def effort_sentence(run: Run) -> str:
     """A sentence on the simulated time and the wall time."""
     return (
-        f"{significant(recording['simulated_s'])} s of network time were simulated in "
-        f"{significant(recording['wall_s'], 2)} s, with {count(recording['events'])} events."
+        f"{significant(run.simulated_s)} s of network time were simulated in "
+        f"{significant(run.wall_s, 2)} s, with {count(run.events)} events."
     )
 
 
 # -------------------------------------------------------------------------------------- tables
 
 
-def what_was_run(recording: dict[str, Any], explanation: Explanation | None) -> list[Any]:
+def what_was_run(run: Run, explanation: Explanation | None) -> list[Any]:
     """The limits of each flow, and warnings about the scenario."""
     facts = facts_table(explanation) if explanation else None
     warned = [str(one) for one in explanation.warnings] if explanation else []
@@ -179,18 +178,18 @@ def what_was_run(recording: dict[str, Any], explanation: Explanation | None) -> 
     if warned:
         blocks += [Text(["Warnings about the scenario:"]), Text(warned, marked=True)]
     if not blocks:
-        nodes = {link["link"] for link in recording["links"]}
-        blocks.append(Text([f"{len(recording['flows'])} flows over {len(nodes)} links."]))
+        nodes = {link.link for link in run.recording.links}
+        blocks.append(Text([f"{len(run.recording.flows)} flows over {len(nodes)} links."]))
     return blocks
 
 
-def flows_table(flows: Totals) -> Table:
+def flows_table(flows: Sequence[Flow]) -> Table:
     """Totals of the flows."""
-    size, bytes_unit = scale("B", (flow["bytes"] for flow in flows))
-    speed, speed_unit = scale("bit/s", (flow["goodput_bps"] for flow in flows))
+    size, bytes_unit = scale("B", (flow.bytes for flow in flows))
+    speed, speed_unit = scale("bit/s", (flow.goodput_bps for flow in flows))
     columns = [
         Column("flow", numeric=False),
-        Column("controller", numeric=False, choices=len({f["controller"] for f in flows}) > 1),
+        Column("controller", numeric=False, choices=len({f.controller for f in flows}) > 1),
         Column("delivered", bytes_unit),
         Column("FCT", "s"),
         Column("goodput", speed_unit),
@@ -204,28 +203,37 @@ def flows_table(flows: Totals) -> Table:
     ]
     rows = [
         [
-            Cell(flow["flow"]),
-            Cell(flow["controller"]),
-            cell(flow["bytes"], size),
-            cell(flow["completion_s"]),
-            cell(flow["goodput_bps"], speed),
-            whole(flow["segments_sent"]),
-            whole(flow["segments_retransmitted"]),
-            cell(share(flow["segments_retransmitted"], flow["segments_sent"]), 0.01, 3),
-            whole(flow["timeouts"]),
-            whole(flow["fast_recoveries"]),
-            cell(flow["srtt_ms"]),
-            cell(flow["min_rtt_ms"]),
+            Cell(flow.flow),
+            Cell(flow.controller),
+            cell(flow.bytes, size),
+            cell(flow.completion_s),
+            cell(flow.goodput_bps, speed),
+            *tcp_cells(flow.tcp),
+            cell(flow.srtt_ms),
+            cell(flow.min_rtt_ms),
         ]
         for flow in flows
     ]
     return Table("flows-table", "Totals of each flow", columns, rows)
 
 
-def links_table(links: Totals) -> Table:
+def tcp_cells(tcp: TcpTotals | None) -> list[Cell]:
+    """The counters of TCP; empty cells for other transports."""
+    if tcp is None:
+        return [whole(None)] * 5
+    return [
+        whole(tcp.segments_sent),
+        whole(tcp.segments_retransmitted),
+        cell(share(tcp.segments_retransmitted, tcp.segments_sent), 0.01, 3),
+        whole(tcp.timeouts),
+        whole(tcp.fast_recoveries),
+    ]
+
+
+def links_table(links: Sequence[Link]) -> Table:
     """Totals of the directions of links."""
-    size, unit = scale("B", (link["delivered_bytes"] for link in links))
-    queue, queue_unit = scale("B", (link["max_queue_bytes"] for link in links))
+    size, unit = scale("B", (link.delivered_bytes for link in links))
+    queue, queue_unit = scale("B", (link.max_queue_bytes for link in links))
     columns = [
         Column("link", numeric=False),
         Column("direction", numeric=False),
@@ -238,14 +246,14 @@ def links_table(links: Totals) -> Table:
     ]
     rows = [
         [
-            Cell(link["link"]),
-            Cell(link["direction"]),
-            cell(link["utilisation"], 0.01, 3),
-            whole(link["delivered_packets"]),
-            cell(link["delivered_bytes"], size),
-            whole(link["dropped_packets"]),
-            whole(link["corrupted_packets"]),
-            cell(link["max_queue_bytes"], queue),
+            Cell(link.link),
+            Cell(link.direction),
+            cell(link.utilisation, 0.01, 3),
+            whole(link.delivered_packets),
+            cell(link.delivered_bytes, size),
+            whole(link.dropped_packets),
+            whole(link.corrupted_packets),
+            cell(link.max_queue_bytes, queue),
         ]
         for link in links
     ]
@@ -267,28 +275,26 @@ def share(part: float, of: float) -> float | None:
     return part / of if of else None
 
 
-def direction_name(link: dict[str, Any]) -> str:
+def direction_name(link: Link) -> str:
     """A direction of a link in words."""
-    return f"{link['link']} ({link['direction']})"
+    return f"{link.link} ({link.direction})"
 
 
 # ------------------------------------------------------------------------------------- figures
 
 
-def figures(folder: Path, flows: Totals, links: Totals) -> list[Figure]:
+def figures(run: Run) -> list[Figure]:
     """The figures of the recorded series."""
-    of_flows = read_table(folder / "flow_series.parquet")
-    of_links = read_table(folder / "link_series.parquet")
-    names = [f"{flow['flow']}, {flow['controller']}" for flow in flows]
-    directions = [direction_name(link) for link in links]
-    drawn = [series_figure(of_flows, "flow", names, *kind) for kind in FLOW_SERIES]
-    drawn += [series_figure(of_links, "link", directions, *kind) for kind in LINK_SERIES]
-    drawn.append(pages_figure(read_table(folder / "pages.parquet")))
+    names = [f"{flow.flow}, {flow.controller}" for flow in run.recording.flows]
+    directions = [direction_name(link) for link in run.recording.links]
+    drawn = [series_figure(run.flow_series, "flow", names, *kind) for kind in FLOW_SERIES]
+    drawn += [series_figure(run.link_series, "link", directions, *kind) for kind in LINK_SERIES]
+    drawn.append(pages_figure(run.pages, run.flows["flow"].to_list()))
     return [figure for figure in drawn if figure]
 
 
 def series_figure(
-    table: pl.DataFrame | None,
+    table: pl.DataFrame,
     entity: str,
     names: Sequence[str],
     name: str,
@@ -298,8 +304,6 @@ def series_figure(
     unit: str,
 ) -> Figure | None:
     """A column of a series over time, with a line for each flow or link direction."""
-    if table is None or column not in table.columns:
-        return None
     table = table.select(entity, "t_s", column).drop_nulls()
     size, unit = (0.01, "%") if unit == "%" else scale(unit, table[column])
     if entity == "link":
@@ -318,15 +322,15 @@ def series_figure(
     return line_figure(name, title, "time (s)", f"{label} ({unit})", points, notes=notes)
 
 
-def pages_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Page load times."""
-    if table is None:
-        return None
+def pages_figure(table: pl.DataFrame, names: Sequence[str]) -> Figure | None:
+    """Page load times, with a line for each flow."""
     points = (
         table.drop_nulls("response_s")
         .sort("start_s")
         .select(
-            pl.col("flow").cast(pl.String).alias("series"),
+            pl.col("flow")
+            .replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+            .alias("series"),
             pl.col("start_s").alias("x"),
             pl.col("response_s").alias("y"),
         )

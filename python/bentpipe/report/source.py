@@ -11,8 +11,6 @@ from bentpipe.errors import BentpipeError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import polars as pl
-
 Kind = Literal["run", "study", "papers", "compare", "evaluate"]
 
 MARKS: dict[str, Kind] = {
@@ -80,16 +78,3 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
         raise BentpipeError(f"{path}: expected an object with {missing[0]!r}, found none")
     found: dict[str, Any] = content
     return found
-
-
-def read_table(path: Path) -> pl.DataFrame | None:
-    """A Parquet file; None if it does not exist."""
-    import polars as pl
-
-    if not path.exists():
-        return None
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise BentpipeError(f"cannot read {path}: {reason}") from error

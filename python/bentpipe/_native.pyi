@@ -7,7 +7,9 @@ from typing import Any, Self, final
 import polars as pl
 from typing_extensions import disjoint_base
 
+from bentpipe.errors import StudyError
 from bentpipe.explanation import Explanation
+from bentpipe.study.problems import StudyProblem
 
 __all__ = [
     "Ack",
@@ -39,6 +41,7 @@ __all__ = [
     "Scenario",
     "Sent",
     "Settings",
+    "StudySource",
     "TcpTotals",
     "Window",
     "build_profile",
@@ -51,6 +54,7 @@ __all__ = [
     "kernel_status",
     "kernel_unload",
     "number_columns",
+    "present_path",
     "reference",
     "run",
     "run_many",
@@ -58,6 +62,8 @@ __all__ = [
     "run_study",
     "schema",
     "shell",
+    "study_reference",
+    "study_schema",
     "version",
 ]
 
@@ -1337,6 +1343,40 @@ def scenario_files(text: str) -> list[str]:
 
 def names_a_file(path: str) -> bool:
     """Whether the values of a path of the scenario language can be names of files."""
+
+def present_path(path: str) -> str | None:
+    """The path of an override with the present names of its keys.
+
+    `link.0.overhead` for `link[0].framing`. None if no scenario has such a key.
+    """
+
+def study_schema() -> str:
+    """The JSON Schema of study files."""
+
+def study_reference() -> str:
+    """The reference of the keys of a study file in Markdown, a part of `docs/studies.md`."""
+
+@final
+class StudySource:
+    """A study whose keys and values are valid, with their places in its file."""
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> StudySource:
+        """Read a study file; `StudyError` with the place of every error."""
+
+    @staticmethod
+    def build(document: dict[str, Any]) -> StudySource:
+        """Check the keys and values of a study that a program made; `StudyError`."""
+
+    def document(self) -> dict[str, Any]:
+        """The study with its defaults, as plain values in the order of the file."""
+
+    @property
+    def text(self) -> str:
+        """The text of the file; empty for a study of a program."""
+
+    def error(self, problems: Sequence[StudyProblem]) -> StudyError:
+        """The error of problems that only the reader of a study can see."""
 
 def schema() -> str:
     """The JSON Schema of the scenario language."""

@@ -24,8 +24,13 @@ PROGRESS_EVERY_S = 0.1
 def nearest(name: str, known: Iterable[str]) -> str:
     """Hint with the nearest valid name, or with all valid names if none is near."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid names: {', '.join(names)}"
+    close = closest(name, names)
+    return f"; did you mean {close!r}?" if close else f"; valid names: {', '.join(names)}"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The nearest valid name, if any is near."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
 def command_as_given(*without: str) -> list[str]:

@@ -13,14 +13,27 @@ import_exception!(bentpipe.errors, KernelError);
 import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, RecordingError);
 import_exception!(bentpipe.errors, ScenarioError);
+import_exception!(bentpipe.errors, StudyError);
 
 /// Everything that is wrong with a scenario; file and line are those of the first error.
 pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
-    Python::attach(|py| match problems(py, &errors) {
+    input_error(&errors, ScenarioError::new_err)
+}
+
+/// Everything that is wrong with a study.
+pub fn study_error(errors: scenario::ScenarioErrors) -> PyErr {
+    input_error(&errors, StudyError::new_err)
+}
+
+/// The arguments of `bentpipe.errors.InputError`.
+type InputArguments = (String, Option<String>, Option<usize>, Vec<Py<PyAny>>);
+
+fn input_error(errors: &scenario::ScenarioErrors, new: fn(InputArguments) -> PyErr) -> PyErr {
+    Python::attach(|py| match problems(py, errors) {
         Ok(problems) => {
             let place = errors.0.first().map(|error| error.place.clone()).unwrap_or_default();
             let file = place.file.map(|file| file.display().to_string());
-            ScenarioError::new_err((errors.to_string(), file, place.line, problems))
+            new((errors.to_string(), file, place.line, problems))
         }
         Err(error) => error,
     })

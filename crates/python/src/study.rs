@@ -3,15 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use batch::Job;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arguments::Workers;
+use crate::errors::study_error;
 use crate::run::failed;
 use crate::scenario::Scenario;
+use crate::values;
 
 /// One number of a recording, for `run_study`. `bentpipe.study.Quantity` reads its name.
 #[pyclass(frozen, module = "bentpipe")]
@@ -49,6 +53,91 @@ impl Quantity {
     fn names_in(&self, scenario: &Scenario) -> Vec<String> {
         self.inner.names_in(&scenario.inner).map(str::to_owned).collect()
     }
+}
+
+/// A study whose keys and values are valid, with their places in its file.
+#[pyclass(frozen, module = "bentpipe")]
+pub struct StudySource {
+    inner: scenario::StudySource,
+}
+
+#[pymethods]
+impl StudySource {
+    /// Read a study file; `StudyError` with the place of every error.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        scenario::StudySource::load(path).map(|inner| Self { inner }).map_err(study_error)
+    }
+
+    /// Check the keys and values of a study that a program made; `StudyError` with their paths.
+    #[staticmethod]
+    fn build(document: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let json = values::table(document, "")?;
+        scenario::StudySource::from_json(&json).map(|inner| Self { inner }).map_err(study_error)
+    }
+
+    /// The study with its defaults, as plain values of Python in the order of the file.
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        values::fields(py, self.inner.document())
+    }
+
+    /// The text of the file; empty for a study of a program.
+    #[getter]
+    fn text(&self) -> &str {
+        self.inner.text()
+    }
+
+    /// The `StudyError` of problems that only the reader of a study can see.
+    fn error(&self, problems: Vec<StudyProblem>) -> PyErr {
+        study_error(self.inner.report(problems.into_iter().map(Into::into).collect()))
+    }
+}
+
+/// A `bentpipe.study.problems.StudyProblem`.
+#[derive(FromPyObject)]
+struct StudyProblem {
+    path: Vec<Step>,
+    expected: String,
+    found: String,
+    reason: Option<String>,
+    suggestion: Option<String>,
+}
+
+#[derive(FromPyObject)]
+enum Step {
+    Index(usize),
+    Key(String),
+}
+
+impl From<StudyProblem> for scenario::StudyProblem {
+    fn from(problem: StudyProblem) -> Self {
+        let StudyProblem { path, expected, found, reason, suggestion } = problem;
+        let step = |step| match step {
+            Step::Index(index) => scenario::Step::Index(index),
+            Step::Key(key) => scenario::Step::Key(key),
+        };
+        let path = path.into_iter().map(step).collect();
+        Self { path, expected, found, reason, suggestion }
+    }
+}
+
+/// The JSON Schema of study files.
+#[pyfunction]
+pub fn study_schema() -> String {
+    scenario::study_schema().to_string()
+}
+
+/// The reference of the keys of a study file in Markdown.
+#[pyfunction]
+pub fn study_reference() -> String {
+    scenario::study_reference()
+}
+
+/// The path of an override with the present names of its keys: `link.0.overhead` for
+/// `link[0].framing`. None if no scenario has such a key.
+#[pyfunction]
+pub fn present_path(path: &str) -> Option<String> {
+    scenario::present_path(path)
 }
 
 /// The columns that a quantity can be, by table; `run` is what a recording has once.

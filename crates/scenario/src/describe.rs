@@ -98,6 +98,8 @@ fn array(schema: &Json) -> String {
     match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
         (Some(2), Some(2)) => "a list of two names".into(),
         _ if is_tables(schema) => "a list of tables".into(),
+        (Some(1), None) => "a list with at least one value".into(),
+        (Some(least), None) => format!("a list with at least {least} values"),
         _ => "a list".into(),
     }
 }
@@ -123,7 +125,8 @@ pub(crate) fn bounds(schema: &Json) -> String {
         (Some(low), _, None, Some(high)) => format!(" from {low} to below {high}"),
         (Some(low), _, None, None) => format!(", at least {low}"),
         (None, Some(low), Some(high), _) => format!(" above {low} and at most {high}"),
-        (None, Some(low), None, _) => format!(" above {low}"),
+        (None, Some(low), None, Some(high)) => format!(" above {low} and below {high}"),
+        (None, Some(low), None, None) => format!(" above {low}"),
         (None, None, Some(high), _) => format!(", at most {high}"),
         _ => String::new(),
     }

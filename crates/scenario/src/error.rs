@@ -66,13 +66,13 @@ impl Place {
     }
 }
 
-/// One error of a scenario.
+/// One error of a scenario or a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioError {
     /// Where it was written.
     #[serde(flatten)]
     pub place: Place,
-    /// Where in the scenario: `link[0].forward.queue`. Empty for the whole file.
+    /// Where in the scenario or study: `link[0].forward.queue`. Empty for the whole file.
     pub path: String,
     /// The expected value.
     pub expected: String,
@@ -117,7 +117,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// All errors of a scenario, in the order of the file; never empty.
+/// All errors of a scenario or a study, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
@@ -197,6 +197,31 @@ pub(crate) struct Source {
 const LONGEST_EXCERPT: usize = 200;
 
 impl Source {
+    /// Reads a file; the error says that `what` was expected.
+    pub fn open(path: &FilePath, what: &str) -> Result<Self, ScenarioErrors> {
+        let source = Self { file: Some(path.to_owned()), ..Self::default() };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let found = match error.kind() {
+                std::io::ErrorKind::NotFound => "no such file".to_owned(),
+                _ => format!("one that cannot be read ({error})"),
+            };
+            source.failure(Problem::new(Path::default(), what, found))
+        })?;
+        Ok(Self { text, ..source })
+    }
+
+    /// The values of the text.
+    pub fn parse(&self) -> Result<Tree, ScenarioErrors> {
+        Tree::parse(&self.text).map_err(|error| {
+            let problem = Problem::new(Path::default(), "valid TOML", "a syntax error");
+            let problem = problem.because(error.message().replace('\n', ", "));
+            self.failure(match error.span() {
+                Some(span) => problem.at(span.into()),
+                None => problem,
+            })
+        })
+    }
+
     /// From where names of files count.
     pub fn directory(&self) -> &FilePath {
         self.file.as_deref().and_then(FilePath::parent).unwrap_or(FilePath::new(""))

@@ -9,6 +9,7 @@ use crate::error::{ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
 use crate::overrides::Override;
+use crate::renamed;
 use crate::schema;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
@@ -125,15 +126,7 @@ pub fn files(text: &str) -> Vec<String> {
 
 /// Whether the values of `path`, written as in an override, can be names of files.
 pub fn names_a_file(path: &str) -> bool {
-    let mut schemas = vec![schema::cached()];
-    for step in path.split('.') {
-        let options: Vec<_> = schemas.into_iter().flat_map(describe::alternatives).collect();
-        let inner = |option: &&'static Json| match describe::type_of(option) {
-            "array" => option.get("items"),
-            _ => option["properties"].get(step),
-        };
-        schemas = options.iter().filter_map(inner).collect();
-    }
+    let (_, schemas) = renamed::walk(path);
     schemas.into_iter().flat_map(describe::alternatives).any(is_file)
 }
 

@@ -40,6 +40,7 @@ mod renamed;
 mod resolve;
 mod routes;
 mod schema;
+mod study;
 mod suggest;
 mod tree;
 mod write;
@@ -54,10 +55,12 @@ pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};
 pub use model::Scenario;
 pub use overrides::{NewValue, Override};
+pub use path::Step;
 pub use reference::reference;
-pub use renamed::{OldName, Rename, renames, renames_table};
+pub use renamed::{OldName, Rename, present_path, renames, renames_table};
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
+pub use study::{StudyProblem, StudySource, study_reference, study_schema};
 
 #[cfg(test)]
 mod tests;

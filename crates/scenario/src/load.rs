@@ -78,16 +78,7 @@ impl Loaded {
     /// # Errors
     /// All errors of the file and the overrides.
     pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
-        let path = path.as_ref();
-        let source = Source { file: Some(path.to_owned()), ..Source::default() };
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let found = match error.kind() {
-                std::io::ErrorKind::NotFound => "no such file".to_owned(),
-                _ => format!("one that cannot be read ({error})"),
-            };
-            source.failure(Problem::new(Path::default(), "a scenario file", found))
-        })?;
-        Self::read(Source { text, ..source }, sets)
+        Self::read(Source::open(path.as_ref(), "a scenario file")?, sets)
     }
 
     /// Reads a scenario from `text`; errors name it `file`.
@@ -115,14 +106,7 @@ impl Loaded {
     }
 
     fn read(source: Source, sets: &[Override]) -> Result<Self, ScenarioErrors> {
-        let tree = Tree::parse(&source.text).map_err(|error| {
-            let problem = Problem::new(Path::default(), "valid TOML", "a syntax error");
-            let problem = problem.because(error.message().replace('\n', ", "));
-            source.failure(match error.span() {
-                Some(span) => problem.at(span.into()),
-                None => problem,
-            })
-        })?;
+        let tree = source.parse()?;
         complete(source, tree, sets)
     }
 

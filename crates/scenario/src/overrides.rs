@@ -73,12 +73,6 @@ impl Override {
         }
     }
 
-    /// The steps of the path; both `link.1` and `link[1]` are an index.
-    fn steps(&self) -> Vec<String> {
-        let dotted = self.path.replace('[', ".").replace(']', "");
-        dotted.split('.').map(|step| step.trim().to_owned()).collect()
-    }
-
     /// The value as TOML; what is no TOML is a text, so that nobody has to quote twice.
     fn tree(&self, origin: &Origin) -> Tree {
         let typed = match &self.value {
@@ -93,6 +87,12 @@ impl Override {
         let text = || Tree { value: Value::String(typed.clone()), origin: origin.clone() };
         single.map_or_else(text, |entry| entry.tree.written_by(origin))
     }
+}
+
+/// The steps of a path; both `link.1` and `link[1]` are an index.
+pub(crate) fn steps(path: &str) -> Vec<String> {
+    let dotted = path.replace('[', ".").replace(']', "");
+    dotted.split('.').map(|step| step.trim().to_owned()).collect()
 }
 
 impl Tree {
@@ -130,7 +130,7 @@ pub(crate) fn apply(
     let mut problems = Vec::new();
     for (number, one) in (first..).zip(overrides) {
         let origin = Origin::Set(number);
-        let steps = one.steps();
+        let steps = steps(&one.path);
         let raw = match &one.value {
             NewValue::Typed(typed) => Some(typed.as_str()),
             NewValue::Program(_) => None,
@@ -298,6 +298,6 @@ fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json,
     let mut seen = Vec::new();
     keys.retain(|key| !seen.contains(key) && (seen.push(*key), true).1);
     let near = tables.iter().find_map(|table| nearest_key(key, table));
-    let expected = one_of(&keys, near.is_some(), path);
+    let expected = one_of(&keys, near.is_some(), path, tables.first().unwrap_or(&&Json::Null));
     Err(Problem::new(path.key(key), expected, "an unknown key").suggest(near).into())
 }

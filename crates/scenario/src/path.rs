@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// One step from a value to a value inside it.
+/// One step from a value of a scenario or study to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub enum Step {
     /// Into a table.
     Key(String),
     /// Into a list.

@@ -15,6 +15,13 @@ pub fn reference() -> String {
     text
 }
 
+/// The keys of a file, with headings from `level`.
+pub(crate) fn sections(schema: &Json, level: usize) -> String {
+    let mut text = String::new();
+    section(&mut text, "", "Keys of the file", &[schema], level);
+    text
+}
+
 const HEAD: &str = "\
 # The scenario language
 
@@ -40,13 +47,18 @@ fn section(text: &mut String, path: &str, heading: &str, alternatives: &[&Json],
         let _ = write!(text, "{description}\n\n");
     }
     text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
-    for table in alternatives {
-        for key in describe::keys(table) {
-            row(text, table, key, alternatives.len() > 1);
+    // What alternatives share is written once, with the first of them that has it.
+    let known = |before: &[&Json], table: &Json, key: &str| {
+        before.iter().any(|other| other["properties"].get(key) == table["properties"].get(key))
+    };
+    for (number, table) in alternatives.iter().enumerate() {
+        for key in describe::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
+            let shared = alternatives.iter().all(|all| describe::required(all).any(|k| k == key));
+            row(text, table, key, !shared);
         }
     }
-    for table in alternatives {
-        for key in describe::keys(table) {
+    for (number, table) in alternatives.iter().enumerate() {
+        for key in describe::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
             inner(text, path, key, table, level);
         }
     }
@@ -90,13 +102,20 @@ fn toml(json: &Json) -> String {
 fn inner(text: &mut String, path: &str, key: &str, table: &Json, level: usize) {
     let property = &table["properties"][key];
     let is_list = describe::is_tables(property);
-    let options = describe::alternatives(if is_list { &property["items"] } else { property });
-    let tables: Vec<_> =
-        options.into_iter().filter(|option| describe::type_of(option) == "object").collect();
+    let named_tables = &property["additionalProperties"];
+    let options = describe::alternatives(match named_tables {
+        Json::Object(_) => named_tables,
+        _ if is_list => &property["items"],
+        _ => property,
+    });
+    let with_keys =
+        |table: &&Json| describe::type_of(table) == "object" && describe::keys(table).count() > 0;
+    let tables: Vec<_> = options.into_iter().filter(with_keys).collect();
     if tables.is_empty() || describe::repeats(property, table) {
         return;
     }
-    let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let name = if named_tables.is_object() { format!("{key}.LABEL") } else { key.to_owned() };
+    let path = if path.is_empty() { name } else { format!("{path}.{name}") };
     let named = |table: &&Json| table["properties"]["name"].get("const").is_some();
     if tables.iter().all(named) {
         for table in tables {

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use crate::describe;
 use crate::error::{Place, Problem};
+use crate::overrides;
 use crate::path::Path;
 use crate::schema;
 use crate::tree::{Entry, Origin, Tree, Value};
@@ -105,6 +106,31 @@ pub(crate) fn present_name<'a>(key: &str, tables: &[&'a Json]) -> Option<&'a str
         describe::keys(table).find(|new| old_name(&table["properties"][*new]) == Some(key))
     };
     tables.iter().find_map(renamed)
+}
+
+/// The path of an override with the present names of its keys, and with indices after dots:
+/// `link.0.overhead` for `link[0].framing`. `None` if no scenario has such a key.
+pub fn present_path(path: &str) -> Option<String> {
+    let (steps, schemas) = walk(path);
+    (!schemas.is_empty()).then(|| steps.join("."))
+}
+
+/// The present names of the steps of an override's path, and the schemas of its value.
+pub(crate) fn walk(path: &str) -> (Vec<String>, Vec<&'static Json>) {
+    let mut schemas = vec![schema::cached()];
+    let mut steps = overrides::steps(path);
+    for step in &mut steps {
+        let options: Vec<_> = schemas.into_iter().flat_map(describe::alternatives).collect();
+        if let Some(new) = present_name(step, &options) {
+            *step = new.to_owned();
+        }
+        let inner = |option: &&'static Json| match describe::type_of(option) {
+            "array" => option.get("items"),
+            _ => option["properties"].get(&*step),
+        };
+        schemas = options.iter().filter_map(inner).collect();
+    }
+    (steps, schemas)
 }
 
 /// Gives each key of `tree` that has an old name its present one.

@@ -29,11 +29,16 @@ pub(crate) fn cached() -> &'static Value {
     }
 }
 
-fn generate() -> Value {
+/// The schema of a file whose content is a `T`.
+pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(Tidy);
-    let mut schema = settings.into_generator().into_root_schema_for::<Document>().to_value();
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn generate() -> Value {
+    let mut schema = of::<Document>();
     // What one direction leaves out is what the link says, not what the language says.
     for side in ["forward", "backward"] {
         let link = &mut schema["properties"]["link"]["items"]["properties"];

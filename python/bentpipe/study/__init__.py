@@ -18,10 +18,22 @@ Decisions:
   the same folder; anything that moves a number is refused.
 """
 
+from bentpipe._native import study_reference as reference
+from bentpipe._native import study_schema as schema
 from bentpipe.study.parameters import Parameter
 from bentpipe.study.plan import Comparison, Replications, Study
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.results import Results
 from bentpipe.study.scenarios import Base
 
-__all__ = ["Base", "Comparison", "Parameter", "Quantity", "Replications", "Results", "Study"]
+__all__ = [
+    "Base",
+    "Comparison",
+    "Parameter",
+    "Quantity",
+    "Replications",
+    "Results",
+    "Study",
+    "reference",
+    "schema",
+]

@@ -1,19 +1,21 @@
-"""Checks of a whole study, after its parts were checked one by one."""
+"""Checks of a whole study, after its keys and values were checked against the schema."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.console import nearest
+from bentpipe._native import present_path
+from bentpipe.errors import StudyError
 from bentpipe.study.parameters import axes, identity, overlap
+from bentpipe.study.problems import quoted, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bentpipe.study.complaints import Complaints
     from bentpipe.study.parameters import Parameter
     from bentpipe.study.plan import Comparison, Replications, Variant
+    from bentpipe.study.problems import Problems
     from bentpipe.study.quantities import Quantity
 
 SCENARIO = "scenario"
@@ -26,118 +28,95 @@ MOST_VARIANTS = 100_000
 MOST_RUNS = 1_000_000
 
 
-def check_kinds(key: str, values: Sequence[Any], kind: Any, complaints: Complaints) -> None:
+def check_kinds(key: str, values: Sequence[Any], kind: Any) -> None:
     """A program may hand over anything."""
     for value in values:
         if not isinstance(value, kind):
             expected = getattr(kind, "__name__", "Quantity or its name")
-            complaints.add((key,), f"{key}: expected {expected}, found {value!r}")
+            raise StudyError(f"{key}: expected {expected}, found {value!r}")
 
 
 def check_parameters(
-    parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], complaints: Complaints
+    parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], problems: Problems
 ) -> None:
     """Check that each parameter has unique values, and that no two set the same path."""
     zipped = [label for group in zips for label in group]
     for number, parameter in enumerate(parameters):
-        for expected, found in wrong_with(parameter, parameters[:number], zipped):
-            key = ("parameters", parameter.label)
-            complaints.add(key, f"{parameter.label}: expected {expected}, found {found}")
-    for label in repeated(zipped):
-        complaints.add(("zip",), f"zip: expected each parameter once, found {label!r} again")
-    for group in zips:
-        check_zip(group, {parameter.label: parameter for parameter in parameters}, complaints)
+        key = ("parameters", parameter.label)
+        if parameter.label not in zipped:
+            for index in repeated(parameter.values):
+                found = f"{quoted(parameter.values[index])} again"
+                problems.add((*key, "values", index), "each value once", found)
+        for reason in taken(parameter, parameters[:number]):
+            expected = "a path that nothing else sets"
+            problems.add((*key, "path"), expected, quoted(parameter.path), reason=reason)
+    by_label = {parameter.label: parameter for parameter in parameters}
+    again = {zipped[index] for index in repeated(zipped)}
+    for number, group in enumerate(zips):
+        for index, label in enumerate(group):
+            if label in again:
+                expected = "each parameter once"
+                problems.add(("zip", number, index), expected, f"{quoted(label)} again")
+        check_zip(number, group, by_label, problems)
 
 
-def wrong_with(
-    parameter: Parameter, before: Sequence[Parameter], zipped: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """Pairs of what was expected and what was found, for each error of a parameter."""
-    if not parameter.values:
-        yield "at least one value", "none"
-    if parameter.label not in zipped:
-        for value in repeated(list(parameter.values)):
-            yield "each value once", f"{value!r} again"
+def taken(parameter: Parameter, before: Sequence[Parameter]) -> Iterator[str]:
+    """Reasons why a parameter cannot set its path."""
+    path = present_path(parameter.path) or parameter.path
     for other in before:
-        if overlap(parameter.path, other.path):
-            found = f"{parameter.path}, which {other.label} sets too by {other.path}"
-            yield "a path of its own", found
-    if parameter.path in FIXED and parameter.label != SCENARIO:
-        reason = "seeds come from [replications]" if parameter.path == "seed" else "it is reserved"
-        yield "another path", f"{parameter.path!r}: {reason}"
+        if overlap(path, present_path(other.path) or other.path):
+            yield f"the parameter {quoted(other.label)} sets it by {quoted(other.path)}"
+    if path in FIXED and parameter.label != SCENARIO:
+        yield "seeds come from [replications]" if path == "seed" else "the name is reserved"
 
 
 def check_zip(
-    group: Sequence[str], by_label: Mapping[str, Parameter], complaints: Complaints
+    number: int, group: Sequence[str], by_label: Mapping[str, Parameter], problems: Problems
 ) -> None:
     """Check that paired parameters exist, have equally many values, and no pair occurs twice."""
-    for label in group:
+    for index, label in enumerate(group):
         if label not in by_label:
-            hint = nearest(label, by_label)
-            complaints.add(("zip",), f"zip: there is no parameter {label!r}{hint}")
+            problems.add_unknown(("zip", number, index), "a parameter", label, by_label)
     known = [by_label[label] for label in group if label in by_label]
     lengths = {parameter.label: len(parameter.values) for parameter in known}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{label} has {length}" for label, length in lengths.items())
-        complaints.add(("zip",), f"zip: expected equally many values of each, found: {told}")
+        found = ", ".join(f"{length} of {quoted(label)}" for label, length in lengths.items())
+        problems.add(("zip", number), "equally many values of each", found)
         return
-    for values in repeated(list(zip(*(parameter.values for parameter in known), strict=True))):
-        complaints.add(("zip",), f"zip: expected each combination once, found {values!r} again")
+    rows = list(zip(*(parameter.values for parameter in known), strict=True))
+    for index in repeated(rows):
+        found = f"{quoted(rows[index])} again"
+        problems.add(("zip", number), "each combination once", found)
 
 
-def repeated(values: Sequence[Any]) -> list[Any]:
-    """The values that occur more than once."""
+def repeated(values: Sequence[Any]) -> list[int]:
+    """The indices of values that occur before."""
     seen: set[object] = set()
     again = []
-    for value in values:
-        again += [value] if identity(value) in seen else []
+    for index, value in enumerate(values):
+        again += [index] if identity(value) in seen else []
         seen.add(identity(value))
     return again
 
 
-def check_quantities(quantities: Sequence[Quantity], complaints: Complaints) -> None:
-    """Check that there are quantities, each once. Their names were checked before."""
-    if not quantities:
-        complaints.add(("quantity",), "expected at least one [[quantity]], found none")
-    for name in repeated([quantity.name for quantity in quantities]):
-        complaints.add(("quantity",), f"expected each quantity once, found {name!r} again")
+def check_quantities(quantities: Sequence[Quantity], problems: Problems) -> None:
+    """Check that each quantity is there once. Their names were checked before."""
+    names = [quantity.name for quantity in quantities]
+    for index in repeated(names):
+        found = f"{quoted(names[index])} again"
+        problems.add(("quantity", index, "name"), "each quantity once", found)
 
 
-def check_replications(plan: Replications, quantities: list[str], complaints: Complaints) -> None:
-    """Check that there is a count, or all settings of sequential stopping."""
-
-    def expect(key: str, right: bool, expected: str) -> None:
-        if not right:
-            found = getattr(plan, key)
-            complaints.add(
-                ("replications", key), f"replications.{key}: expected {expected}, found {found!r}"
-            )
-
-    most = f"{MOST_RUNS:,}"
-    for name in ("count", "seed", "minimum", "maximum", "round", "budget"):
-        value = getattr(plan, name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            expect(name, False, "a whole number")
-            return
-    if plan.count is None and plan.quantity is None:
-        complaints.add(("replications",), "replications: expected a count, or a quantity with its"
-                       " relative_half_width, found neither")  # fmt: skip
-    elif plan.count is not None:
-        expect("count", 1 <= plan.count <= MOST_RUNS, f"from 1 to {most}")
-        expect("quantity", plan.quantity is None, "either a count or a quantity")
-    else:
-        near = nearest(str(plan.quantity), quantities)
-        expect("quantity", plan.quantity in quantities, f"one of the quantities{near}")
-        width = plan.relative_half_width
-        is_share = isinstance(width, int | float) and 0 < width < 1
-        expect("relative_half_width", is_share, "a number from 0 to 1")
-        expect("minimum", plan.minimum >= 2, "at least 2")
-        least = f"from the minimum {plan.minimum} to {most}"
-        expect("maximum", plan.minimum <= plan.maximum <= MOST_RUNS, least)
-        expect("round", 1 <= plan.round <= MOST_RUNS, f"from 1 to {most}")
-    expect("budget", plan.budget is None or plan.budget >= 1, "at least 1")
-    seed = plan.seed
-    expect("seed", seed is None or 0 <= seed <= LARGEST_SEED, f"from 0 to {LARGEST_SEED}")
+def check_replications(plan: Replications, quantities: list[str], problems: Problems) -> None:
+    """Check that the quantity of sequential stopping exists, and the order of its limits."""
+    if plan.quantity is None:
+        return
+    if plan.quantity not in quantities:
+        key = ("replications", "quantity")
+        problems.add_unknown(key, "one of the quantities", plan.quantity, quantities)
+    if plan.minimum > plan.maximum:
+        expected = f"at least the minimum {plan.minimum}"
+        problems.add(("replications", "maximum"), expected, str(plan.maximum))
 
 
 def check_comparisons(
@@ -145,70 +124,60 @@ def check_comparisons(
     parameters: Sequence[Parameter],
     zips: Sequence[Sequence[str]],
     quantities: Sequence[Quantity],
-    complaints: Complaints,
+    problems: Problems,
 ) -> None:
-    """Check that parameter, baseline and quantities exist."""
+    """Check that parameter, baseline and quantities exist.
+
+    Only parameters of `zips` can have a value twice. For others `check_parameters` reports it.
+    """
+    zipped = [label for group in zips for label in group]
     by_label = {parameter.label: parameter for parameter in parameters}
     names = [quantity.name for quantity in quantities]
     for number, comparison in enumerate(comparisons):
         key = ("comparison", number)
         parameter = by_label.get(comparison.parameter)
         if parameter is None:
-            hint = nearest(comparison.parameter, by_label) if by_label else ""
-            complaints.add(
-                (*key, "parameter"),
-                f"comparison: there is no parameter {comparison.parameter!r}{hint}",
-            )
-        elif parameter.values and (times := parameter.values.count(comparison.baseline)) != 1:
+            known = (*key, "parameter")
+            problems.add_unknown(known, "a parameter", comparison.parameter, by_label)
+        elif (times := parameter.values.count(comparison.baseline)) == 0 or (
+            times > 1 and parameter.label in zipped
+        ):
             values = [str(value) for value in parameter.values]
-            hint = nearest(str(comparison.baseline), values)
-            found = f"{comparison.baseline!r}{hint}" if times == 0 else (
-                f"{comparison.baseline!r}, which several have"
-            )  # fmt: skip
-            complaints.add(
+            problems.add(
                 (*key, "baseline"),
-                f"comparison: expected a value of {parameter.label}, found {found}",
+                f"a value of {quoted(parameter.label)}",
+                quoted(comparison.baseline),
+                reason="several values are equal to it" if times else None,
+                suggestion=None if times else suggested(str(comparison.baseline), values),
             )
-        for name in comparison.quantities:
+        for index, name in enumerate(comparison.quantities):
             if name not in names:
-                complaints.add(
-                    (*key, "quantities"),
-                    f"comparison: there is no quantity {name!r}{nearest(name, names)}",
-                )
+                problems.add_unknown((*key, "quantities", index), "a quantity", name, names)
 
 
 def check_size(
     parameters: Sequence[Parameter],
     zips: Sequence[Sequence[str]],
     replications: Replications,
-    complaints: Complaints,
+    problems: Problems,
 ) -> None:
     """Check the number of variants and runs, and that the budget covers the first rounds."""
     variants = math.prod(len(axis[0].values) for axis in axes(parameters, zips))
     if variants > MOST_VARIANTS:
-        complaints.add(
-            ("parameters",),
-            f"parameters: expected at most {MOST_VARIANTS:,} variants, found {variants:,}",
-        )
+        problems.add(("parameters",), f"at most {MOST_VARIANTS:,} variants", f"{variants:,}")
         return
     name = "minimum" if replications.count is None else "count"
     runs = variants * getattr(replications, name)
     if runs > MOST_RUNS:
-        complaints.add(
-            ("replications", name),
-            f"replications.{name}: expected at most {MOST_RUNS:,} runs, found {runs:,}"
-            f" of {variants:,} variants",
-        )
+        found = f"{runs:,} of {variants:,} variants"
+        problems.add(("replications", name), f"at most {MOST_RUNS:,} runs", found)
     elif replications.budget is not None and replications.budget < runs:
-        complaints.add(
-            ("replications", "budget"),
-            f"replications.budget: expected at least {runs:,}, the first runs of {variants:,}"
-            f" variants, found {replications.budget:,}",
-        )
+        expected = f"at least {runs:,}, the first runs of {variants:,} variants"
+        problems.add(("replications", "budget"), expected, f"{replications.budget:,}")
 
 
 def check_rows(
-    quantities: Sequence[Quantity], variants: Sequence[Variant], complaints: Complaints
+    quantities: Sequence[Quantity], variants: Sequence[Variant], problems: Problems
 ) -> None:
     """Check that the scenario has the flows, links and pages of the quantities."""
     for number, quantity in enumerate(quantities):
@@ -217,9 +186,12 @@ def check_rows(
             continue
         names = native.names_in(variants[0].scenario)
         table = quantity.taken.table.removesuffix("s")
+        key = ("quantity", number, "name")
         if table in ("page", "object") and not names:
-            message = "the scenario has no flow with web pages (traffic.web)"
+            expected = "a quantity of the scenario"
+            reason = "the scenario has no flow with web pages (traffic.web)"
+            problems.add(key, expected, quoted(quantity.name), reason=reason)
         else:
-            hint = nearest(quantity.taken.name or "", names) if names else ""
-            message = f"the scenario has no such {table}{hint}"
-        complaints.add(("quantity", number, "name"), f"{quantity.name}: {message}")
+            problems.add_unknown(
+                key, f"a {table} of the scenario", quantity.taken.name or "", names
+            )

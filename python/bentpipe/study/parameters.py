@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from bentpipe.study.problems import Unfit, quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -61,24 +63,23 @@ def split(value: Value) -> tuple[Decimal, str] | None:
         return None
 
 
-def written(value: Value) -> tuple[Decimal, str]:
-    """Number and unit, which may be empty; `ValueError` for other values."""
+def written(value: Value, at: str = "") -> tuple[Decimal, str]:
+    """Number and unit, which may be empty; `Unfit` at the key `at` for other values."""
     match = None if isinstance(value, bool) else NUMBER.fullmatch(str(value))
     if not match:
-        raise ValueError(f"expected a number with its unit, found {value!r}")
-    return decimal(match[1]), match[2] or ""
+        raise Unfit("a number with its unit", quoted(value), at=(at,))
+    return decimal(match[1], at), match[2] or ""
 
 
-def decimal(text: str) -> Decimal:
-    """The number; `ValueError` if it does not fit a double."""
+def decimal(text: str, at: str = "") -> Decimal:
+    """The number; `Unfit` if it does not fit a double."""
     try:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("inf")
     if not number.is_finite() or abs(number.adjusted()) > LARGEST_EXPONENT:
-        raise ValueError(
-            f"expected numbers from 1e-{LARGEST_EXPONENT} to 1e{LARGEST_EXPONENT}, found {text}"
-        )
+        expected = f"numbers from 1e-{LARGEST_EXPONENT} to 1e{LARGEST_EXPONENT}"
+        raise Unfit(expected, text, at=(at,))
     return number
 
 
@@ -111,17 +112,18 @@ def rounded(number: float) -> Decimal:
 
 
 def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -> tuple[Value, ...]:
-    """Values from `start` to `end`, in equal steps; `ValueError` if they are invalid."""
+    """Values from `start` to `end`, in equal steps; `Unfit` if they are invalid."""
     low, high, unit = ends(start, end)
     if step is not None:
-        width, width_unit = written(step)
+        width, width_unit = written(step, "step")
         if width_unit != unit:
-            raise ValueError(f"expected a step in {unit or 'no unit'}, found {step!r}")
+            expected = f"a step in {unit}" if unit else "a step without unit"
+            raise Unfit(expected, quoted(step), at=("step",))
         if width * (high - low) <= 0:
-            raise ValueError(f"expected a step that leads from {start} to {end}, found {step!r}")
+            raise Unfit(f"a step that leads from {start} to {end}", quoted(step), at=("step",))
         number = int((high - low) / width) + 1
         if number > MOST_VALUES:
-            raise ValueError(f"expected at most {MOST_VALUES} values, found more")
+            raise Unfit(f"a step to at most {MOST_VALUES} values", quoted(step), at=("step",))
         return tuple(with_unit(low + i * width, unit) for i in range(number))
     number = counted(count)
     width = (high - low) / (number - 1)
@@ -132,7 +134,8 @@ def log_spaced(start: Value, end: Value, count: int | None) -> tuple[Value, ...]
     """Values from `start` to `end`, each the same multiple of the previous one."""
     low, high, unit = ends(start, end)
     if low <= 0 or high <= 0:
-        raise ValueError(f"expected ends above zero, found {start!r} and {end!r}")
+        at, wrong = ("from", start) if low <= 0 else ("to", end)
+        raise Unfit("ends above zero", quoted(wrong), at=(at,))
     number = counted(count)
     first, ratio = math.log10(low), math.log10(high / low)
     values = [rounded(10 ** (first + ratio * i / (number - 1))) for i in range(number)]
@@ -141,18 +144,19 @@ def log_spaced(start: Value, end: Value, count: int | None) -> tuple[Value, ...]
 
 def ends(start: Value, end: Value) -> tuple[Decimal, Decimal, str]:
     """Both ends and their common unit."""
-    (low, unit), (high, other) = written(start), written(end)
+    (low, unit), (high, other) = written(start, "from"), written(end, "to")
     if unit != other:
-        raise ValueError(f"expected both ends in one unit, found {start!r} and {end!r}")
+        found = f"{quoted(start)} and {quoted(end)}"
+        raise Unfit("both ends in one unit", found, at=("to",))
     if low == high:
-        raise ValueError(f"expected two different ends, found {start!r} twice")
+        raise Unfit("two different ends", f"{quoted(start)} twice", at=("to",))
     return low, high, unit
 
 
 def counted(count: int | None) -> int:
     """The number of values, at least 2 for both ends."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
-        raise ValueError(f"expected a count from 2 to {MOST_VALUES}, found {count!r}")
+        raise Unfit(f"a count from 2 to {MOST_VALUES}", quoted(count), at=("count",))
     return count
 
 

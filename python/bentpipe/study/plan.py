@@ -10,13 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import ScenarioError, StudyError
 from bentpipe.study.checks import (
     LARGEST_SEED,
     SCENARIO,
@@ -28,8 +28,8 @@ from bentpipe.study.checks import (
     check_rows,
     check_size,
 )
-from bentpipe.study.complaints import Complaints
 from bentpipe.study.parameters import Parameter, Value, axes, points
+from bentpipe.study.problems import Problems
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
 
@@ -128,38 +128,37 @@ class Study:
         zips: Sequence[Sequence[str]] = (),
         comparisons: Sequence[Comparison] = (),
         text: str = "",
-        complaints: Complaints | None = None,
+        source: _native.StudySource | None = None,
     ) -> Study:
         """Create a study of one scenario, or of several by name: objects or files.
 
-        Quantities can be names. `StudyError` lists all errors.
+        Quantities can be names. `StudyError` lists all errors. With `source` they have its places.
         """
-        complaints = complaints or Complaints()
         kinds = (("parameters", parameters, Parameter), ("quantities", quantities, Quantity | str),
                  ("comparisons", comparisons, Comparison), ("replications", [replications],
                  Replications))  # fmt: skip
         for key, values, kind in kinds:
-            check_kinds(key, values, kind, complaints)
-        complaints.tell()
+            check_kinds(key, values, kind)
         parameters = tuple(parameters)
         asked = tuple(Quantity(q) if isinstance(q, str) else q for q in quantities)
+        problems = Problems(source or built(parameters, zips, asked, replications, comparisons))
         if isinstance(scenario, Mapping):
             bases = {name: Base.from_any(one) for name, one in scenario.items()}
             parameters = (Parameter(SCENARIO, SCENARIO, tuple(bases)), *parameters)
         else:
             base = Base.from_any(scenario)
             bases = {base.load().name: base}
-        check_parameters(parameters, zips, complaints)
-        check_quantities(asked, complaints)
-        check_replications(replications, [q.name for q in asked], complaints)
-        check_comparisons(comparisons, parameters, zips, asked, complaints)
-        complaints.tell()
-        check_size(parameters, zips, replications, complaints)
-        complaints.tell()
-        variants = made_variants(bases, parameters, zips, complaints)
-        complaints.tell()
-        check_rows(asked, variants, complaints)
-        complaints.tell()
+        check_parameters(parameters, zips, problems)
+        check_quantities(asked, problems)
+        check_replications(replications, [q.name for q in asked], problems)
+        check_comparisons(comparisons, parameters, zips, asked, problems)
+        problems.report()
+        check_size(parameters, zips, replications, problems)
+        problems.report()
+        variants = made_variants(bases, parameters, zips, problems)
+        problems.report()
+        check_rows(asked, variants, problems)
+        problems.report()
         if replications.seed is None:
             seed = next(iter(bases.values())).load().seed
             replications = Replications(**(asdict(replications) | {"seed": seed}))
@@ -280,7 +279,7 @@ def made_variants(
     bases: Mapping[str, Base],
     parameters: Sequence[Parameter],
     zips: Sequence[Sequence[str]],
-    complaints: Complaints,
+    problems: Problems,
 ) -> tuple[Variant, ...]:
     """All combinations, each with its scenario. Reports the first invalid one."""
     found: list[Variant] = []
@@ -298,15 +297,62 @@ def made_variants(
         try:
             scenario = bases[base].load(tuple(sets))
         except ScenarioError as error:
-            guilty = [
-                parameter.label
-                for parameter in parameters
-                if parameter.path != SCENARIO
-                and f"--set {parameter.set(point[parameter.label])}: " in str(error)
-            ]
-            if not guilty:
+            if not blame_parameters(error, point, parameters, problems):
                 raise
-            complaints.add(("parameters", guilty[0]), f"parameters.{guilty[0]}: {error}")
             break
         found.append(Variant(number, plain, base, tuple(sets), scenario))
     return tuple(found)
+
+
+def blame_parameters(
+    error: ScenarioError,
+    point: Mapping[str, int],
+    parameters: Sequence[Parameter],
+    problems: Problems,
+) -> bool:
+    """Report the errors of overrides at the parameters that made them; false if there are none."""
+    by_set = {
+        f"--set {parameter.set(point[parameter.label])}": parameter
+        for parameter in parameters
+        if parameter.path != SCENARIO
+    }
+    found = [(by_set[one.set], one) for one in error.errors if one.set in by_set]
+    for parameter, problem in found:
+        path = _native.present_path(parameter.path)
+        inside = problem.path.replace("[", ".").replace("]", "")
+        is_value = path is not None and f"{inside}.".startswith(f"{path}.")
+        place = ("values", point[parameter.label]) if is_value else ("path",)
+        problems.add(
+            ("parameters", parameter.label, *place),
+            problem.expected,
+            problem.found,
+            reason=problem.reason or (None if is_value else f"{problem.path} in the scenario"),
+            suggestion=problem.suggestion,
+        )
+    return bool(found)
+
+
+def built(
+    parameters: Sequence[Parameter],
+    zips: Sequence[Sequence[str]],
+    quantities: Sequence[Quantity],
+    replications: Replications,
+    comparisons: Sequence[Comparison],
+) -> _native.StudySource:
+    """The study of a program, checked against the schema of study files."""
+    defaults = {one.name: one.default for one in fields(Replications)}
+    document = {
+        "scenario": "scenario.toml",
+        "zip": list(map(list, zips)),
+        "parameters": {p.label: {"path": p.path, "values": list(p.values)} for p in parameters},
+        "replications": {
+            key: value for key, value in asdict(replications).items() if value != defaults[key]
+        },
+        "quantity": [asdict(quantity) for quantity in quantities],
+        "comparison": [asdict(comparison) for comparison in comparisons],
+    }
+    try:
+        return _native.StudySource.build(document)
+    except ScenarioError as error:
+        # A value that is none of TOML.
+        raise StudyError(error.message, errors=error.errors) from None

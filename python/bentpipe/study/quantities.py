@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from bentpipe import _native
-from bentpipe.console import nearest
+from bentpipe.study.problems import Unfit, listed, quoted, suggested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TABLES = {"flow": "flows", "link": "links", "page": "pages", "object": "objects"}
 DIRECTIONS = ("forward", "backward", "forwarding")
@@ -71,11 +74,13 @@ class Quantity:
     def __post_init__(self) -> None:
         parse(self.name)
         if self.interval not in get_args(Interval):
-            raise ValueError(f"interval: expected student or bootstrap, found {self.interval!r}")
+            expected = f"one of {listed(get_args(Interval))}"
+            raise Unfit(expected, quoted(self.interval), at=("interval",))
         asked: tuple[object, ...] = self.percentiles
         for percent in asked:
             if not isinstance(percent, int | float) or not 0 <= percent <= 100:
-                raise ValueError(f"percentiles: expected numbers from 0 to 100, found {percent!r}")
+                expected = "percentiles: numbers from 0 to 100"
+                raise Unfit(expected, quoted(percent), at=("percentiles",))
 
     @property
     def taken(self) -> Taken:
@@ -99,23 +104,26 @@ def parse(text: str) -> Taken:
     percentile = PERCENTILE.fullmatch(aggregate)
     known = aggregate in AGGREGATES or (percentile and float(percentile[1]) <= 100)
     if not known:
-        hint = nearest(aggregate, AGGREGATES)
-        raise ValueError(
-            f"expected a quantity, found {text!r}: nothing is called {aggregate}{hint}"
-        )
+        raise unknown(text, aggregate, AGGREGATES)
     columns = _native.number_columns()
     table, *rest = inner.split(".")
     if not rest:
         if table in columns["run"] and not call:
             return Taken("run", table)
         names = columns["run"] + [f"flow.{column}" for column in columns["flows"]]
-        raise ValueError(f"expected a quantity, found {text!r}{nearest(table, names)}")
+        raise unknown(text, table, names)
     if table not in TABLES:
-        hint = nearest(table, TABLES)
-        raise ValueError(f"expected a quantity, found {text!r}: no table {table!r}{hint}")
+        raise unknown(text, table, TABLES)
     *middle, column = rest
     if column not in columns[TABLES[table]]:
-        hint = nearest(column, columns[TABLES[table]])
-        raise ValueError(f"expected a quantity, found {text!r}: no column {column!r}{hint}")
+        raise unknown(text, column, columns[TABLES[table]])
     direction = middle.pop() if table == "link" and middle and middle[-1] in DIRECTIONS else None
     return Taken(TABLES[table], column, ".".join(middle) or None, direction, aggregate)
+
+
+def unknown(text: str, part: str, known: Iterable[str]) -> Unfit:
+    """The error that nothing is called as one part of the name `text` is."""
+    names = list(known)
+    near = suggested(part, names)
+    expected = "a quantity" if near else f"a quantity with one of {listed(names)}"
+    return Unfit(expected, f"{quoted(part)} in {quoted(text)}", suggestion=near, at=("name",))

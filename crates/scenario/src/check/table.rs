@@ -57,14 +57,14 @@ fn by_word<'a>(
 }
 
 fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json, Box<Problem>> {
-    let present = |schema: &&Json| describe::required(schema).any(|key| tree.get(key).is_some());
+    let present = |schema: &&Json| own(schema, schemas).any(|key| tree.get(key).is_some());
     let chosen: Vec<_> = schemas.iter().copied().filter(present).collect();
     if let [one] = chosen.as_slice() {
         return Ok(one);
     }
-    let names: Vec<_> = schemas.iter().flat_map(|schema| describe::required(schema)).collect();
+    let names: Vec<_> = schemas.iter().flat_map(|schema| own(schema, schemas)).collect();
     // An alternative is known by the first of its keys.
-    let first = schemas.iter().filter_map(|schema| describe::required(schema).next());
+    let first = schemas.iter().filter_map(|schema| own(schema, schemas).next());
     let first = describe::code(&first.collect::<Vec<_>>());
     let expected = format!("one of {}", describe::list(&first, "and"));
     let entries = match &tree.value {
@@ -82,17 +82,38 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
             _ => problem.into(),
         });
     }
-    let near = entries.iter().find_map(|entry| suggest::nearest(&entry.key, names.iter().copied()));
-    let near = near.map(|name| format!("`{name}`"));
-    Err(Problem::new(path.clone(), expected, describe::found(tree)).suggest(near).into())
+    let problem = Problem::new(path.clone(), expected, describe::found(tree));
+    let near = entries.iter().find_map(|entry| {
+        suggest::nearest(&entry.key, names.iter().copied()).map(|name| (entry, name))
+    });
+    Err(match near {
+        Some((entry, name)) => {
+            problem.suggest(Some(format!("`{name}`"))).at(entry.origin.clone()).into()
+        }
+        None => problem.into(),
+    })
+}
+
+/// The required keys of `schema` that tell it apart from the others of `schemas`.
+fn own<'a>(schema: &'a Json, schemas: &[&Json]) -> impl Iterator<Item = &'a str> {
+    let shared = |key: &str| schemas.iter().all(|all| describe::required(all).any(|k| k == key));
+    describe::required(schema).filter(move |key| !shared(key))
 }
 
 /// Checks the keys of a table that is meant to be `schema`, one of `schemas`.
 fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: &mut Vec<Problem>) {
     let Value::Table(entries) = &tree.value else { return };
+    if entries.is_empty() && schema["minProperties"].as_u64().is_some_and(|least| least > 0) {
+        let expected = "a table with at least one key";
+        problems.push(Problem::new(path.clone(), expected, describe::found(tree)));
+    }
     for entry in entries {
         match schema["properties"].get(&entry.key) {
             Some(property) => super::value(&entry.tree, property, &path.key(&entry.key), problems),
+            None if schema["additionalProperties"].is_object() => {
+                let any = &schema["additionalProperties"];
+                super::value(&entry.tree, any, &path.key(&entry.key), problems);
+            }
             None => problems.push(unknown(entry, schema, schemas, path)),
         }
     }
@@ -110,11 +131,14 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
 const LONGEST_LIST: usize = 6;
 
 /// What was expected of a key at `path`; with a near name a long list is no help.
-pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path) -> String {
+pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) -> String {
     match keys {
         [only] => format!("no key but `{only}`"),
         keys if is_near && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
-            "" => "a key of a scenario".to_owned(),
+            "" => {
+                let title = table["title"].as_str().unwrap_or("scenario");
+                format!("a key of a {}", title.trim_start_matches("Bentpipe "))
+            }
             inner => format!("a key of `{inner}`"),
         },
         keys => format!("one of {}", describe::list(&describe::code(keys), "and")),
@@ -124,7 +148,7 @@ pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path) -> String {
 fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Problem {
     let keys: Vec<_> = describe::keys(schema).collect();
     let near = nearest_key(&entry.key, schema);
-    let expected = one_of(&keys, near.is_some(), path);
+    let expected = one_of(&keys, near.is_some(), path, schema);
     let found = "an unknown key";
     let problem = Problem::new(path.key(&entry.key), expected, found).at(entry.origin.clone());
     match companion(&entry.key, schemas) {
@@ -137,7 +161,7 @@ fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Prob
 /// The key that stands for the alternative in which `key` would be right.
 fn companion<'a>(key: &str, schemas: &[&'a Json]) -> Option<&'a str> {
     let owner = schemas.iter().find(|schema| describe::keys(schema).any(|own| own == key))?;
-    describe::required(owner).next()
+    own(owner, schemas).next()
 }
 
 /// The key that was probably meant: one of this table, or the same one a level deeper.

@@ -21,7 +21,7 @@ pub(crate) use link::{
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Transport};
-pub(crate) use words::Name;
+pub(crate) use words::{FileName, Name};
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@ from bentpipe._native import StudySource
 from bentpipe.study.checks import SCENARIO
 from bentpipe.study.parameters import Parameter, Value, log_spaced, spaced
 from bentpipe.study.plan import Comparison, Replications, Study
-from bentpipe.study.problems import Key, Problems, Unfit, suggested
+from bentpipe.study.problems import Key, Problems, UnfitError, suggested
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
 
@@ -78,7 +78,7 @@ def read_parameters(written: dict[str, Any], problems: Problems) -> list[Paramet
         way = next(way for way in WAYS if way in table)
         try:
             found.append(Parameter(label, table["path"], values_of(way, table[way])))
-        except Unfit as error:
+        except UnfitError as error:
             problems.add_unfit(("parameters", label, way), error)
     return found
 
@@ -101,6 +101,6 @@ def read_quantities(written: list[dict[str, Any]], problems: Problems) -> list[Q
         percentiles = tuple(table["percentiles"])
         try:
             found.append(Quantity(table["name"], label, percentiles, table["interval"]))
-        except Unfit as error:
+        except UnfitError as error:
             problems.add_unfit(("quantity", number), error)
     return found

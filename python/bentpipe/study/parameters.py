@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from bentpipe.study.problems import Unfit, quoted
+from bentpipe.study.problems import UnfitError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,22 +64,22 @@ def split(value: Value) -> tuple[Decimal, str] | None:
 
 
 def written(value: Value, at: str = "") -> tuple[Decimal, str]:
-    """Number and unit, which may be empty; `Unfit` at the key `at` for other values."""
+    """Number and unit, which may be empty; `UnfitError` at the key `at` for other values."""
     match = None if isinstance(value, bool) else NUMBER.fullmatch(str(value))
     if not match:
-        raise Unfit("a number with its unit", quoted(value), at=(at,))
+        raise UnfitError("a number with its unit", quoted(value), at=(at,))
     return decimal(match[1], at), match[2] or ""
 
 
 def decimal(text: str, at: str = "") -> Decimal:
-    """The number; `Unfit` if it does not fit a double."""
+    """The number; `UnfitError` if it does not fit a double."""
     try:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("inf")
     if not number.is_finite() or abs(number.adjusted()) > LARGEST_EXPONENT:
         expected = f"numbers from 1e-{LARGEST_EXPONENT} to 1e{LARGEST_EXPONENT}"
-        raise Unfit(expected, text, at=(at,))
+        raise UnfitError(expected, text, at=(at,))
     return number
 
 
@@ -112,18 +112,18 @@ def rounded(number: float) -> Decimal:
 
 
 def spaced(start: Value, end: Value, *, step: Value | None, count: int | None) -> tuple[Value, ...]:
-    """Values from `start` to `end`, in equal steps; `Unfit` if they are invalid."""
+    """Values from `start` to `end`, in equal steps; `UnfitError` if they are invalid."""
     low, high, unit = ends(start, end)
     if step is not None:
         width, width_unit = written(step, "step")
         if width_unit != unit:
             expected = f"a step in {unit}" if unit else "a step without unit"
-            raise Unfit(expected, quoted(step), at=("step",))
+            raise UnfitError(expected, quoted(step), at=("step",))
         if width * (high - low) <= 0:
-            raise Unfit(f"a step that leads from {start} to {end}", quoted(step), at=("step",))
+            raise UnfitError(f"a step that leads from {start} to {end}", quoted(step), at=("step",))
         number = int((high - low) / width) + 1
         if number > MOST_VALUES:
-            raise Unfit(f"a step to at most {MOST_VALUES} values", quoted(step), at=("step",))
+            raise UnfitError(f"a step to at most {MOST_VALUES} values", quoted(step), at=("step",))
         return tuple(with_unit(low + i * width, unit) for i in range(number))
     number = counted(count)
     width = (high - low) / (number - 1)
@@ -135,7 +135,7 @@ def log_spaced(start: Value, end: Value, count: int | None) -> tuple[Value, ...]
     low, high, unit = ends(start, end)
     if low <= 0 or high <= 0:
         at, wrong = ("from", start) if low <= 0 else ("to", end)
-        raise Unfit("ends above zero", quoted(wrong), at=(at,))
+        raise UnfitError("ends above zero", quoted(wrong), at=(at,))
     number = counted(count)
     first, ratio = math.log10(low), math.log10(high / low)
     values = [rounded(10 ** (first + ratio * i / (number - 1))) for i in range(number)]
@@ -147,16 +147,16 @@ def ends(start: Value, end: Value) -> tuple[Decimal, Decimal, str]:
     (low, unit), (high, other) = written(start, "from"), written(end, "to")
     if unit != other:
         found = f"{quoted(start)} and {quoted(end)}"
-        raise Unfit("both ends in one unit", found, at=("to",))
+        raise UnfitError("both ends in one unit", found, at=("to",))
     if low == high:
-        raise Unfit("two different ends", f"{quoted(start)} twice", at=("to",))
+        raise UnfitError("two different ends", f"{quoted(start)} twice", at=("to",))
     return low, high, unit
 
 
 def counted(count: int | None) -> int:
     """The number of values, at least 2 for both ends."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
-        raise Unfit(f"a count from 2 to {MOST_VALUES}", quoted(count), at=("count",))
+        raise UnfitError(f"a count from 2 to {MOST_VALUES}", quoted(count), at=("count",))
     return count
 
 

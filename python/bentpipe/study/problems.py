@@ -28,7 +28,7 @@ class StudyProblem:
     suggestion: str | None = None
 
 
-class Unfit(ValueError):
+class UnfitError(ValueError):
     """A value that cannot be right, before its place in a study is known.
 
     `at` is the key below the place that the caller knows.
@@ -64,7 +64,7 @@ class Problems:
         """Add a problem at `path`, or at the nearest table that was written."""
         self.found.append(StudyProblem(path, expected, found, reason, suggestion))
 
-    def add_unfit(self, path: Key, error: Unfit) -> None:
+    def add_unfit(self, path: Key, error: UnfitError) -> None:
         """Add a problem of a value at `path`."""
         self.add((*path, *error.at), error.expected, error.found, suggestion=error.suggestion)
 

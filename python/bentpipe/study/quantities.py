@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bentpipe import _native
-from bentpipe.study.problems import Unfit, listed, quoted, suggested
+from bentpipe.study.problems import UnfitError, listed, quoted, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,12 +75,12 @@ class Quantity:
         parse(self.name)
         if self.interval not in get_args(Interval):
             expected = f"one of {listed(get_args(Interval))}"
-            raise Unfit(expected, quoted(self.interval), at=("interval",))
+            raise UnfitError(expected, quoted(self.interval), at=("interval",))
         asked: tuple[object, ...] = self.percentiles
         for percent in asked:
             if not isinstance(percent, int | float) or not 0 <= percent <= 100:
                 expected = "percentiles: numbers from 0 to 100"
-                raise Unfit(expected, quoted(percent), at=("percentiles",))
+                raise UnfitError(expected, quoted(percent), at=("percentiles",))
 
     @property
     def taken(self) -> Taken:
@@ -121,9 +121,9 @@ def parse(text: str) -> Taken:
     return Taken(TABLES[table], column, ".".join(middle) or None, direction, aggregate)
 
 
-def unknown(text: str, part: str, known: Iterable[str]) -> Unfit:
+def unknown(text: str, part: str, known: Iterable[str]) -> UnfitError:
     """The error that nothing is called as one part of the name `text` is."""
     names = list(known)
     near = suggested(part, names)
     expected = "a quantity" if near else f"a quantity with one of {listed(names)}"
-    return Unfit(expected, f"{quoted(part)} in {quoted(text)}", suggestion=near, at=("name",))
+    return UnfitError(expected, f"{quoted(part)} in {quoted(text)}", suggestion=near, at=("name",))

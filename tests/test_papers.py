@@ -295,6 +295,6 @@ def test_the_readme_has_the_verdicts_that_the_packs_give() -> None:
         counts = [verdicts[key] for key in ("reproduced", "deviates", "not comparable")]
         found.append([len(paper["rows"]), *counts])
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme.split("| paper | rows |")[1].split("\n\n")[0]
+    table = readme.split("| reproduction | comparisons |")[1].split("\n\n")[0]
     rows = [line.split("|")[2:6] for line in table.splitlines()[2:]]
     assert sorted([int(cell) for cell in row] for row in rows) == sorted(found)

@@ -190,8 +190,10 @@ CHECKLIST = (
         scenario="path",
         measures=(GOODPUT, DELAY, DROPS),
         sets=("link.1.ecn_marking={ packets = 20 }", "flow.0.transport.ecn=true"),
-        note="The queue marks all packets while its average length is at least 20 packets (RFC"
-        " 3168). The simulator has no FQ-CoDel, PIE or L4S.",
+        note="The queue marks the candidate's packets while its average length is above 20 packets."
+        " A mark is answered by the candidate's own response to a loss, once in a round trip, and"
+        " nothing is sent again (RFC 3168). BBR 1 ignores marks. The simulator has no FQ-CoDel,"
+        " PIE or L4S.",
     ),
     Item(
         name="varying-delay",

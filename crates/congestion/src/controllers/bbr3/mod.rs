@@ -15,8 +15,9 @@
 //! short-term bounds, of rate and volume, to what arrived in the round or 0.7 of the bound before.
 //! The next probe forgets these.
 //!
-//! Not here: what is undone when a loss proves spurious (5.5.11); the rules for connections without
-//! SACK.
+//! A spurious loss restores the bounds and the state of before (5.5.11).
+//!
+//! Not here: the rules for connections without SACK.
 //!
 //! Decisions where the draft leaves room:
 //! - The six separate losses that end Startup (5.3.1.3) are counted as ACKs that find losses.

@@ -73,6 +73,9 @@ struct aliad {
 	u32 step;
 	/* The first ACK beyond this position of the stream begins the next round trip. */
 	u32 end;
+	/* Position behind the last byte sent when the last ACK came, before it let anything out. As in
+	 * the definition, a phase that begins at a mark, a timeout or after a pause waits for this. */
+	u32 sent;
 	/* Round-trip times in microseconds, zero before there is one: smallest, last, the smaller of
 	 * the last two, and the largest of those. */
 	u32 rtt_min;
@@ -104,21 +107,26 @@ BP_INLINE u64 aliad_w_max(const struct aliad *ca)
 }
 
 /* A new phase freezes the window anew. The round that it cuts short is no round trip. */
-BP_INLINE void aliad_enter(struct aliad *ca, u8 phase, u32 end)
+BP_INLINE void aliad_enter(struct aliad *ca, u8 phase)
 {
 	ca->phase = phase;
-	ca->end = end;
+	ca->end = ca->sent;
 	ca->frozen = aliad_narrow(ca->window.cwnd);
 	ca->step = 1 << ALIAD_BITS;
+	/* A loss or a mark right after the pause has the last word. */
+	ca->restarted = 0;
 }
 
 /* The window as it is now; slow start when the kernel has cut it after a pause. */
 BP_INLINE void aliad_sync(struct aliad *ca, const struct tcp_sock *tp)
 {
+	u32 end = ca->end;
+
 	bp_sync(tp, &ca->window);
 	if (ca->restarted) {
-		ca->restarted = 0;
-		aliad_enter(ca, PHASE_EXPONENTIAL, ca->end);
+		aliad_enter(ca, PHASE_EXPONENTIAL);
+		/* The round has been running since the pause. */
+		ca->end = end;
 	}
 }
 
@@ -131,7 +139,8 @@ void BPF_PROG(aliad_init, struct sock *sk)
 	bp_start(tp, &ca->window);
 	ca->frozen = aliad_narrow(ca->window.cwnd);
 	ca->before = ca->frozen;
-	ca->end = tp->snd_una;
+	ca->sent = tp->snd_una;
+	ca->end = ca->sent;
 }
 
 /* The end of the first slow start. */
@@ -166,7 +175,7 @@ BP_INLINE bool aliad_follow(struct aliad *ca, const struct tcp_sock *tp)
 	}
 	if (next == ca->phase)
 		return 0;
-	aliad_enter(ca, next, tp->snd_nxt);
+	aliad_enter(ca, next);
 	return 1;
 }
 
@@ -185,6 +194,7 @@ void BPF_PROG(aliad_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	struct bp_hoe_ack ack;
 	u64 gamma;
 
+	ca->sent = tp->snd_nxt;
 	if (sample->rtt_us > 0 && (!ca->rtt_min || (u32)sample->rtt_us < ca->rtt_min))
 		ca->rtt_min = sample->rtt_us;
 	ack = bp_hoe_ack(sk, sample, ca->rtt_min);
@@ -199,7 +209,7 @@ void BPF_PROG(aliad_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	if ((s32)(tp->snd_una - ca->end) > 0) {
 		aliad_sync(ca, tp);
 		ca->before = ca->frozen;
-		ca->end = tp->snd_nxt;
+		ca->end = ca->sent;
 		ca->frozen = aliad_narrow(ca->window.cwnd);
 		ca->step = bp_min(2 * (u64)ca->step, ca->frozen);
 	}
@@ -357,7 +367,7 @@ u32 BPF_PROG(aliad_ssthresh, struct sock *sk)
 		ca->rtt_max = 0;
 	/* The window that recovery leaves. */
 	ca->window.cwnd = kept;
-	aliad_enter(ca, PHASE_CLIMB, tp->snd_nxt);
+	aliad_enter(ca, PHASE_CLIMB);
 	return bp_reduce(&ca->window, kept);
 }
 
@@ -369,11 +379,11 @@ void BPF_PROG(aliad_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 	if (event == CA_EVENT_CWND_RESTART) {
 		ca->restarted = 1;
-		ca->end = tp->snd_nxt;
+		ca->end = ca->sent;
 	}
 	if (event == CA_EVENT_COMPLETE_CWR) {
 		bp_sync(tp, &ca->window);
-		aliad_enter(ca, PHASE_CLIMB, tp->snd_nxt);
+		aliad_enter(ca, PHASE_CLIMB);
 	}
 }
 
@@ -385,7 +395,7 @@ void BPF_PROG(aliad_set_state, struct sock *sk, u8 state)
 
 	if (state == TCP_CA_Loss) {
 		bp_sync(tp, &ca->window);
-		aliad_enter(ca, PHASE_EXPONENTIAL, tp->snd_nxt);
+		aliad_enter(ca, PHASE_EXPONENTIAL);
 	}
 }
 

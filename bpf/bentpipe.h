@@ -318,6 +318,25 @@ BP_INLINE u64 bp_slow_start(const struct tcp_sock *tp, struct bp_window *window,
 			bp_set_ssthresh(bp_tcp(sk), &ca->window, bp_half(bp_tcp(sk)));             \
 	}
 
+/*
+ * A mark raises nothing (RFC 3168 section 6.1.2), while a loss may where an estimate of the path is
+ * above the window. The kernel asks for ssthresh before it says that it is a mark; so what that gave
+ * is limited afterwards.
+ */
+#define BP_MARK_RAISES_NOTHING(controller)                                                         \
+	SEC("struct_ops")                                                                          \
+	void BPF_PROG(controller##_set_state, struct sock *sk, u8 state)                           \
+	{                                                                                          \
+		struct controller *ca = bp_state(sk);                                              \
+		struct tcp_sock *tp = bp_tcp(sk);                                                  \
+                                                                                                   \
+		if (state != TCP_CA_CWR)                                                           \
+			return;                                                                    \
+		bp_sync(tp, &ca->window);                                                          \
+		bp_set_ssthresh(tp, &ca->window,                                                   \
+				bp_min(bp_ssthresh(tp, &ca->window), ca->window.cwnd));            \
+	}
+
 /* A reduction was needless: the window is what it was before (RFC 3522, RFC 5682). */
 #define BP_UNDO(controller)                                                                        \
 	SEC("struct_ops")                                                                          \

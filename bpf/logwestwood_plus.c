@@ -67,6 +67,7 @@ u32 BPF_PROG(logwestwood_plus_ssthresh, struct sock *sk)
 	return bp_reduce(&ca->window, bp_rate_threshold(&ca->rate, tp));
 }
 
+BP_MARK_RAISES_NOTHING(logwestwood_plus)
 BP_UNDO(logwestwood_plus)
 
 BP_CONTROLLER(logwestwood_plus) = {
@@ -74,6 +75,7 @@ BP_CONTROLLER(logwestwood_plus) = {
 	.pkts_acked = (void *)logwestwood_plus_pkts_acked,
 	.cong_avoid = (void *)logwestwood_plus_cong_avoid,
 	.ssthresh = (void *)logwestwood_plus_ssthresh,
+	.set_state = (void *)logwestwood_plus_set_state,
 	.undo_cwnd = (void *)logwestwood_plus_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "bp_logwestplus",

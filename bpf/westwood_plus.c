@@ -57,6 +57,7 @@ u32 BPF_PROG(westwood_plus_ssthresh, struct sock *sk)
 	return bp_reduce(&ca->window, bp_rate_threshold(&ca->rate, bp_tcp(sk)));
 }
 
+BP_MARK_RAISES_NOTHING(westwood_plus)
 BP_UNDO(westwood_plus)
 
 BP_CONTROLLER(westwood_plus) = {
@@ -64,6 +65,7 @@ BP_CONTROLLER(westwood_plus) = {
 	.pkts_acked = (void *)westwood_plus_pkts_acked,
 	.cong_avoid = (void *)westwood_plus_cong_avoid,
 	.ssthresh = (void *)westwood_plus_ssthresh,
+	.set_state = (void *)westwood_plus_set_state,
 	.undo_cwnd = (void *)westwood_plus_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "bp_westwoodplus",

@@ -28,10 +28,6 @@ const SEQUENCES: usize = 300;
 /// In segments; a larger one is beyond any path.
 const LARGEST_WINDOW: u64 = 150_000;
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// The kernel sets cwnd to what `ssthresh` returned, and does not say whether a loss or a mark asks for
-/// it (`tcp_end_cwnd_reduction`): an estimate of the path may raise the window there, as that of
-/// Linux's own Westwood does. By definition a mark raises nothing.
-const RAISED_BY_MARKS: [&str; 2] = ["westwood-plus", "logwestwood-plus"];
 /// One connection of a controller at a time: its parameters are one map.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -58,6 +54,14 @@ enum Phase {
     Timeout { progress: bool },
 }
 
+/// Where the two disagree.
+#[derive(Clone, Debug)]
+struct Disagreement {
+    what: String,
+    /// See [`Replay::note_bytes_at_a_goal`].
+    bytes_at_a_goal: bool,
+}
+
 /// One sender, told to both.
 struct Replay {
     name: &'static str,
@@ -80,8 +84,10 @@ struct Replay {
     disagreement: Option<String>,
     /// What was sent when the last ACK came.
     told: u64,
-    /// Nothing more can be compared.
-    over: bool,
+    /// Window at the last loss, mark or first timeout in bytes.
+    w_max: u64,
+    /// See [`Replay::note_bytes_at_a_goal`].
+    bytes_at_a_goal: bool,
 }
 
 impl Replay {
@@ -125,7 +131,8 @@ impl Replay {
             difference: 0.0,
             disagreement: None,
             told: sent,
-            over: false,
+            w_max: 0,
+            bytes_at_a_goal: false,
         }
     }
 
@@ -272,6 +279,7 @@ impl Replay {
             return;
         }
         self.duplicates();
+        self.w_max = self.definition.window().cwnd;
         let loss = Loss { now: self.time(), flight: self.flight() * MSS, repeated: false };
         self.definition.on_loss(&loss);
         self.view(true);
@@ -287,6 +295,7 @@ impl Replay {
         if self.phase != Phase::Open || self.flight() == 0 || self.flight() * MSS > before {
             return;
         }
+        self.w_max = before;
         // The echo is part of the last ACK, which has let nothing out yet.
         let sent = std::mem::replace(&mut self.sent, self.told);
         let loss = Loss { now: self.time(), flight: self.flight() * MSS, repeated: false };
@@ -294,12 +303,6 @@ impl Replay {
         self.view(true);
         self.kernel.mark();
         self.sent = sent;
-        if RAISED_BY_MARKS.contains(&self.name) && u64::from(self.kernel.ssthresh()) * MSS >= before
-        {
-            // From here on the two have different windows.
-            self.over = true;
-            return;
-        }
         self.compare();
         self.compare_thresholds();
     }
@@ -310,6 +313,9 @@ impl Replay {
         }
         let repeated = self.phase == Phase::Timeout { progress: false };
         self.now += 1_000_000;
+        if !repeated {
+            self.w_max = self.definition.window().cwnd;
+        }
         let loss = Loss { now: self.time(), flight: self.flight() * MSS, repeated };
         self.definition.on_timeout(&loss);
         self.view(true);
@@ -360,6 +366,22 @@ impl Replay {
         self.judge("cwnd", defined, self.kernel.cwnd());
         let exactly = (self.kernel.exact_cwnd() - defined as f64 / MSS as f64).abs();
         self.difference = self.difference.max(exactly);
+        if self.name == "aliad" {
+            self.note_bytes_at_a_goal();
+        }
+    }
+
+    /// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the
+    /// window of that ACK for the round trip. alpha is a fixed-point number in C: where the windows
+    /// differ by a byte or two and only one of them is within that segment, the next phase begins an
+    /// ACK later in the other, and what follows differs by what an ACK adds.
+    fn note_bytes_at_a_goal(&mut self) {
+        let defined = self.definition.window().cwnd;
+        let kernel = (self.kernel.exact_cwnd() * MSS as f64).round() as u64;
+        let reached = |goal: u64, window: u64| goal.saturating_sub(window) < MSS;
+        let goals = [self.w_max, self.definition.window().ssthresh];
+        let parted = goals.iter().any(|goal| reached(*goal, defined) != reached(*goal, kernel));
+        self.bytes_at_a_goal |= parted && defined.abs_diff(kernel) <= 2;
     }
 
     /// CK-STP has a threshold in the kernel only, whose recovery ends with it as the window.
@@ -409,23 +431,28 @@ fn replay(
     window: u64,
     ssthresh: Option<u64>,
     events: &[Event],
-) -> Result<f64, String> {
+) -> Result<f64, Disagreement> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut replay = Replay::new(name, sets, window, ssthresh);
     for (i, event) in events.iter().enumerate() {
-        if replay.over || replay.definition.window().cwnd > LARGEST_WINDOW * MSS {
+        if replay.definition.window().cwnd > LARGEST_WINDOW * MSS {
             break;
         }
         replay.take(*event);
         if let Some(disagreement) = replay.disagreement {
-            return Err(format!("{disagreement}, at event {i}, {event:?}"));
+            let what = format!("{disagreement}, at event {i}, {event:?}");
+            return Err(Disagreement { what, bytes_at_a_goal: replay.bytes_at_a_goal });
         }
     }
     Ok(replay.difference)
 }
 
 /// Sequences of random events, the same ones in each run.
-fn sequences(name: &'static str, sets: &[(&str, Value)], count: usize) -> Vec<Result<f64, String>> {
+fn sequences(
+    name: &'static str,
+    sets: &[(&str, Value)],
+    count: usize,
+) -> Vec<Result<f64, Disagreement>> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let sequence = (events(), 2_u64..2000, prop::option::of(2_u64..4000));
@@ -436,11 +463,14 @@ fn sequences(name: &'static str, sets: &[(&str, Value)], count: usize) -> Vec<Re
     (0..count).map(|_| next()).collect()
 }
 
-/// Fails with the first disagreement when there are more than `allowed`.
-fn judge(outcomes: &[Result<f64, String>], allowed: usize) {
-    let disagreements: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
-    let (many, all) = (disagreements.len(), outcomes.len());
-    assert!(many <= allowed, "{many} of {all} sequences, first {}", disagreements[0]);
+/// Fails with the first disagreement, but for up to `explained_by_bytes` that have this cause.
+fn judge(outcomes: &[Result<f64, Disagreement>], explained_by_bytes: usize) {
+    let (explained, others): (Vec<_>, Vec<_>) =
+        outcomes.iter().filter_map(|o| o.as_ref().err()).partition(|d| d.bytes_at_a_goal);
+    let all = outcomes.len();
+    assert!(others.is_empty(), "{} of {all} sequences, first {}", others.len(), others[0].what);
+    let (many, first) = (explained.len(), explained.first());
+    assert!(many <= explained_by_bytes, "{many} of {all} sequences by bytes at a goal, {first:?}");
     let mut differences: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().ok()).collect();
     differences.sort_by(|a, b| a.total_cmp(b));
     // A byte is 0.0007 segments: most sequences do not differ by two.
@@ -461,6 +491,7 @@ macro_rules! agree {
 
 agree! {
     adalr_agrees_with_its_definition: "adalr";
+    aliad_agrees_with_its_definition: "aliad";
     bic_agrees_with_its_definition: "bic";
     ck_stp_agrees_with_its_definition: "ck-stp";
     highspeed_agrees_with_its_definition: "highspeed";
@@ -470,15 +501,6 @@ agree! {
     scalable_agrees_with_its_definition: "scalable";
     veno_agrees_with_its_definition: "veno";
     westwood_plus_agrees_with_its_definition: "westwood-plus";
-}
-
-/// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the window
-/// of that ACK for the round trip: where the two differ by one byte just there, a phase begins one
-/// ACK apart, and what follows differs by what an ACK adds. Each loss and each mark begins a climb that
-/// has such an end. That is rare, and must stay so.
-#[test]
-fn aliad_agrees_with_its_definition_but_for_four_sequences_in_a_hundred() {
-    judge(&sequences("aliad", &[], SEQUENCES), SEQUENCES / 25);
 }
 
 #[test]
@@ -507,8 +529,8 @@ fn other_parameters_agree_too() {
         ("westwood-plus", &[("memory", number(0.0))]),
     ];
     for (name, sets) in cases {
-        let allowed = if *name == "aliad" { SEQUENCES / 50 } else { 0 };
-        judge(&sequences(name, sets, SEQUENCES / 5), allowed);
+        let explained_by_bytes = if *name == "aliad" { SEQUENCES / 300 } else { 0 };
+        judge(&sequences(name, sets, SEQUENCES / 5), explained_by_bytes);
     }
 }
 

@@ -1,0 +1,209 @@
+//! Fates of packets that are offered to a direction.
+
+use super::*;
+
+/// 1000 bytes take 1 ms; the delay is 10 ms.
+fn settings() -> Settings {
+    Settings::new(Rate::from_bits_per_second(8_000_000), Span::from_millis(10))
+}
+
+fn made(settings: Settings) -> Direction {
+    Direction::new(settings, 1, 0, Time::NEVER)
+}
+
+fn link(queue: QueueLimit, channel: Errors) -> Direction {
+    link_with(queue, channel, LowPriority::Ignore)
+}
+
+fn link_with(queue: QueueLimit, channel: Errors, low_priority: LowPriority) -> Direction {
+    made(Settings { queue, low_priority, channel, ..settings() })
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// Offers a packet and pushes out what has to make room for it.
+fn offer(link: &mut Direction, now: Time, bytes: u32) -> Fate {
+    let fate = link.offer(now, bytes, Priority::Normal);
+    if fate == Fate::PushesOut {
+        while link.push_out(bytes).is_some() {}
+        return link.offer_again(now, bytes, Priority::Normal);
+    }
+    fate
+}
+
+fn offer_low(link: &mut Direction, now: Time, bytes: u32) -> Fate {
+    link.offer(now, bytes, Priority::Low)
+}
+
+#[test]
+fn a_packet_arrives_after_serialisation_and_delay() {
+    let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
+    assert_eq!(offer(&mut link, at(5), 1000), Fate::Arrives(at(16)));
+}
+
+#[test]
+fn packets_leave_one_after_the_other() {
+    let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(11)));
+    assert_eq!(offer(&mut link, at(0), 2000), Fate::Arrives(at(13)));
+    assert_eq!(offer(&mut link, at(1), 1000), Fate::Arrives(at(14)));
+    assert_eq!(link.waiting(at(1)), (1, 1000));
+}
+
+#[test]
+fn a_queue_of_two_packets_holds_two_beside_the_one_being_sent() {
+    let mut link = link(QueueLimit::Packets(2), Errors::Perfect);
+    let fates: Vec<_> = (0..4).map(|_| offer(&mut link, at(0), 1000)).collect();
+    assert_eq!(fates[2], Fate::Arrives(at(13)));
+    assert_eq!(fates[3], Fate::Dropped);
+    assert_ne!(offer(&mut link, at(1), 1000), Fate::Dropped);
+}
+
+#[test]
+fn a_queue_in_bytes_counts_bytes() {
+    let mut link = link(QueueLimit::Bytes(1500), Errors::Perfect);
+    offer(&mut link, at(0), 1000);
+    assert_ne!(offer(&mut link, at(0), 1000), Fate::Dropped);
+    assert_eq!(offer(&mut link, at(0), 501), Fate::Dropped);
+    assert_ne!(offer(&mut link, at(0), 500), Fate::Dropped);
+    assert_eq!(link.counters(Time::ZERO).max_waiting_bytes, 1500);
+}
+
+#[test]
+fn overhead_takes_time_on_the_link() {
+    let mut link = made(Settings { overhead: 1000, ..settings() });
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(12)));
+}
+
+#[test]
+fn a_corrupted_packet_takes_its_time_all_the_same() {
+    let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(11)));
+    assert_eq!(link.busy_until(at(100)), Span::from_millis(1));
+}
+
+#[test]
+fn busy_time_does_not_count_what_has_not_been_sent_yet() {
+    let mut link = link(QueueLimit::Unlimited, Errors::Perfect);
+    for _ in 0..10 {
+        offer(&mut link, at(0), 1000);
+    }
+    assert_eq!(link.busy_until(at(4)), Span::from_millis(4));
+    assert_eq!(link.busy_until(at(40)), Span::from_millis(10));
+}
+
+#[test]
+fn a_normal_packet_pushes_out_the_last_of_low_priority_and_all_behind_it_arrive_earlier() {
+    let mut link = link_with(QueueLimit::Packets(4), Errors::Perfect, LowPriority::PushOut);
+    offer(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 2000);
+    offer(&mut link, at(0), 1000);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(16)));
+    assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::PushesOut);
+    let out: Vec<_> = std::iter::from_fn(|| link.push_out(1000)).collect();
+    let pushed = PushedOut { intact: true, behind: 2, earlier: Span::from_millis(2) };
+    assert_eq!(out, [pushed]);
+    assert_eq!(link.offer_again(at(0), 1000, Priority::Normal), Fate::Arrives(at(15)));
+    assert_eq!(link.waiting(at(0)), (4, 4000));
+    assert_eq!(link.busy_until(at(100)), Span::from_millis(5));
+    assert_eq!((link.line.accepted_packets, link.line.dropped_packets), (5, 1));
+}
+
+#[test]
+fn a_packet_of_low_priority_pushes_nothing_out_of_a_full_queue() {
+    let mut link = link_with(QueueLimit::Packets(1), Errors::Perfect, LowPriority::PushOut);
+    offer(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 1000);
+    assert_eq!(offer_low(&mut link, at(0), 1000), Fate::Dropped);
+    assert_ne!(offer(&mut link, at(0), 1000), Fate::Dropped);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Dropped, "a queue of normal packets");
+}
+
+#[test]
+fn what_would_not_make_enough_room_stays() {
+    let mut link = link_with(QueueLimit::Bytes(2000), Errors::Perfect, LowPriority::PushOut);
+    offer(&mut link, at(0), 1000);
+    offer(&mut link, at(0), 1500);
+    offer_low(&mut link, at(0), 200);
+    offer_low(&mut link, at(0), 200);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Dropped);
+    assert_eq!(link.waiting(at(0)), (3, 1900));
+    assert_ne!(offer(&mut link, at(0), 500), Fate::Dropped);
+    assert_eq!(link.waiting(at(0)), (2, 2000));
+}
+
+#[test]
+fn a_corrupted_packet_that_is_pushed_out_was_never_sent() {
+    let mut link =
+        link_with(QueueLimit::Packets(1), Errors::PacketErrors { per: 1.0 }, LowPriority::PushOut);
+    offer(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 1000);
+    assert_eq!(link.offer(at(0), 1000, Priority::Normal), Fate::PushesOut);
+    assert!(link.push_out(1000).is_some_and(|out| !out.intact && out.behind == 0));
+    link.offer_again(at(0), 1000, Priority::Normal);
+    assert_eq!(link.counters(at(100)).corrupted_packets, 2);
+}
+
+#[test]
+fn the_other_rule_lets_low_priority_in_while_at_most_one_packet_waits() {
+    let mut link = link_with(QueueLimit::Packets(100), Errors::Perfect, LowPriority::Refuse);
+    for _ in 0..3 {
+        assert_ne!(offer_low(&mut link, at(0), 1000), Fate::Dropped);
+    }
+    assert_eq!(offer_low(&mut link, at(0), 1000), Fate::Dropped);
+    assert_ne!(offer(&mut link, at(0), 1000), Fate::Dropped);
+    assert_eq!(link.waiting(at(0)), (3, 3000));
+}
+
+#[test]
+fn where_bytes_are_counted_it_lets_low_priority_in_up_to_2000_bytes() {
+    let mut link = link_with(QueueLimit::Bytes(100_000), Errors::Perfect, LowPriority::Refuse);
+    offer(&mut link, at(0), 1000);
+    offer(&mut link, at(0), 2000);
+    assert_ne!(offer_low(&mut link, at(0), 1), Fate::Dropped);
+    assert_eq!(offer_low(&mut link, at(0), 1), Fate::Dropped);
+}
+
+#[test]
+fn a_queue_that_ignores_priority_drops_what_comes_last() {
+    let mut link = link(QueueLimit::Packets(1), Errors::Perfect);
+    offer(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 1000);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Dropped);
+}
+
+#[test]
+fn corrupted_packets_are_counted_when_they_arrive() {
+    let mut link = link(QueueLimit::Unlimited, Errors::PacketErrors { per: 1.0 });
+    let fates = [offer(&mut link, at(0), 1000), offer(&mut link, at(0), 2000)];
+    assert_eq!(fates, [Fate::Corrupted(at(11)), Fate::Corrupted(at(13))]);
+    let just_before = at(0) + Span::from_nanos(12_999_999);
+    let counts = [at(10), at(11), just_before, at(13)].map(|now| link.counters(now));
+    assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 1, 2]);
+}
+
+#[test]
+fn corrupted_packets_behind_one_that_is_pushed_out_arrive_earlier() {
+    let mut link =
+        link_with(QueueLimit::Packets(3), Errors::PacketErrors { per: 1.0 }, LowPriority::PushOut);
+    offer(&mut link, at(0), 1000);
+    offer(&mut link, at(0), 1000);
+    offer_low(&mut link, at(0), 2000);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(15)));
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(at(14)));
+    let counts = [10, 11, 12, 13, 14].map(|millis| link.counters(at(millis)));
+    assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_long_average_queue_marks_and_a_full_one_drops() {
+    let ecn_marking = Some(Marking { packets: 1.0, weight: 1.0 });
+    let mut link = made(Settings { ecn_marking, queue: QueueLimit::Packets(3), ..settings() });
+    let fates: Vec<_> = (0..5).map(|_| offer(&mut link, at(0), 1000)).collect();
+    let arrives = [11, 12, 13].map(|millis| Fate::Arrives(at(millis)));
+    assert_eq!(fates[..3], arrives);
+    assert_eq!(fates[3..], [Fate::Marked(at(14)), Fate::Dropped]);
+}

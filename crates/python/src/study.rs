@@ -69,14 +69,14 @@ impl StudySource {
         scenario::StudySource::load(path).map(|inner| Self { inner }).map_err(study_error)
     }
 
-    /// Check the keys and values of a study that a program made; `StudyError` with their paths.
+    /// Check the keys and values of a study that a program made; `StudyError`.
     #[staticmethod]
     fn build(document: &Bound<'_, PyDict>) -> PyResult<Self> {
         let json = values::table(document, "")?;
         scenario::StudySource::from_json(&json).map(|inner| Self { inner }).map_err(study_error)
     }
 
-    /// The study with its defaults, as plain values of Python in the order of the file.
+    /// The study with its defaults, as plain values in the order of the file.
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         values::fields(py, self.inner.document())
     }
@@ -127,14 +127,15 @@ pub fn study_schema() -> String {
     scenario::study_schema().to_string()
 }
 
-/// The reference of the keys of a study file in Markdown.
+/// The reference of the keys of a study file in Markdown, a part of `docs/studies.md`.
 #[pyfunction]
 pub fn study_reference() -> String {
     scenario::study_reference()
 }
 
-/// The path of an override with the present names of its keys: `link.0.overhead` for
-/// `link[0].framing`. None if no scenario has such a key.
+/// The path of an override with the present names of its keys.
+///
+/// `link.0.overhead` for `link[0].framing`. None if no scenario has such a key.
 #[pyfunction]
 pub fn present_path(path: &str) -> Option<String> {
     scenario::present_path(path)

@@ -19,7 +19,8 @@ else
     scripts/system-packages.sh test
 fi
 if [ "$purpose" = packages ]; then
-    set -- "$@" --no-install-project
+    # The engine of an earlier set-up stays.
+    set -- "$@" --inexact --no-install-project
 elif [ ! -e python/bentpipe/_native.abi3.so ]; then
     echo "bentpipe: building the engine (minutes the first time)"
     set -- "$@" --reinstall-package bentpipe

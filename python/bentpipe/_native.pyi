@@ -1378,7 +1378,7 @@ class StudySource:
         """The text of the file; empty for a study of a program."""
 
     def error(self, problems: Sequence[StudyProblem]) -> StudyError:
-        """The error of problems that only the reader of a study can see."""
+        """The `StudyError` of problems that only the reader of a study can see."""
 
 def schema() -> str:
     """The JSON Schema of the scenario language."""

@@ -16,8 +16,8 @@ use units::{Rate, Span, Time};
 
 use crate::channel::{Channel, Errors};
 use crate::dynamics::{Cursor, Dynamics, Timeline};
-use crate::jitter::Jitter;
 use crate::priority::Priority;
+use crate::propagation::Propagation;
 use crate::queue::{
     Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit, Queued, Scheduled, Served,
 };
@@ -258,8 +258,8 @@ impl Direction {
             ref channel,
             ref timeline,
         } = &settings;
-        let jitter = Jitter::new(jitter, stream(seed, Purpose::Jitter, entity));
-        let dynamics = Dynamics::new(timeline.until(end), jitter, rate, delay);
+        let propagation = Propagation::new(jitter, seed, entity);
+        let dynamics = Dynamics::new(timeline.until(end), propagation, rate, delay);
         let fifo = Fifo::new(queue, low_priority, ecn_marking);
         let random = stream(seed, Purpose::Channel, entity);
         let is_plain = dynamics.is_none() && ecn_marking.is_none();
@@ -299,9 +299,9 @@ impl Direction {
         self.dynamics.as_ref().map(|dynamics| dynamics.changes())
     }
 
-    /// Its jitter, as far as it has come.
-    pub fn jitter(&self) -> Option<&Jitter> {
-        self.dynamics.as_ref()?.jitter()
+    /// Its propagation, as far as it has come; none if nothing of it changes or is random.
+    pub fn propagation(&self) -> Option<&Propagation> {
+        self.dynamics.as_ref().map(|dynamics| dynamics.propagation())
     }
 
     /// Whether its queue is a discipline.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use units::{Rate, Span, Time};
 
-use crate::jitter::Jitter;
+use crate::propagation::Propagation;
 use crate::transmitter::Transmitter;
 
 /// A change of a direction at an instant; `None` stays as it is.
@@ -136,27 +136,25 @@ impl Iterator for Cursor {
 pub(crate) struct Dynamics {
     /// The changes that have not happened at the end of the queue.
     cursor: Cursor,
-    jitter: Option<Jitter>,
+    propagation: Propagation,
     /// The rate and the delay as far as they have changed.
     rate: Rate,
     delay: Span,
     /// Times in which outages keep the transmitter from sending, from now on to the end of the queue.
     silences: VecDeque<(Time, Time)>,
-    /// When the last intact packet arrives.
-    last_arrival: Time,
 }
 
 impl Dynamics {
     /// `None` if nothing changes.
     pub fn new(
         cursor: Cursor,
-        jitter: Option<Jitter>,
+        propagation: Propagation,
         rate: Rate,
         delay: Span,
     ) -> Option<Box<Self>> {
-        let (silences, last_arrival) = (VecDeque::new(), Time::ZERO);
-        let is_any = cursor.next.is_some() || jitter.is_some();
-        is_any.then(|| Self { cursor, jitter, rate, delay, silences, last_arrival }.into())
+        let is_any = cursor.next.is_some() || propagation.is_random();
+        let silences = VecDeque::new();
+        is_any.then(|| Self { cursor, propagation, rate, delay, silences }.into())
     }
 
     /// All that changes from now on.
@@ -164,8 +162,8 @@ impl Dynamics {
         self.cursor.clone()
     }
 
-    pub fn jitter(&self) -> Option<&Jitter> {
-        self.jitter.as_ref()
+    pub fn propagation(&self) -> &Propagation {
+        &self.propagation
     }
 
     /// Time after `now` and before the end of the queue in which an outage keeps the transmitter from
@@ -185,17 +183,10 @@ impl Dynamics {
         }
     }
 
-    /// When a packet arrives that leaves at `left`. Packets do not overtake each other; one that is
-    /// corrupted delays no other. Corrupted packets draw their jitter too: one seed gives the same packet
-    /// the same jitter.
+    /// When a packet arrives that leaves at `left`.
     pub fn arrival(&mut self, left: Time, corrupted: bool, transmitter: &mut Transmitter) -> Time {
-        let jitter = self.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
         while self.change_until(left, transmitter) {}
-        let arrival = self.last_arrival.max(left + self.delay + jitter);
-        if !corrupted {
-            self.last_arrival = arrival;
-        }
-        arrival
+        self.propagation.arrival(left, self.delay, corrupted)
     }
 
     /// Lets the next change happen that does until `time`. Returns whether there was one.

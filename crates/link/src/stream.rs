@@ -13,8 +13,8 @@ pub enum Purpose {
     Channel = 1,
     /// Choices of an application.
     Application = 2,
-    /// Jitter of a link.
-    Jitter = 3,
+    /// Propagation in a link, such as jitter.
+    Propagation = 3,
 }
 
 /// The stream of `seed` for one purpose and entity.

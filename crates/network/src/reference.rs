@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use link::{
-    Change, Channel, Counters, Jitter, LowPriority, Marker, Priority, QueueLimit, Serialiser,
-    Settings,
+    Change, Channel, Counters, Drawn, LowPriority, Marker, Priority, Propagation, QueueLimit,
+    Serialiser, Settings,
 };
 use units::{Rate, Span, Time};
 
@@ -37,8 +37,8 @@ enum Kind {
 struct Accepted<B> {
     packet: Packet<B>,
     corrupted: bool,
-    /// What is added to its propagation delay.
-    jitter: Span,
+    /// Decisions about its propagation; none where nothing of it is random.
+    drawn: Option<Drawn>,
     /// How long its transmission takes.
     duration: Span,
     /// When it leaves if nothing is pushed out before it: the time for which its channel is asked.
@@ -56,7 +56,7 @@ struct SlowLane<B> {
     overhead: u32,
     /// All changes with their times.
     changes: Vec<(Time, Change)>,
-    jitter: Option<Jitter>,
+    propagation: Option<Propagation>,
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
@@ -118,8 +118,8 @@ impl<B: Copy> ReferenceNetwork<B> {
         };
         let leaves = starts + duration;
         let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
-        let jitter = port.jitter.as_mut().map_or(Span::ZERO, Jitter::draw);
-        let accepted = Accepted { packet, corrupted, jitter, duration, leaves };
+        let drawn = port.propagation.as_mut().map(Propagation::draw);
+        let accepted = Accepted { packet, corrupted, drawn, duration, leaves };
         let counters: &mut Counters = &mut port.report.counters;
         counters.accepted_packets += 1;
         if port.is_busy(now) {
@@ -163,8 +163,10 @@ impl<B: Copy> ReferenceNetwork<B> {
         let sent = port.sending.take().expect("a transmission that ends was started");
         let gives_way = port.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
+        // Without `..`, so that a new random part has to be considered here.
+        let jitter = sent.drawn.map_or(Span::ZERO, |Drawn { jitter }| jitter);
         // Packets do not overtake each other.
-        let arrival = port.last_arrival.max(now + port.delay_at(now) + sent.jitter);
+        let arrival = port.last_arrival.max(now + port.delay_at(now) + jitter);
         if sent.corrupted {
             port.last_corrupted = port.last_corrupted.max(arrival);
             port.corrupted.push(port.last_corrupted);
@@ -201,7 +203,7 @@ impl<B: Copy> SlowLane<B> {
             low_priority,
             overhead,
             changes: direction.changes().into_iter().flatten().collect(),
-            jitter: direction.jitter().cloned(),
+            propagation: direction.propagation().cloned(),
             serialiser: Serialiser::new(rate),
             channel: direction.channel().clone(),
             marker: ecn_marking.map(Marker::new),

@@ -1,6 +1,7 @@
 //! The language as a whole.
 
 mod accepted;
+mod changelog;
 mod changes;
 mod explained;
 mod fades;

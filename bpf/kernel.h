@@ -4,7 +4,7 @@
  *
  * Kept by hand: a name and a type for each field, no order and no offset. The loader finds the
  * offsets of the running kernel in its BTF (CO-RE), so that one object runs on all kernels that
- * have the fields. Compiled natively (bpf/native) the same structures stand in for a socket.
+ * have the fields. Compiled for this machine (bpf/replay) the same structures stand in for a socket.
  */
 #ifndef BENTPIPE_KERNEL_H
 #define BENTPIPE_KERNEL_H

@@ -5,7 +5,7 @@
  * Exponents have 24 bits behind the point, powers 32. The logarithm squares its argument once for
  * each bit; the power multiplies the roots 2^(2^-k) of the bits that are set. The error of the
  * logarithm is below 2^-23, that of a power below 2^-26 of it or the last of its bits; the root is
- * exact (crates/native/tests/arithmetic.rs).
+ * exact (crates/replay/tests/arithmetic.rs).
  *
  * Decisions in loops of `bpf/` are arithmetic: the verifier follows both sides of each branch: a
  * logarithm with branches is beyond its million steps.

@@ -1,4 +1,4 @@
-//! Compiles `bpf/*.c` for this machine, with `bpf/native` in the place of libbpf's headers.
+//! Compiles `bpf/*.c` for this machine, with `bpf/replay` in the place of libbpf's headers.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn main() {
     println!("cargo:rerun-if-changed={}", sources.display());
     let build = || {
         let mut build = cc::Build::new();
-        build.include(sources.join("native")).include(sources).extra_warnings(false).opt_level(2);
+        build.include(sources.join("replay")).include(sources).extra_warnings(false).opt_level(2);
         build
     };
     for controller in controllers(sources) {
@@ -28,5 +28,5 @@ fn main() {
             .file(sources.join(format!("{controller}.c")))
             .compile(&format!("bp_{controller}"));
     }
-    build().file(sources.join("native/replay.c")).compile("bp_replay");
+    build().file(sources.join("replay/replay.c")).compile("bp_replay");
 }

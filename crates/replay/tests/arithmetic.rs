@@ -1,6 +1,6 @@
 //! The arithmetic of `bpf/bentpipe.h` and `bpf/log.h` against that of floating point and 128 bits.
 
-use native::{exp2, log2, mul_shift, sqrt};
+use replay::{exp2, log2, mul_shift, sqrt};
 use proptest::prelude::*;
 
 const LOG_ONE: f64 = 16_777_216.0;

@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, c_char};
 
-/// What the controller sees of the connection at an event; `struct view` of `bpf/native/replay.c`.
+/// What the controller sees of the connection at an event; `struct view` of `bpf/replay/replay.c`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use congestion::{
     Ack, Controller as _, Feedback, Loss, PartialAck, RecoveryStyle, Settings, Specification, Value,
 };
-use native::{Connection, View};
+use replay::{Connection, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

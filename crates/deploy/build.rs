@@ -1,6 +1,7 @@
 //! Compiles `bpf/*.c` to objects for the kernel's BPF machine, which the library holds within.
 //!
-//! Without clang there are no objects, and loading says so: all else is built and works.
+//! Without clang there are no objects, and loading reports that: all else is built and works. The
+//! script runs again when a program is installed then.
 
 use std::env;
 use std::fmt::Write as _;
@@ -44,6 +45,11 @@ fn main() {
         }
     } else {
         println!("cargo:warning=without {clang} there are no controllers for the kernel");
+        // Cargo compares the times of folders with their content: an installed clang changes one.
+        let path = env::var_os("PATH").unwrap_or_default();
+        for folder in env::split_paths(&path).filter(|folder| folder.is_dir()) {
+            println!("cargo:rerun-if-changed={}", folder.display());
+        }
     }
     table.push(']');
     std::fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");

@@ -1,7 +1,7 @@
 //! The arithmetic of `bpf/bentpipe.h` and `bpf/log.h` against that of floating point and 128 bits.
 
-use replay::{exp2, log2, mul_shift, sqrt};
 use proptest::prelude::*;
+use replay::{exp2, log2, mul_shift, sqrt};
 
 const LOG_ONE: f64 = 16_777_216.0;
 const POWER_ONE: f64 = 4_294_967_296.0;

@@ -15,11 +15,11 @@ use std::sync::{Mutex, PoisonError};
 use congestion::{
     Ack, Controller as _, Feedback, Loss, PartialAck, RecoveryStyle, Settings, Specification, Value,
 };
-use replay::{Connection, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use replay::{Connection, View};
 use units::{Span, Time};
 
 const MSS: u64 = 1460;

@@ -10,7 +10,12 @@ use crate::describe::{alternatives, keys, repeats};
 /// the parameters of controllers belong to the controllers.
 fn paths(schema: &Json, path: &str, all: &mut BTreeSet<String>) {
     for table in alternatives(schema) {
-        let table = if table["items"].is_object() { &table["items"] } else { table };
+        // The tables of a list, and those under names that the user chooses.
+        for inner in ["items", "additionalProperties"] {
+            if table[inner].is_object() {
+                paths(&table[inner], path, all);
+            }
+        }
         for key in keys(table) {
             let property = &table["properties"][key];
             let path = format!("{path}{key}");

@@ -37,6 +37,8 @@ KEYS = {
     "flow": [FLOW],
     "record": {"interval": "1s"},
 }
+TOO_DEEP = ("link", "values at most 32 deep")
+UNICODE = "a text of Unicode"
 
 
 def test_a_scenario_built_in_code_is_the_one_of_the_file(small: Path) -> None:
@@ -52,26 +54,39 @@ def test_scalars_of_numpy_tuples_and_none_are_taken_for_what_they_mean() -> None
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "path", "found", "suggestion"),
     [
-        ({"flow": [FLOW | {"controller": "cubicc"}]}, r'flow\[0\].controller: .*"cubic"\?'),
-        ({"links": [LINK]}, r"links: .*did you mean `link`\?"),
-        ({"link": [LINK | {"dealy": "1s"}]}, r"link\[0\].dealy: .*did you mean `delay`\?"),
-        ({"link": [LINK | {"delay": 250}]}, r"link\[0\].delay: .*a text with its unit"),
-        ({"link": [LINK | {"delay": 1j}]}, r"link\[0\].delay: expected .*, found 1j"),
-        ({"link": [LINK | {"channel": {"per": float("nan")}}]}, r"channel.per: .*finite number"),
-        ({"seed": 2**64}, r"seed: expected an integer of 64 bits"),
+        ({"flow": [FLOW | {"controller": "cubicc"}]}, "flow[0].controller", '"cubicc"', '"cubic"'),
+        ({"links": [LINK]}, "links", None, "`link`"),
+        ({"link": [LINK | {"dealy": "1s"}]}, "link[0].dealy", None, "`delay`"),
+        ({"link": [LINK | {"delay": 250}]}, "link[0].delay", "250", None),
+        ({"link": [LINK | {"delay": 1j}]}, "link[0].delay", "1j", None),
+        (
+            {"link": [LINK | {"channel": {"per": float("nan")}}]},
+            "link[0].channel.per",
+            "nan",
+            None,
+        ),
+        ({"seed": 2**64}, "seed", str(2**64), None),
     ],
 )
-def test_a_wrong_value_is_named_by_its_path(keys: dict[str, object], told: str) -> None:
-    with pytest.raises(bp.ScenarioError, match=told):
+def test_a_wrong_value_is_named_by_its_path(
+    keys: dict[str, object], path: str, found: str | None, suggestion: str | None
+) -> None:
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.build(**KEYS | keys)
+    (error,) = caught.value.errors
+    assert (error.path, error.suggestion) == (path, suggestion)
+    assert found in {error.found, None}
 
 
 def test_a_text_without_a_file_tells_the_line() -> None:
-    with pytest.raises(bp.ScenarioError, match=r"^line 13: flow\[0\].controller") as caught:
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.parse(SMALL.replace("newreno", "nevreno"))
+    (error,) = caught.value.errors
+    assert (error.path, error.file, error.line) == ("flow[0].controller", None, 13)
     assert (caught.value.file, caught.value.line) == (None, 13)
+    assert str(caught.value).startswith("line 13: flow[0].controller")
 
 
 def test_changes_make_a_new_scenario(small: Path) -> None:
@@ -94,20 +109,29 @@ def test_underscores_stand_for_dots_and_later_changes_win(small: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "path", "found", "suggestion"),
     [
-        ({"flow.0.controler": "cubic"}, r"controler: .*did you mean `controller`\?"),
-        ({"flow.0.controller": "cubicc"}, r'^with flow.0.controller="cubicc": .*"cubic"\?'),
-        ({"flow.3.controller": "cubic"}, r"flow\[3\]: expected the index 0"),
-        ({"seed": "7"}, "seed: expected"),
-        ({"seed": None}, "seed: expected a value, found None"),
+        ({"flow.0.controler": "cubic"}, "flow[0].controler", None, "`controller`"),
+        ({"flow.0.controller": "cubicc"}, "flow[0].controller", '"cubicc"', '"cubic"'),
+        ({"flow.3.controller": "cubic"}, "flow[3]", None, None),
+        ({"seed": "7"}, "seed", '"7"', None),
+        ({"seed": None}, "seed", "None", None),
     ],
 )
-def test_a_wrong_change_is_told_as_one_of_a_file(
-    small: Path, changes: dict[str, object], told: str
+def test_a_wrong_change_is_answered_as_one_of_a_file(
+    small: Path,
+    changes: dict[str, object],
+    path: str,
+    found: str | None,
+    suggestion: str | None,
 ) -> None:
-    with pytest.raises(bp.ScenarioError, match=told):
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.load(small).with_(changes)
+    (error,) = caught.value.errors
+    assert (error.path, error.suggestion) == (path, suggestion)
+    assert found in {error.found, None}
+    ((changed, value),) = changes.items()
+    assert error.set in {f"with {changed}={json.dumps(value)}", None}
 
 
 SCENARIOS = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("study-*.toml")))
@@ -139,22 +163,27 @@ def test_equal_scenarios_are_equal_and_can_be_copied_and_sent(small: Path) -> No
 def test_values_without_end_are_refused(small: Path) -> None:
     link: dict[str, object] = {"between": ["a", "b"], "rate": "1Mbit/s", "delay": "1ms"}
     link["channel"] = link
-    with pytest.raises(bp.ScenarioError, match="link: expected values at most 32 deep"):
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.build(link=[link], flow=[])
+    assert [(one.path, one.expected) for one in caught.value.errors] == [TOO_DEEP]
     items: list[object] = []
     items.append(items)
-    with pytest.raises(bp.ScenarioError, match="values at most 32 deep"):
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.load(small).with_({"link": items})
+    assert [(one.path, one.expected) for one in caught.value.errors] == [TOO_DEEP]
 
 
 def test_a_text_that_is_no_unicode_is_refused() -> None:
-    with pytest.raises(bp.ScenarioError, match="name: expected a text of Unicode"):
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.build(name="\udcff")
+    assert [(one.path, one.expected) for one in caught.value.errors] == [("name", UNICODE)]
 
 
 def test_an_unknown_key_is_one_of_the_scenario() -> None:
-    with pytest.raises(bp.ScenarioError, match="linkz: expected a key of a scenario"):
+    with pytest.raises(bp.ScenarioError) as caught:
         bp.Scenario.build(linkz=[])
+    unknown = caught.value.errors[0]
+    assert (unknown.path, unknown.suggestion) == ("linkz", "`link`")
 
 
 def test_a_scenario_tells_the_way_of_its_data(small: Path) -> None:
@@ -177,10 +206,11 @@ def test_an_old_name_of_a_key_is_read_with_a_warning_that_is_data(tmp_path: Path
     assert (warning.old, warning.new, warning.path) == ("framing", "overhead", "link[0].overhead")
     assert (warning.file, warning.column) == (str(file), 1)
     assert caught[0].filename == __file__
-    with pytest.warns(bp.RenamedKeyWarning, match="byte_counting"):
+    with pytest.warns(bp.RenamedKeyWarning) as caught:
         changed = old.with_(flow__0__transport__byte_counting=3)
+    assert [one.message.old for one in caught] == ["byte_counting"]  # type: ignore[union-attr]
     assert "framing" not in changed.to_toml()
-    with pytest.warns(bp.RenamedKeyWarning, match="framing"):
+    with pytest.warns(bp.RenamedKeyWarning):
         built = bp.Scenario.build(**KEYS | {"link": [LINK | {"framing": "18B"}]})
     assert bp.run(built).digest() == bp.run(old).digest()
 

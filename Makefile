@@ -10,11 +10,11 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench lock clean $(STEPS)
+.PHONY: help run test check engine format bench replay-kernel lock clean $(STEPS)
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
-	@echo '  make STEP     one step of the tests: $(STEPS)' | fold -s -w 100
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
+	@echo '  make STEP          one step of the tests: $(STEPS)' | fold -s -w 100
 
 run: ## set up, and reproduce the papers (plots and tables in out/papers)
 	@scripts/set-up.sh run
@@ -48,6 +48,9 @@ bench: engine ## side by side with ns-2 and ns-3; fails on nothing
 	@$(PYTHON_OF_TESTS) benches/side_by_side.py
 	@$(PYTHON_OF_TESTS) benches/study.py
 	@$(PYTHON_OF_TESTS) benches/emulators.py
+
+replay-kernel: ## compare controllers with the kernel's C, of Debian's package linux-source
+	@cargo run --quiet -p replay --example replay_kernel -- --write docs/kernel-replay.md
 
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade

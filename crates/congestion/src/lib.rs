@@ -38,6 +38,7 @@ pub use events::{
     Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, Sent,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
+pub use parts::delivery_model::draw;
 pub use registry::{NameTaken, entries, find, register};
 pub use specification::{Specification, UnknownController};
 pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};

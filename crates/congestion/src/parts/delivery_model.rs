@@ -178,7 +178,7 @@ impl Aggregation {
 /// A number that looks random, from 0 up to 1 and always the same for the same connection at the
 /// same point: the output function of SplitMix64 (Steele, Lea and Flood, 2014). Flows that begin at
 /// different times draw different numbers.
-pub(crate) fn draw(now: Time, delivered: u64) -> f64 {
+pub fn draw(now: Time, delivered: u64) -> f64 {
     let mut z = now.as_nanos() ^ delivered.rotate_left(32);
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,0 +1,132 @@
+//! Compares the kernel's own congestion controllers with those of this project, step by step.
+//!
+//!     cargo run -p replay --example replay_kernel -- [--source PATH] [--sequences N] [--write PAGE]
+//!         [CONTROLLER...]
+//!
+//! It compiles `net/ipv4/tcp_*.c` of a kernel's sources as a library of this machine, gives its
+//! controllers and those of `crates/congestion` the same random events, and prints where their windows
+//! part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`, by default
+//! the newest of `/usr/src`. What is unpacked and compiled stays in a folder for temporary files.
+//! `--write` replaces the table of a page. The exit status is 1 when a pair disagrees without a reason,
+//! or has a reason and agrees, and 2 when nothing could be compared.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
+
+mod source;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use replay::Library;
+use replay::driver::{Disagreement, Outcome, replay};
+use replay::events::sequences;
+use replay::pairs::{PAIRS, Pair};
+
+/// The command line.
+struct Arguments {
+    source: Option<PathBuf>,
+    sequences: usize,
+    page: Option<PathBuf>,
+    controllers: Vec<String>,
+}
+
+impl Arguments {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut read = Self { source: None, sequences: 300, page: None, controllers: Vec::new() };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--source" => read.source = Some(value()?.into()),
+                "--write" => read.page = Some(value()?.into()),
+                "--sequences" => {
+                    let value = value()?;
+                    read.sequences =
+                        value.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
+                            format!("--sequences needs a positive number, not {value}")
+                        })?;
+                }
+                name if PAIRS.iter().any(|pair| pair.controller == name) => {
+                    read.controllers.push(word);
+                }
+                _ => {
+                    let names: Vec<_> = PAIRS.iter().map(|pair| pair.controller).collect();
+                    return Err(format!(
+                        "{word} is neither an option (--source, --sequences, --write) nor one of {}",
+                        names.join(", ")
+                    ));
+                }
+            }
+        }
+        if read.page.is_some() && !read.controllers.is_empty() {
+            return Err("--write makes the whole table, and so takes no controllers".to_owned());
+        }
+        Ok(read)
+    }
+
+    fn chooses(&self, pair: &Pair) -> bool {
+        self.controllers.is_empty() || self.controllers.iter().any(|name| name == pair.controller)
+    }
+}
+
+/// Agreement of one pair over all sequences.
+struct Row {
+    pair: &'static Pair,
+    outcomes: Vec<Outcome>,
+}
+
+impl Row {
+    fn of(pair: &'static Pair, library: Library, count: usize) -> Result<Self, String> {
+        let name = pair.controller;
+        let comparison = pair.comparison(library).ok_or(format!("{name} cannot be built"))?;
+        let outcomes: Option<Vec<_>> =
+            sequences(count).map(|sequence| replay(&comparison, &sequence)).collect();
+        let outcomes = outcomes.ok_or(format!("these sources have no {}", pair.kernel))?;
+        Ok(Self { pair, outcomes })
+    }
+
+    fn disagreeing(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.disagreement.is_some()).count()
+    }
+
+    fn first(&self) -> Option<&Disagreement> {
+        self.outcomes.iter().find_map(|outcome| outcome.disagreement.as_ref())
+    }
+
+    /// It disagrees and says why, or does not.
+    fn is_as_stated(&self) -> bool {
+        (self.disagreeing() > 0) == self.pair.reason.is_some()
+    }
+}
+
+fn run() -> Result<bool, String> {
+    let arguments = Arguments::read(std::env::args().skip(1))?;
+    let source = source::find(arguments.source.as_deref())?;
+    let library =
+        source::library(&source, |path| Library::load(path).map_err(|error| error.to_string()))?;
+    let mut rows = Vec::new();
+    for pair in PAIRS.iter().filter(|pair| arguments.chooses(pair)) {
+        rows.push(Row::of(pair, library, arguments.sequences)?);
+    }
+    let table = table::markdown(&source.release, &rows);
+    println!("{table}");
+    for row in rows.iter().filter(|row| !row.is_as_stated()) {
+        let (name, parameters) = (row.pair.controller, row.pair.parameters());
+        eprintln!("{name} {parameters}: differs without a reason, or has a reason and agrees");
+    }
+    if let Some(page) = &arguments.page {
+        table::write(page, &table)?;
+    }
+    Ok(rows.iter().all(Row::is_as_stated))
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("replay_kernel: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,591 @@
+//! The same events for a controller in C and for one of `crates/congestion`, and after each event a
+//! comparison of both windows.
+//!
+//! Where the kernel's TCP and the simulator's report different things to a controller, the replay
+//! follows the kernel, and gives the definition the equivalent:
+//!
+//! - All segments that an ACK covers count (byte counting without a limit), and those beyond
+//!   ssthresh count for avoidance: the definition gets them as an ACK of their own.
+//! - In recovery the window is the kernel's own, and compared again when it is over.
+
+use std::cell::Cell;
+
+use congestion::{
+    Ack, AnyController, Controller as _, Feedback, Loss, PartialAck, RateSample, RecoveryStyle,
+    Sent, Settings, Specification, draw,
+};
+use transport::Delivery;
+use units::{Span, Time};
+
+use crate::connection::{Connection, Library, View};
+use crate::events::{Event, Sequence};
+
+/// Sender maximum segment size in bytes.
+pub const MSS: u64 = 1460;
+/// In segments; a larger window is beyond any path.
+pub const LARGEST_WINDOW: u64 = 150_000;
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// By how much the clock of the receiver is ahead, in milliseconds.
+const PEER_CLOCK: u64 = 123_456_789;
+/// RTT of a handshake in microseconds.
+const HANDSHAKE: u32 = 20_000;
+
+/// Which controllers are compared, and how.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The controller of `crates/congestion`.
+    pub definition: Specification,
+    /// Where the one in C comes from.
+    pub library: Library,
+    /// Its name there.
+    pub name: String,
+    /// Its parameters, in the order of its map.
+    pub parameters: Vec<u64>,
+    /// The definition takes an ACK across ssthresh as one, and not in two parts.
+    pub whole: bool,
+    /// ssthresh means the same in both.
+    pub thresholds: bool,
+    /// The connection is one of the kernel's TCP: a handshake measures a round-trip time before the
+    /// controllers begin, a loss reduces cwnd and not the flight size, and before a pause all that was
+    /// sent is acknowledged.
+    pub as_kernel: bool,
+    /// Segments beyond which windows are not compared.
+    pub largest: u64,
+    /// Segments by which windows may differ.
+    pub bound: u64,
+    /// The same from the first undo on: the kernel restores whole segments, and what the definition
+    /// knows of parts of one may be lost.
+    pub bound_after_undo: u64,
+}
+
+/// Where the two disagree.
+#[derive(Clone, Copy, Debug)]
+pub struct Disagreement {
+    /// `cwnd` or `ssthresh`.
+    pub what: &'static str,
+    /// Its value by definition, in segments.
+    pub defined: f64,
+    /// Its value in C, in segments.
+    pub in_c: u32,
+    /// Number of the event after which they differ.
+    pub index: usize,
+    /// The event.
+    pub event: Event,
+    /// Bytes decided whether a phase of A-LIAD was over.
+    pub bytes_at_a_goal: bool,
+}
+
+impl std::fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, defined, in_c, index, event, .. } = self;
+        write!(f, "{what} {defined:.2}, in C {in_c}, at event {index}, {event}")
+    }
+}
+
+/// Agreement over one sequence.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Comparisons of windows.
+    pub steps: u64,
+    /// Of those, the ones with the same number of whole segments.
+    pub same: u64,
+    /// Largest difference in segments, with parts of segments where both know them.
+    pub difference: f64,
+    /// The first that was too large. What follows it was not replayed.
+    pub disagreement: Option<Disagreement>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery,
+    Timeout { progress: bool },
+}
+
+thread_local! {
+    /// What the next random number of the one in C follows from: those of the definition do, too.
+    static MOMENT: Cell<(Time, u64)> = const { Cell::new((Time::ZERO, 0)) };
+}
+
+extern "C" fn random() -> u32 {
+    let (now, acknowledged) = MOMENT.get();
+    (draw(now, acknowledged) * f64::from(u32::MAX)) as u32
+}
+
+fn span_of(microseconds: u32) -> Span {
+    Span::from_nanos(u64::from(microseconds) * 1000)
+}
+
+/// One sender, reported to both.
+struct Replay<'a> {
+    comparison: &'a Comparison,
+    definition: AnyController,
+    kernel: Connection,
+    now: u64,
+    acknowledged: u64,
+    sent: u64,
+    recover: u64,
+    sacked: u64,
+    delivered: u64,
+    advertised: u64,
+    phase: Phase,
+    srtt: Option<u32>,
+    min_rtt: Option<u32>,
+    /// The application has nothing to send.
+    quiet: bool,
+    /// The definition needs to know of each segment that is sent.
+    told_sent: bool,
+    initial: u64,
+    /// For definitions that need records of segments.
+    delivery: Option<Delivery>,
+    /// Half of the first RTT in microseconds: an ACK takes it back to the sender.
+    way_back: Option<u64>,
+    /// TSval and TSecr of the last ACK in milliseconds.
+    clocks: (u32, u32),
+    /// Largest difference and number of comparisons so far.
+    outcome: Outcome,
+    /// The event that is being replayed.
+    position: (usize, Event),
+    /// What was sent when the last ACK came.
+    told: u64,
+    /// cwnd and ssthresh of the definition before the last loss or timeout.
+    before: (u64, u64),
+    /// There was an undo.
+    undone: bool,
+    /// Window at the last loss, mark or first timeout in bytes.
+    w_max: u64,
+    /// See [`Replay::note_bytes_at_a_goal`].
+    bytes_at_a_goal: bool,
+}
+
+/// Replays one sequence up to the first disagreement. `None` when there is no such controller in C.
+pub fn replay(comparison: &Comparison, sequence: &Sequence) -> Option<Outcome> {
+    let mut replay = Replay::new(comparison, sequence.window, sequence.ssthresh)?;
+    for (i, event) in sequence.events.iter().enumerate() {
+        if replay.definition.window().cwnd > comparison.largest * MSS {
+            break;
+        }
+        replay.position = (i, *event);
+        replay.take(*event);
+        if replay.outcome.disagreement.is_some() {
+            break;
+        }
+    }
+    Some(replay.outcome)
+}
+
+impl<'a> Replay<'a> {
+    fn new(comparison: &'a Comparison, window: u64, ssthresh: Option<u64>) -> Option<Self> {
+        let mut definition = comparison.definition.build(&Settings {
+            mss: MSS as u32,
+            initial_window: window * MSS,
+            initial_ssthresh: ssthresh.map_or(u64::MAX, |segments| segments * MSS),
+            byte_counting: u32::MAX / MSS as u32,
+        });
+        let ssthresh = ssthresh.map_or(INFINITE_SSTHRESH, |segments| segments as u32);
+        let Comparison { library, name, parameters, .. } = comparison;
+        let now = 1_000_000;
+        let handshake = comparison.as_kernel.then_some(HANDSHAKE);
+        let view =
+            View { now, srtt: handshake.unwrap_or(0), advertised: u32::MAX, ..View::default() };
+        let (mss, window_now) = (MSS as u32, window as u32);
+        let mut kernel =
+            Connection::open(*library, name, parameters, mss, window_now, ssthresh, &view)?;
+        kernel.draw_from(random);
+        if let Some(rtt) = handshake {
+            definition.on_rtt(Time::from_nanos(now * 1000), span_of(rtt));
+        }
+        let needs = definition.needs();
+        let delivery = needs.records.then(Delivery::default);
+        let sent = definition.window().cwnd / MSS * MSS;
+        let mut replay = Self {
+            comparison,
+            definition,
+            kernel,
+            now,
+            acknowledged: 0,
+            sent: 0,
+            recover: 0,
+            sacked: 0,
+            delivered: 0,
+            advertised: 4_000_000_000,
+            phase: Phase::Open,
+            srtt: handshake,
+            min_rtt: None,
+            quiet: false,
+            told_sent: needs.feedback,
+            initial: window,
+            delivery,
+            way_back: None,
+            clocks: (0, 0),
+            outcome: Outcome::default(),
+            position: (0, Event::Loss),
+            told: sent,
+            before: (0, 0),
+            undone: false,
+            w_max: 0,
+            bytes_at_a_goal: false,
+        };
+        replay.send_up_to(sent);
+        Some(replay)
+    }
+
+    fn flight(&self) -> u64 {
+        (self.sent - self.acknowledged) / MSS
+    }
+
+    /// What a loss reduces, in bytes.
+    fn flight_to_reduce(&self) -> u64 {
+        if self.comparison.as_kernel { self.definition.window().cwnd } else { self.flight() * MSS }
+    }
+
+    fn time(&self) -> Time {
+        Time::from_nanos(self.now * 1000)
+    }
+
+    fn span(microseconds: Option<u32>) -> Option<Span> {
+        microseconds.map(span_of)
+    }
+
+    fn view(&mut self, limited: bool) {
+        self.kernel.view(&View {
+            now: self.now,
+            srtt: self.srtt.unwrap_or(0),
+            acknowledged: self.acknowledged as u32,
+            sent: self.sent as u32,
+            advertised: self.advertised as u32,
+            delivered: self.delivered as u32,
+            packets_out: self.flight() as u32,
+            sacked_out: self.sacked as u32,
+            limited: u32::from(limited),
+            min_rtt: self.min_rtt.unwrap_or(0),
+            peer_clock: self.clocks.0,
+            echo: self.clocks.1,
+        });
+    }
+
+    /// Reports an ACK to the definition. Returns the rate sample that it got.
+    fn feedback(&mut self, acked: u64, duplicate: bool, rtt: Option<u32>) -> Option<RateSample> {
+        self.told = self.sent;
+        let min_rtt = Self::span(self.min_rtt);
+        let rate = self.delivery.as_mut().and_then(|delivery| delivery.take_sample(min_rtt));
+        if let Some(rtt) = rtt {
+            let back = *self.way_back.get_or_insert(u64::from(rtt) / 2);
+            let sent = self.now.saturating_sub(u64::from(rtt)) / 1000;
+            let answered = self.now.saturating_sub(back) / 1000 + PEER_CLOCK;
+            self.clocks = (answered as u32, sent as u32);
+        }
+        MOMENT.set((self.time(), self.acknowledged));
+        self.definition.on_feedback(&Feedback {
+            now: self.time(),
+            acked: acked * MSS,
+            sacked: if duplicate { MSS } else { 0 },
+            duplicate,
+            recovering: self.phase != Phase::Open,
+            round_trip: Self::span(rtt),
+            srtt: Self::span(self.srtt),
+            min_rtt,
+            acknowledged: self.acknowledged,
+            sent: self.sent,
+            pipe: self.flight() * MSS,
+            advertised: self.advertised,
+            peer_clock: Some(self.clocks.0),
+            marked: false,
+            needless: 0,
+            head_sent: None,
+            rate,
+        });
+        rate
+    }
+
+    fn measure(&mut self, rtt: u32) {
+        self.srtt = Some(self.srtt.map_or(rtt, |old| old - old / 8 + rtt / 8));
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        let time = self.time();
+        self.definition.on_rtt(time, span_of(rtt));
+    }
+
+    fn ack(&mut self, segments: u64, rtt: u32, limited: bool) {
+        let acked = segments.min(self.flight());
+        if acked == 0 {
+            return;
+        }
+        self.now += u64::from(rtt) / self.flight().max(1) * acked + 1;
+        self.acknowledged += acked * MSS;
+        let known = self.sacked.min(acked - 1);
+        self.sacked -= known;
+        self.delivered += acked - known;
+        let (time, una) = (self.time(), self.acknowledged);
+        if let Some(delivery) = &mut self.delivery {
+            delivery.on_acknowledged(time, una, (acked - known) * MSS);
+        }
+        self.measure(rtt);
+        let rate = self.feedback(acked, false, Some(rtt));
+        self.view(limited);
+        let in_flight = rate.map_or(0, |rate| rate.delivered - rate.prior_delivered);
+        self.kernel.pkts_acked(acked as u32, Some(rtt), in_flight as u32);
+        let recovered = self.acknowledged >= self.recover;
+        match self.phase {
+            Phase::Recovery if recovered => {
+                let time = self.time();
+                self.definition.on_recovery_exit(time);
+                self.kernel.recovered();
+                self.phase = Phase::Open;
+                self.sacked = 0;
+            }
+            Phase::Recovery => {
+                let partial = PartialAck { acked: acked * MSS, style: RecoveryStyle::Pipe };
+                self.definition.on_partial_ack(&partial);
+                return;
+            }
+            Phase::Open | Phase::Timeout { .. } => self.grow(acked, limited),
+        }
+        if let Phase::Timeout { .. } = self.phase {
+            self.phase = Phase::Timeout { progress: true };
+            if recovered {
+                self.kernel.open_again();
+                self.phase = Phase::Open;
+                self.sacked = 0;
+            }
+        }
+        self.compare();
+        self.send();
+    }
+
+    fn grow(&mut self, acked: u64, limited: bool) {
+        let window = self.definition.window();
+        let left = window.ssthresh.saturating_sub(window.cwnd);
+        let crosses = limited && left > 0 && left < acked * MSS && !self.comparison.whole;
+        let parts = if crosses { vec![left, acked * MSS - left] } else { vec![acked * MSS] };
+        for part in parts {
+            self.definition.on_ack(&Ack {
+                now: self.time(),
+                acked: part,
+                flight: self.flight() * MSS,
+                advertised: self.advertised,
+                srtt: Self::span(self.srtt),
+                min_rtt: Self::span(self.min_rtt),
+                cwnd_limited: limited,
+            });
+        }
+        self.kernel.cong_avoid(acked as u32);
+    }
+
+    /// What the window lets out.
+    fn send(&mut self) {
+        if self.quiet {
+            return;
+        }
+        let window = self.definition.window().cwnd / MSS * MSS;
+        self.send_up_to(self.acknowledged + window.min(self.advertised));
+    }
+
+    fn send_up_to(&mut self, end: u64) {
+        if end <= self.sent {
+            return;
+        }
+        self.view(true);
+        self.kernel.send();
+        let (now, una) = (self.time(), self.acknowledged);
+        for start in (self.sent..end).step_by(MSS as usize) {
+            if let Some(delivery) = &mut self.delivery {
+                delivery.on_new(now, MSS, start + MSS, start - una);
+            }
+            if self.told_sent {
+                let sent = start + MSS;
+                let pipe_before = start - una;
+                self.definition.on_sent(&Sent { now, bytes: MSS, again: false, sent, pipe_before });
+            }
+        }
+        self.sent = end;
+    }
+
+    fn duplicates(&mut self) {
+        for _ in 0..3 {
+            if self.sacked + 1 < self.flight() {
+                self.sacked += 1;
+                self.delivered += 1;
+                self.now += 10;
+                self.feedback(0, true, None);
+                self.view(true);
+                self.kernel.pkts_acked(0, None, 0);
+            }
+        }
+    }
+
+    fn loss(&mut self) {
+        if self.phase != Phase::Open || self.flight() < 5 {
+            return;
+        }
+        self.duplicates();
+        self.remember();
+        let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
+        self.definition.on_loss(&loss);
+        self.view(true);
+        self.kernel.loss();
+        self.phase = Phase::Recovery;
+        self.recover = self.sent;
+        self.compare_thresholds();
+    }
+
+    fn mark(&mut self) {
+        let before = self.definition.window().cwnd;
+        // The answer to a mark lasts until less than the window is in flight.
+        if self.phase != Phase::Open || self.flight() == 0 || self.flight() * MSS > before {
+            return;
+        }
+        self.w_max = before;
+        // The echo is part of the last ACK, which has let nothing out yet.
+        let sent = std::mem::replace(&mut self.sent, self.told);
+        let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
+        self.definition.on_congestion_mark(&loss);
+        self.view(true);
+        self.kernel.mark();
+        self.sent = sent;
+        self.compare();
+        self.compare_thresholds();
+    }
+
+    fn timeout(&mut self) {
+        if self.flight() == 0 {
+            return;
+        }
+        let repeated = self.phase == Phase::Timeout { progress: false };
+        self.now += 1_000_000;
+        if !repeated {
+            self.remember();
+        }
+        let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated };
+        self.definition.on_timeout(&loss);
+        self.view(true);
+        self.kernel.timeout(repeated);
+        self.phase = Phase::Timeout { progress: false };
+        self.recover = self.sent;
+        self.compare();
+        self.compare_thresholds();
+    }
+
+    fn remember(&mut self) {
+        let window = self.definition.window();
+        self.w_max = window.cwnd;
+        self.before = (window.cwnd, window.ssthresh);
+    }
+
+    /// A first loss or timeout alone is taken back: a second has another window before it.
+    fn undo(&mut self) {
+        match self.phase {
+            Phase::Recovery => {
+                let time = self.time();
+                self.definition.on_recovery_exit(time);
+                self.kernel.recovered();
+            }
+            Phase::Timeout { .. } => {}
+            Phase::Open => return,
+        }
+        let (cwnd, ssthresh) = self.before;
+        self.definition.on_spurious_loss(cwnd, ssthresh);
+        self.undone = true;
+        self.kernel.undo();
+        self.phase = Phase::Open;
+        self.sacked = 0;
+        self.compare();
+        self.compare_thresholds();
+        self.send();
+    }
+
+    fn idle(&mut self, milliseconds: u64) {
+        let rtt = self.srtt.unwrap_or(1000);
+        while self.phase != Phase::Open {
+            self.ack(u64::MAX, rtt, false);
+        }
+        if self.comparison.as_kernel {
+            self.quiet = true;
+            self.ack(u64::MAX, rtt, false);
+            self.quiet = false;
+        }
+        // The kernel does not see the part of a segment by which a window is larger.
+        let window = self.definition.window();
+        if [window.cwnd / MSS, window.ssthresh / MSS].contains(&self.initial) {
+            self.send();
+            return;
+        }
+        self.now += milliseconds * 1000;
+        self.definition.on_idle();
+        self.view(false);
+        self.kernel.idle(self.initial as u32);
+        self.compare();
+        self.send();
+    }
+
+    fn round(&mut self, rtt: u32, each: u64) {
+        for _ in 0..self.flight().div_ceil(each) {
+            self.ack(each, rtt, true);
+            if self.outcome.disagreement.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Ack { segments, rtt, limited } => self.ack(segments, rtt, limited),
+            Event::Round { rtt, each } => self.round(rtt, each),
+            Event::Loss => self.loss(),
+            Event::Mark => self.mark(),
+            Event::Timeout => self.timeout(),
+            Event::Undo => self.undo(),
+            Event::Idle { milliseconds } => self.idle(milliseconds),
+        }
+    }
+
+    /// Both in whole segments, as the kernel has them.
+    fn compare(&mut self) {
+        let defined = self.definition.window().cwnd;
+        let kernel = self.kernel.cwnd();
+        self.note_bytes_at_a_goal();
+        self.judge("cwnd", defined, kernel);
+        self.outcome.steps += 1;
+        self.outcome.same += u64::from(u64::from(kernel) == defined / MSS);
+        let exactly = (self.kernel.exact_cwnd() - defined as f64 / MSS as f64).abs();
+        self.outcome.difference = self.outcome.difference.max(exactly);
+    }
+
+    /// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the
+    /// window of that ACK for the round trip. alpha is a fixed-point number in C: where the windows
+    /// differ by a byte or two and only one of them is within that segment, the next phase begins an
+    /// ACK later in the other, and what follows differs by what an ACK adds.
+    fn note_bytes_at_a_goal(&mut self) {
+        let defined = self.definition.window().cwnd;
+        let kernel = (self.kernel.exact_cwnd() * MSS as f64).round() as u64;
+        let reached = |goal: u64, window: u64| goal.saturating_sub(window) < MSS;
+        let goals = [self.w_max, self.definition.window().ssthresh];
+        let parted = goals.iter().any(|goal| reached(*goal, defined) != reached(*goal, kernel));
+        self.bytes_at_a_goal |= parted && defined.abs_diff(kernel) <= 2;
+    }
+
+    fn compare_thresholds(&mut self) {
+        if self.comparison.thresholds {
+            self.judge("ssthresh", self.definition.window().ssthresh, self.kernel.ssthresh());
+        }
+    }
+
+    fn judge(&mut self, what: &'static str, defined: u64, kernel: u32) {
+        let infinite = LARGEST_WINDOW * MSS;
+        if defined > infinite && u64::from(kernel) > LARGEST_WINDOW / 2 {
+            return;
+        }
+        let Comparison { bound, bound_after_undo, .. } = *self.comparison;
+        let bound = if self.undone { bound_after_undo } else { bound };
+        if u64::from(kernel).abs_diff(defined / MSS) > bound {
+            let (index, event) = self.position;
+            self.outcome.disagreement.get_or_insert(Disagreement {
+                what,
+                defined: defined as f64 / MSS as f64,
+                in_c: kernel,
+                index,
+                event,
+                bytes_at_a_goal: self.bytes_at_a_goal,
+            });
+        }
+    }
+}

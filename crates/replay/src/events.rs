@@ -1,0 +1,100 @@
+//! Random sequences of events, the same ones in each run.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// What happens to a sender.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// An ACK for so many segments, with the RTT that it measures in microseconds.
+    Ack {
+        /// Segments that it acknowledges.
+        segments: u64,
+        /// Microseconds.
+        rtt: u32,
+        /// cwnd, and not the application, holds the sender back.
+        limited: bool,
+    },
+    /// A whole window is acknowledged.
+    Round {
+        /// Microseconds.
+        rtt: u32,
+        /// Segments for each ACK.
+        each: u64,
+    },
+    /// Three duplicate ACKs.
+    Loss,
+    /// A router has marked data, and the receiver echoes it.
+    Mark,
+    /// The retransmission timer expires.
+    Timeout,
+    /// The loss or the timeout that is being repaired was none.
+    Undo,
+    /// Everything is acknowledged, and then nothing is sent for so many milliseconds.
+    Idle {
+        /// Milliseconds.
+        milliseconds: u64,
+    },
+}
+
+impl std::fmt::Display for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ack { segments, .. } => write!(f, "an ACK of {segments}"),
+            Self::Round { .. } => f.write_str("a round trip"),
+            Self::Loss => f.write_str("a loss"),
+            Self::Mark => f.write_str("a mark"),
+            Self::Timeout => f.write_str("a timeout"),
+            Self::Undo => f.write_str("an undo"),
+            Self::Idle { .. } => f.write_str("an idle period"),
+        }
+    }
+}
+
+/// A connection and what happens to it.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// In order.
+    pub events: Vec<Event>,
+    /// Initial window in segments.
+    pub window: u64,
+    /// Initial slow start threshold in segments; none for an infinite one.
+    pub ssthresh: Option<u64>,
+}
+
+/// Longest queues in microseconds: paths with none, and those where it is longer than the path.
+const QUEUES: &[u32] = &[1, 2000, 20_000, 100_000, 500_000];
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let path = (20_000_u32..1_000_000, prop::sample::select(QUEUES), 1_u64..50);
+    path.prop_flat_map(|(base, longest, stretch)| {
+        let rtt = (0..longest).prop_map(move |queue| base + queue);
+        let event = prop_oneof![
+            20 => (1..=3_u64, rtt.clone(), prop::bool::weighted(0.9))
+                .prop_map(|(segments, rtt, limited)| Event::Ack { segments, rtt, limited }),
+            4 => rtt.clone().prop_map(move |rtt| Event::Ack { segments: stretch, rtt, limited: true }),
+            12 => (rtt, 1..=2_u64).prop_map(|(rtt, each)| Event::Round { rtt, each }),
+            2 => Just(Event::Loss),
+            2 => Just(Event::Mark),
+            1 => Just(Event::Timeout),
+            1 => Just(Event::Undo),
+            1 => (1..100_000_u64).prop_map(|milliseconds| Event::Idle { milliseconds }),
+        ];
+        vec(event, 1..120)
+    })
+}
+
+/// So many sequences, of up to 120 events each.
+pub fn sequences(count: usize) -> impl Iterator<Item = Sequence> {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let strategy = (events(), 2_u64..2000, prop::option::of(2_u64..4000));
+    (0..count).map(move |_| {
+        let tree = strategy.new_tree(&mut runner);
+        #[expect(clippy::expect_used, reason = "nothing filters, and so nothing is rejected")]
+        let (events, window, ssthresh) = tree.expect("a sequence").current();
+        Sequence { events, window, ssthresh }
+    })
+}

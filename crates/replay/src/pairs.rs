@@ -1,0 +1,111 @@
+//! The kernel's own controllers, each with the one of `crates/congestion` that it is compared with.
+//!
+//! A new one is a line in [`PAIRS`]; `make replay-kernel` makes the table of `docs/kernel-replay.md` anew.
+
+use congestion::{Specification, Value};
+
+use crate::connection::Library;
+use crate::driver::{Comparison, LARGEST_WINDOW};
+
+/// A controller of this project and one of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// Name in the registry of `crates/congestion`.
+    pub controller: &'static str,
+    /// Parameters that are set, numbers or words.
+    pub sets: &'static [(&'static str, &'static str)],
+    /// Name in the kernel, as `sysctl net.ipv4.tcp_congestion_control` takes it.
+    pub kernel: &'static str,
+    /// Segments by which windows may differ: 1 for a definition that counts in bytes, 0 for one that
+    /// takes the kernel's whole segments.
+    pub bound: u64,
+    /// Why windows differ by more in some of the sequences; none where they do not.
+    pub reason: Option<&'static str>,
+    whole: bool,
+}
+
+impl Pair {
+    /// They agree but for parts of a segment.
+    const fn new(controller: &'static str, kernel: &'static str) -> Self {
+        Self { controller, sets: &[], kernel, bound: 1, reason: None, whole: false }
+    }
+
+    /// They agree in each whole segment: the definition counts as the kernel does, and so it also takes
+    /// an ACK across ssthresh as one.
+    #[expect(dead_code, reason = "variants of Linux come next")]
+    const fn exact(controller: &'static str, kernel: &'static str) -> Self {
+        Self { bound: 0, whole: true, ..Self::new(controller, kernel) }
+    }
+
+    const fn with(self, sets: &'static [(&'static str, &'static str)]) -> Self {
+        Self { sets, ..self }
+    }
+
+    const fn but(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// The parameters in the notation of the command line.
+    pub fn parameters(&self) -> String {
+        let sets = self.sets.iter().map(|(name, value)| format!("{name}={value}"));
+        sets.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Both, ready to be replayed; `None` when the registry has no such controller or parameter.
+    pub fn comparison(&self, library: Library) -> Option<Comparison> {
+        let mut definition = Specification::named(self.controller).ok()?;
+        for (name, value) in self.sets {
+            let number = value.parse().map(Value::Number);
+            let value = number.unwrap_or_else(|_| Value::Word((*value).to_owned()));
+            definition.set(name, value).ok()?;
+        }
+        Some(Comparison {
+            definition,
+            library,
+            name: self.kernel.to_owned(),
+            parameters: Vec::new(),
+            whole: self.whole,
+            thresholds: true,
+            as_kernel: true,
+            largest: LARGEST_WINDOW,
+            bound: self.bound,
+            bound_after_undo: self.bound,
+        })
+    }
+}
+
+/// What is compared, in the order of the table.
+pub const PAIRS: &[Pair] = &[
+    Pair::new("reno", "reno").but(
+        "RFC 5681 equation 3 grows with each ACK and keeps the rest; Linux counts segments and starts \
+         again with each reduction",
+    ),
+    Pair::new("cubic", "cubic").with(&[("slow_start", "hystart")]).but(
+        "RFC 9438 grows by the cubic function itself; Linux by whole segments, with a look ahead of the \
+         smallest RTT, at least 5 % in a round trip before the first loss",
+    ),
+    Pair::new("westwood-plus", "westwood").but(
+        "Grieco and Mascolo: one filter of 0.9; Linux has two of 7/8, and reduces when recovery is over",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_names_a_controller_and_parameters_of_the_registry() {
+        for pair in PAIRS {
+            assert!(pair.comparison(Library::LINKED).is_some(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_each_pair() {
+        let page = include_str!("../../../docs/kernel-replay.md");
+        for pair in PAIRS {
+            let row = format!("| `{}` |", [pair.controller, &pair.parameters()].join(" ").trim());
+            assert!(page.contains(&row), "run make replay-kernel: {row}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,7 +14,7 @@ from bentpipe.compare import candidates, links
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
 from bentpipe.compare.verdict import verdicts
-from bentpipe.compare.workloads import WORKLOADS
+from bentpipe.compare.workloads import WORKLOADS, workloads
 from bentpipe.study import Results
 from conftest import EXAMPLES
 
@@ -96,10 +97,8 @@ def test_a_comparison_ranks_and_judges(bentpipe: Bentpipe, tmp_path: Path) -> No
         summary = json.loads((tmp_path / "out" / workload["workload"] / "summary.json").read_text())
         cells = [c for c in summary["cells"] if c["quantity"] == workload["quantity"]]
         assert sorted(means) == pytest.approx(sorted(cell["mean"] for cell in cells))
-    # Vegas gives way to NewReno, by far.
-    safest = next(row for row in found["verdicts"] if row["workload"] == "beside-newreno")
-    assert safest["controller"] == "vegas"
-    assert safest["sentence"].startswith("Least harm to NewReno: vegas, which leaves NewReno ")
+    # CK-STP must be configured, and is not recommended.
+    assert not [row for row in found["verdicts"][:-1] if row["controller"] == "ck-stp"]
     questions = [row["question"] for row in found["verdicts"]]
     assert len(questions) == len(set(questions)) == 5
     assert "## Web pages" in (tmp_path / "out/compare.md").read_text()
@@ -109,7 +108,9 @@ def test_the_worst_under_fade_is_the_last_of_its_ranking(bentpipe: Bentpipe) -> 
     done = bentpipe("compare", *SMALL, "--controllers", "vegas", "--json")
     found = json.loads(done.stdout)
     (fade,) = (row for row in found["workloads"] if row["workload"] == "fade")
-    worst = next(row for row in found["verdicts"] if row["question"] == "Worst under fade")
+    worst = next(
+        row for row in found["verdicts"] if row["question"] == "Worst under the built-in fade"
+    )
     assert worst["controller"] == fade["ranking"][-1]["controller"] == "newreno"
 
 
@@ -118,6 +119,11 @@ def test_a_scenario_gives_its_links_and_ends(bentpipe: Bentpipe, tmp_path: Path)
     done = bentpipe("compare", "--scenario", EXAMPLES / "fade.toml", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2.048 Mbit/s, RTT 510 ms" in done.stdout
+    # The link has a fade of its own, over the 900 s of the scenario; the built-in one is not asked.
+    assert "with the fade of the scenario" in done.stdout
+    assert "bulk 900 s, web 900 s, beside-newreno 900 s\n" in done.stdout
+    assert "built-in" not in done.stdout
+    assert not (tmp_path / "out/fade").exists()
     # The event of the user's scenario is kept beside its studies.
     kept = bp.Scenario.load(tmp_path / "out/bulk/scenario.toml")
     assert str(tmp_path) in kept.to_toml()
@@ -163,6 +169,8 @@ def test_a_changed_link_keeps_its_queue_in_products() -> None:
         (("--link", "leo", "--queue", "much"), "--queue: expected packets such as 100, a size"),
         (("--link", "leo", "--rate", "3mbps"), '--rate: expected a data rate such as "2Mbit/s"'),
         (("--scenario", EXAMPLES / "fade.toml", "--per", "0.1"), "change a scenario with --set"),
+        (("--link", "leo", "--set", "flow.0.controller=bbr"), "--controllers chooses the controll"),
+        (("--link", "leo", "--set", "record.interval=1s"), "--set record.interval: no effect"),
         ((), "expected --link NAME or --scenario FILE; links are geo-irtf, geo-ka"),
     ],
 )
@@ -196,15 +204,18 @@ def test_a_folder_of_something_else_is_left_alone(bentpipe: Bentpipe, tmp_path: 
     assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
-def outcome(name: str, found: dict[str, Runs]) -> Outcome:
-    """The outcome of a workload with these runs, as a study would have left it."""
+def outcome(name: str, found: dict[str, Runs], own: dict[str, float] | None = None) -> Outcome:
+    """The outcome of a workload with these runs, as a study would have left it.
+
+    `own` is the goodput that each controller itself has when competing.
+    """
     workload = next(workload for workload in WORKLOADS if workload.name == name)
     link = links.of_preset("geo-ka", rate="1Mbit/s", rtt="100ms")
     taking_part = candidates.chosen(list(found), link)
     study = workload.study(link, taking_part, 1, 1)
     rows = [
         {"variant": number, "replication": replication, workload.quantity: value}
-        | dict.fromkeys(workload.also, 0.0)
+        | dict.fromkeys(workload.also, (own or {}).get(candidate.name, 0.0))
         for number, candidate in enumerate(taking_part)
         for replication, value in found[candidate.name].items()
     ]
@@ -226,18 +237,60 @@ def test_a_verdict_names_the_best_and_who_is_as_good() -> None:
     )
 
 
-def test_harm_is_what_newreno_has_less_than_beside_newreno() -> None:
+def test_the_safest_leaves_newreno_what_another_newreno_leaves_and_is_not_starved() -> None:
     found: dict[str, Runs] = {
         "cubic": {0: 1e6, 1: 1.1e6, 2: 0.9e6},
+        "hybla": {0: 1.8e6, 1: 1.9e6, 2: 1.7e6},
         "newreno": {0: 2e6, 1: 2e6, 2: 2e6},
-        "vegas": {0: 3e6, 1: 3.1e6, 2: 2.9e6},
+        "vegas": {0: 2.1e6, 1: 2.1e6, 2: 2.1e6},
+        "ck-stp": {0: 2e6, 1: 2e6, 2: 2e6},
     }
-    (said,) = verdicts([outcome("beside-newreno", found)])
+    own = {"cubic": 3e6, "hybla": 2e6, "newreno": 2e6, "vegas": 0.9e6, "ck-stp": 2e6}
+    (said,) = verdicts([outcome("beside-newreno", found, own)])
     assert said.sentence == (
-        "Least harm to NewReno: vegas, which leaves NewReno 3.000 (2.752 to 3.248) Mbit/s, 150 %"
-        " (138 to 162 %) of its goodput when competing with another NewReno. All others are"
-        " significantly different. Significantly less than with another NewReno: cubic."
+        "Safest when sharing with NewReno: hybla, which leaves NewReno 1.800 (1.552 to 2.048)"
+        " Mbit/s, 90 % (78 to 102 %) of its goodput when competing with another NewReno. All others"
+        " are significantly different. It gets 2.000 Mbit/s itself. Significantly less than with"
+        " another NewReno: cubic. Starved, with less than half of a fair share: vegas."
     )
+
+
+def test_a_controller_with_special_needs_is_named_but_not_recommended() -> None:
+    found: dict[str, Runs] = {
+        "ck-stp": {0: 9e6, 1: 9e6},
+        "cubic": {0: 5e6, 1: 5e6},
+        "newreno": {0: 4e6, 1: 4e6},
+    }
+    (said,) = verdicts([outcome("bulk", found)])
+    assert (said.controller, said.not_distinguishable) == ("cubic", [])
+    assert " Not recommended: ck-stp, 9.000" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("sets", "spans"),
+    [
+        ((), (60.0, 600.0, 120.0, 120.0)),
+        (("duration=300s",), (300.0, 300.0, 300.0, 300.0)),
+        (('link.1.event=[{at="200s",delay="1ms"}]',), (260.0, 800.0, 320.0, 320.0)),
+        (('link.1.event=[{at="10s",every="90s",outage="1s"}]',), (460.0, 940.0, 460.0, 460.0)),
+    ],
+)
+def test_a_preset_is_compared_for_as_long_as_it_takes_to_see_its_events(
+    sets: tuple[str, ...], spans: tuple[float, ...]
+) -> None:
+    link = links.of_preset("geo-ka", sets=sets)
+    assert tuple(workload.duration_s(link) for workload in workloads(link)) == spans
+    for workload, span in zip(workloads(link), spans, strict=True):
+        assert workload.base(link).load().duration_s == span
+
+
+def test_the_built_in_fade_keeps_the_modem_of_the_user() -> None:
+    modem = '{ eb_n0 = 14, code = "viterbi-3/4" }'
+    link = links.of_preset("geo-ka", sets=(f"link.1.forward.channel={modem}",))
+    fade = next(workload for workload in workloads(link) if workload.fades)
+    channel = tomllib.loads(fade.base(link).load().to_toml())["link"][1]["forward"]["channel"]
+    assert (channel["eb_n0"], channel["code"]) == (14, "viterbi-3/4")
+    assert channel["attenuation"]["outside"] == "hold"
 
 
 def test_the_worst_is_found_from_the_other_end() -> None:

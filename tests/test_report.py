@@ -211,7 +211,7 @@ def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     assert "Of 41 comparisons with published values 41 can be judged" in papers
     compare = (folders / "compare/report.html").read_text()
     assert "The link: 1 Mbit/s, RTT 100 ms" in compare
-    assert "Least harm to NewReno: " in compare
+    assert "Safest when sharing with NewReno: " in compare
     command = "bentpipe compare --link geo-ka --rate 1Mbit/s --rtt 100ms --controllers hybla,jersey"
     assert f"{command} --replications 3</pre>" in compare
     evaluate = (folders / "evaluate/report.html").read_text()

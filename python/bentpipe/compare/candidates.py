@@ -22,7 +22,7 @@ ASKS = {
     "new-jersey": "routers with ECN marking",
 }
 """Router features that a controller depends on (docs/controllers.md). Not in the registry."""
-TOLD = {"ck-stp": "the rate and the RTT of the link as settings, and got them"}
+TOLD = {"ck-stp": "the rate and the RTT of the link as settings, which it gets here"}
 REFERENCES = ("newreno", "cubic")
 """Baselines of all comparisons, which are always included."""
 

@@ -11,7 +11,7 @@ from bentpipe.compare import candidates, links, tables
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
-from bentpipe.compare.workloads import WORKLOADS
+from bentpipe.compare.workloads import workloads
 from bentpipe.console import show
 from bentpipe.errors import InputError
 from bentpipe.study.store import as_json, save
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
-
-SEED = 1
 
 
 def run_and_print(
@@ -41,14 +39,16 @@ def run_and_print(
     """
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
-    studies = {w.name: w.study(link, taking_part, replications, SEED) for w in WORKLOADS}
+    asked = workloads(link)
+    seed = link.scenario.seed
+    studies = {w.name: w.study(link, taking_part, replications, seed) for w in asked}
     plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
     folder = taken(out, "compare", studies, plan) if out else None
     results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
     # An interrupted workload is kept for the next time, and not judged.
-    whole = [Outcome(w, taking_part, r) for w, r in zip(WORKLOADS, results, strict=False)]
+    whole = [Outcome(w, taking_part, r) for w, r in zip(asked, results, strict=False)]
     found = verdicts(whole)
-    complete = len(whole) == len(WORKLOADS)
+    complete = len(whole) == len(asked)
     summary = tables.to_dict(link, taking_part, whole, found, left_out)
     summary |= {"complete": complete, "command": [*command]}
     if folder:
@@ -58,6 +58,7 @@ def run_and_print(
         click.echo(as_json(summary).decode(), nl=False)
     else:
         show(f"{link.name}: {tables.described(link)}")
+        show(tables.windows(link, whole))
         for outcome in whole:
             show(f"\n{outcome.workload.title}", tables.text_table(outcome))
         for verdict in found:

@@ -1,7 +1,8 @@
 """The link of a comparison: a preset with changes, or a scenario of the user.
 
-A scenario provides the links, and the ends and the `transport` of its first flow. The flows of the
-workloads replace its flows.
+A scenario provides the links with their events and fades, the `duration`, the `seed`, and the ends
+and the `transport` of its first flow. The flows of the workloads replace its flows. An override of
+anything else would have no effect, so it is rejected.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from bentpipe.study.parameters import written
 
 SATELLITE = 1
 """The number of the satellite's link in every preset."""
+CYCLES = 5
+"""Repetitions of an event in the window of a preset."""
+HONOURED = ("from", "to", "transport")
+"""Keys of the first flow that a comparison takes from the scenario."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
@@ -30,6 +35,7 @@ class Link:
 
     name: str
     scenario: _native.Scenario
+    preset: bool = False
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -78,6 +84,45 @@ class Link:
         """The bandwidth-delay product in bytes."""
         return self.rate_bps * self.rtt_s / 8
 
+    @property
+    def own_duration(self) -> bool:
+        """True if the user chose the duration: in a scenario, or by an override of a preset."""
+        return not self.preset or "duration" in self.document
+
+    def window_s(self, default_s: float) -> float:
+        """The duration that is compared, in seconds.
+
+        That of the scenario, or the one that was set for a preset. A preset without one has
+        `default_s`, or as much as it takes to see its events: five cycles of each that repeats,
+        and `default_s` after each that does not.
+        """
+        if self.own_duration:
+            return self.scenario.duration_s
+        needed = [default_s]
+        for link in self.document["link"]:
+            for event in link.get("event", ()):
+                cycles = CYCLES * seconds(event["every"]) if "every" in event else default_s
+                needed.append(seconds(event["at"]) + cycles)
+        return max(needed)
+
+    @property
+    def own_fade(self) -> bool:
+        """True if a link of the scenario has an attenuation that changes."""
+        return any(
+            isinstance(channel, dict) and isinstance(channel.get("attenuation"), (str, dict))
+            for link in self.document["link"]
+            for part in (link, link.get("forward", {}), link.get("backward", {}))
+            if (channel := part.get("channel")) is not None
+        )
+
+    @property
+    def own_modem(self) -> dict[str, Any] | None:
+        """The channel of the bottleneck if it is a modem in noise, which rain can affect."""
+        link = self.document["link"][self.bottleneck.link]
+        direction = link.get(self.bottleneck.direction, {})
+        channel = direction.get("channel", link.get("channel"))
+        return channel if isinstance(channel, dict) and "eb_n0" in channel else None
+
 
 def presets() -> list[str]:
     """The names of the built-in links."""
@@ -93,7 +138,24 @@ def shipped(name: str) -> Path:
 def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
     """The link of a scenario file."""
     scenario = _native.Scenario.load(file, sets)
+    check_sets(Link(scenario.name, scenario), sets)
     return Link(scenario.name, scenario)
+
+
+def check_sets(link: Link, sets: tuple[str, ...]) -> None:
+    """Reject overrides that a comparison would ignore; `InputError`."""
+    first = {"0", str(link.document["flow"][0].get("name", "0"))}
+    for override in sets:
+        path = override.partition("=")[0].strip()
+        table, *rest = path.split(".")
+        if table == "record":
+            raise InputError(f"--set {path}: no effect, because a comparison records totals only")
+        if table == "flow" and not (len(rest) > 1 and rest[0] in first and rest[1] in HONOURED):
+            raise InputError(
+                f"--set {path}: no effect, because a comparison has flows of its own. It takes"
+                " flow.0.from, flow.0.to and flow.0.transport from the scenario; --controllers"
+                " chooses the controllers"
+            )
 
 
 def of_preset(
@@ -113,7 +175,7 @@ def of_preset(
     known = presets()
     if name not in known:
         raise InputError(f"there is no link {name!r}{nearest(name, known)}")
-    plain = Link(name, _native.Scenario.load(shipped(f"{name}.toml")))
+    plain = Link(name, _native.Scenario.load(shipped(f"{name}.toml")), preset=True)
     path = f"link.{SATELLITE}"
     changes: list[str] = []
     if rate is not None:
@@ -123,10 +185,12 @@ def of_preset(
         changes.append(f"{path}.delay={satellite_delay(plain, rtt)}")
     if per is not None:
         changes.append(f"{path}.forward.channel={{ per = {per!r} }}")
-    changed = Link(name, _native.Scenario.load(shipped(f"{name}.toml"), changes))
+    changed = Link(name, _native.Scenario.load(shipped(f"{name}.toml"), changes), preset=True)
     if queue is not None or rate is not None or rtt is not None:
         changes.append(f"{path}.queue={queue_of(plain, changed, queue)}")
-    return Link(name, _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets)))
+    whole = _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets))
+    check_sets(plain, sets)
+    return Link(name, whole, preset=True)
 
 
 def check_rate(name: str, text: str, changes: list[str]) -> None:

@@ -111,7 +111,8 @@ def markdown(
     left_out: Mapping[str, str],
 ) -> str:
     """The comparison as Markdown."""
-    lines = [f"# Controllers on {link.name}", "", described(link), ""]
+    lines = [f"# Controllers on {link.name}", "", f"{described(link)}.", "",
+             f"{windows(link, outcomes)}.", ""]  # fmt: skip
     lines += [f"- {verdict.sentence}" for verdict in found]
     lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
     for outcome in outcomes:
@@ -125,10 +126,18 @@ def markdown(
 def described(link: Link) -> str:
     """The link in one line."""
     transport = link.transport.get("recovery", "of each controller")
+    fade = ", with the fade of the scenario" if link.own_fade else ""
     return (
         f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s, RTT {link.rtt_s * 1e3:g} ms, "
-        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery {transport}"
+        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery {transport}{fade}"
     )
+
+
+def windows(link: Link, outcomes: Sequence[Outcome]) -> str:
+    """The simulated time of each workload in one line."""
+    spans = ", ".join(f"{o.workload.name} {o.workload.duration_s(link):g} s" for o in outcomes)
+    source = "the duration of the scenario" if link.own_duration else "chosen for the link"
+    return f"Simulated time, {source}: {spans}"
 
 
 def to_dict(
@@ -150,17 +159,18 @@ def to_dict(
         },
         "controllers": [asdict(candidate) for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
-        "workloads": [workload(outcome) for outcome in outcomes],
+        "workloads": [workload(outcome, link) for outcome in outcomes],
         "verdicts": [asdict(verdict) for verdict in found],
     }
 
 
-def workload(outcome: Outcome) -> dict[str, Any]:
+def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
     """One ranking."""
     return {
         "workload": outcome.workload.name,
         "title": outcome.workload.title,
         "study": outcome.results.study.name,
+        "duration_s": outcome.workload.duration_s(link),
         "runs": outcome.results.summary["runs"],
         "quantity": outcome.workload.quantity,
         "label": LABELS[outcome.workload.quantity],

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from bentpipe.compare.outcome import Outcome
 
 
+OWN_GOODPUT = "flow.beside-candidate.goodput_bps"
+STARVED = 0.5
+"""Share of the fair share below which a controller is starved."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """One sentence and its data. The field names are the JSON names."""
@@ -29,33 +34,97 @@ class Verdict:
 
 
 def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
-    """Best for one bulk flow and web pages, least harm to NewReno, best and worst under fade."""
+    """One recommendation for each use, and the worst under the built-in fade.
+
+    A controller that depends on settings or routers that a link may not have is never recommended.
+    """
     by_name = {outcome.workload.name: outcome for outcome in outcomes}
     found = []
-    for name, question, worst in (
-        ("bulk", "Best for one bulk flow", False),
-        ("web", "Best for web pages", False),
-        ("beside-newreno", "Least harm to NewReno", False),
-        ("fade", "Best under fade", False),
-        ("fade", "Worst under fade", True),
-    ):
-        if name in by_name:
-            found.append(verdict(by_name[name], question, worst=worst))
+    if "bulk" in by_name:
+        found.append(best(by_name["bulk"], "Best for one bulk flow"))
+    if "web" in by_name:
+        found.append(best(by_name["web"], "Best for web pages"))
+    if "beside-newreno" in by_name:
+        found.append(safest(by_name["beside-newreno"]))
+    if "fade" in by_name:
+        found.append(best(by_name["fade"], "Best under the built-in fade"))
+        found.append(worst(by_name["fade"], "Worst under the built-in fade"))
     return found
 
 
-def verdict(outcome: Outcome, question: str, *, worst: bool) -> Verdict:
-    """The verdict on the first of the ranking, or on the last if `worst`."""
+def best(outcome: Outcome, question: str) -> Verdict:
+    """The first of the ranking that can be recommended."""
+    needy = special_needs(outcome)
     places = outcome.places
-    if worst:
-        higher = outcome.workload.higher_is_better
-        # In reverse order. More undefined values still count as worse.
-        places = from_worst(outcome, higher)
+    without = {name: runs for name, runs in outcome.runs.items() if name not in needy}
+    higher = outcome.workload.higher_is_better
+    able = ranked(without, higher_is_better=higher, baseline=None)
+    before = places[: place_of(able[0].name, places)]
+    notes = "".join(
+        f" Not recommended: {place.name}, {told(outcome, place)}, because it needs"
+        f" {needy[place.name]}."
+        for place in before
+    )
+    return judged(outcome, question, able, notes)
+
+
+def worst(outcome: Outcome, question: str) -> Verdict:
+    """The last of the ranking. More undefined values still count as worse."""
+    return judged(outcome, question, from_worst(outcome, outcome.workload.higher_is_better), "")
+
+
+def safest(outcome: Outcome) -> Verdict:
+    """The controller that leaves NewReno most nearly what another NewReno would leave it.
+
+    One that gets less than half of a fair share itself is not safe but starved. The fair share is
+    the goodput of one of two flows of NewReno. NewReno itself is the reference and not a candidate.
+    """
+    own = outcome.also[OWN_GOODPUT]
+    baseline = outcome.workload.baseline
+    reference = next(place for place in outcome.places if place.name == baseline)
+    fair = own[baseline] or 0.0
+    needy = special_needs(outcome)
+    starved = [
+        place.name
+        for place in outcome.places
+        if place.name != baseline and (own[place.name] or 0.0) < STARVED * fair
+    ]
+    able = [
+        place
+        for place in outcome.places
+        if place.name not in {baseline, *needy, *starved} and place.mean is not None
+    ]
+    question = "Safest when sharing with NewReno"
+    able.sort(key=lambda place: abs((place.mean or 0.0) - (reference.mean or 0.0)))
+    places = able or [reference]
+    first = places[0].name
+    notes = f" It gets {amount(own[first], None, outcome.unit_of(OWN_GOODPUT))} itself."
+    notes += harmful(outcome)
+    if starved:
+        notes += f" Starved, with less than half of a fair share: {', '.join(starved)}."
+    pairs = {place.name: outcome.runs[place.name] for place in places}
+    against = ranked(pairs, higher_is_better=True, baseline=first)
+    order = sorted(against, key=lambda place: [p.name for p in places].index(place.name))
+    tied = [
+        place.name
+        for place in order[1:]
+        if place.against_baseline is not None and not place.against_baseline["distinct"]
+    ]
+    return judged(outcome, question, places, notes, tied)
+
+
+def judged(
+    outcome: Outcome,
+    question: str,
+    places: Sequence[Place],
+    notes: str,
+    tied: list[str] | None = None,
+) -> Verdict:
+    """The verdict on the first of `places`; `tied` by default those tied with it there."""
     first, *others = places
-    tied = [place.name for place in others if place.tied]
+    if tied is None:
+        tied = [place.name for place in others if place.tied]
     sentence = f"{question}: {first.name}, {told(outcome, first)}. {alike(first, tied, others)}"
-    if outcome.workload.name == "beside-newreno":
-        sentence += harmful(outcome)
     return Verdict(
         workload=outcome.workload.name,
         question=question,
@@ -64,8 +133,18 @@ def verdict(outcome: Outcome, question: str, *, worst: bool) -> Verdict:
         ci95=first.ci95,
         unit=outcome.unit,
         not_distinguishable=tied,
-        sentence=sentence,
+        sentence=sentence + notes,
     )
+
+
+def special_needs(outcome: Outcome) -> dict[str, str]:
+    """The controllers that depend on special routers or settings, and on which."""
+    return {candidate.name: candidate.asks for candidate in outcome.candidates if candidate.asks}
+
+
+def place_of(name: str, places: Sequence[Place]) -> int:
+    """The position of a controller in a ranking, from 0."""
+    return next(number for number, place in enumerate(places) if place.name == name)
 
 
 def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:

@@ -50,6 +50,7 @@ class Workload:
     also: tuple[str, ...]
     flows: Callable[[Link], list[dict[str, Any]]]
     duration_s: Callable[[Link], float]
+    """The window on a link, in seconds."""
     ends_with_pages: bool = False
     fades: bool = False
 
@@ -80,7 +81,8 @@ class Workload:
         if self.fades:
             hop = link.bottleneck
             event = {"file": str(shipped("fade.csv")), "outside": "hold"}
-            changes[f"link.{hop.link}.{hop.direction}.channel"] = FADE | {"attenuation": event}
+            modem = link.own_modem or FADE
+            changes[f"link.{hop.link}.{hop.direction}.channel"] = modem | {"attenuation": event}
         return Base.made(link.scenario.with_(changes))
 
 
@@ -99,7 +101,7 @@ def background(link: Link, ends_with_pages: bool) -> dict[str, Any]:
     """Short bursts that depend on the seed. They stop when all pages have been requested."""
     rate = f"{round(link.bottleneck.rate_bps * BURSTS)}bit/s"
     made = flow(link, "background", "newreno", {"on_off": {"rate": rate, "on": "1s", "off": "3s"}})
-    return made | {"stop": f"{PAGES * PAGE_EVERY_S}s"} if ends_with_pages else made
+    return made | {"stop": f"{pages(link) * PAGE_EVERY_S}s"} if ends_with_pages else made
 
 
 def bulk(link: Link) -> list[dict[str, Any]]:
@@ -109,8 +111,21 @@ def bulk(link: Link) -> list[dict[str, Any]]:
 
 def web(link: Link) -> list[dict[str, Any]]:
     """A browser."""
-    traffic = {"web": PAGE | {"pages": PAGES, "interval": f"{PAGE_EVERY_S}s"}}
+    traffic = {"web": PAGE | {"pages": pages(link), "interval": f"{PAGE_EVERY_S}s"}}
     return [flow(link, "web", "cubic", traffic)]
+
+
+def pages(link: Link) -> int:
+    """The number of pages: four, or as many as the window of the link has room for."""
+    available = link.window_s(PAGES * PAGE_EVERY_S)
+    return max(1, int(available // PAGE_EVERY_S))
+
+
+def until_loaded(link: Link) -> float:
+    """The window of the pages. Without one of the link's own, they have time to finish."""
+    requested = PAGES * PAGE_EVERY_S
+    available = link.window_s(requested)
+    return available if link.own_duration else available + LONGEST_WEB_S - requested
 
 
 def beside(link: Link) -> list[dict[str, Any]]:
@@ -121,9 +136,14 @@ def beside(link: Link) -> list[dict[str, Any]]:
     ]
 
 
-def some_round_trips(link: Link) -> float:
-    """A duration of 100 round trips, but at least 20 s."""
-    return max(SHORTEST_S, ROUND_TRIPS * link.rtt_s)
+def window(link: Link, times: int = 1) -> float:
+    """The link's own window, or 100 round trips but at least 20 s, this number of times."""
+    return link.window_s(times * max(SHORTEST_S, ROUND_TRIPS * link.rtt_s))
+
+
+def workloads(link: Link) -> list[Workload]:
+    """The workloads of a link. The built-in fade is left out where the link has a fade already."""
+    return [workload for workload in WORKLOADS if not (workload.fades and link.own_fade)]
 
 
 WORKLOADS = (
@@ -135,7 +155,7 @@ WORKLOADS = (
         baseline="cubic",
         also=("flow.bulk.srtt_ms", "flow.bulk.timeouts"),
         flows=bulk,
-        duration_s=some_round_trips,
+        duration_s=window,
     ),
     Workload(
         name="web",
@@ -145,7 +165,7 @@ WORKLOADS = (
         baseline="cubic",
         also=("p95(page.web.response_s)",),
         flows=web,
-        duration_s=lambda _: LONGEST_WEB_S,
+        duration_s=until_loaded,
         ends_with_pages=True,
     ),
     Workload(
@@ -156,17 +176,17 @@ WORKLOADS = (
         baseline="newreno",
         also=("flow.beside-candidate.goodput_bps", "jain(flow.beside-*.goodput_bps)"),
         flows=beside,
-        duration_s=lambda link: 2 * some_round_trips(link),
+        duration_s=lambda link: window(link, times=2),
     ),
     Workload(
         name="fade",
-        title="Under a rain fade",
+        title="Under the built-in rain fade",
         quantity="flow.bulk.goodput_bps",
         higher_is_better=True,
         baseline="cubic",
         also=("flow.bulk.timeouts",),
         flows=bulk,
-        duration_s=lambda _: FADE_S,
+        duration_s=lambda link: link.window_s(FADE_S),
         fades=True,
     ),
 )

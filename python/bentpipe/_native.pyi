@@ -16,6 +16,7 @@ __all__ = [
     "ArrowTable",
     "Controller",
     "ControllerEntry",
+    "ControllerVariant",
     "Feedback",
     "Flow",
     "Hop",
@@ -83,7 +84,9 @@ class Flow:
 
     @property
     def controller_status(self) -> str:
-        """Provenance of the controller: `published`, `reconstructed`, `prototype` or `kernel`."""
+        """Provenance of the controller: `published`, `reconstructed`, `experimental`, `prototype`,
+        `kernel`, or `from an implementation` with its release and file in brackets.
+        """
 
     @property
     def protocol(self) -> str:
@@ -395,7 +398,11 @@ class ControllerEntry:
 
     @property
     def status(self) -> str:
-        """Provenance: `published` or `reconstructed`."""
+        """Provenance: `published`, `from an implementation`, `reconstructed` or `experimental`."""
+
+    @property
+    def implementation(self) -> str | None:
+        """The implementation in which its rules were read, if it was not the source."""
 
     @property
     def recovery(self) -> str:
@@ -404,6 +411,35 @@ class ControllerEntry:
     @property
     def parameters(self) -> list[Parameter]:
         """Its parameters."""
+
+    @property
+    def variants(self) -> list[ControllerVariant]:
+        """Its other variants, which the parameter `variant` chooses."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class ControllerVariant:
+    """Another form of a controller."""
+
+    @property
+    def variant(self) -> str:
+        """The value of the parameter `variant`."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def status(self) -> str:
+        """Provenance, as of a controller."""
+
+    @property
+    def implementation(self) -> str | None:
+        """The implementation in which its rules were read, if it was not the source."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

@@ -161,7 +161,10 @@ def print_controllers(entries: Iterable[ControllerEntry]) -> None:
 def print_controller(entry: ControllerEntry) -> None:
     """Print the description and the parameters of one controller."""
     show(f"{entry.name}: {entry.summary}")
-    show(f"source: {entry.source}\nstatus: {entry.status}, recovery: {entry.recovery}")
+    read_in = f" ({entry.implementation})" if entry.implementation else ""
+    show(f"source: {entry.source}\nstatus: {entry.status}{read_in}, recovery: {entry.recovery}")
+    for each in entry.variants:
+        show(f"variant {each.variant}: {each.summary} ({each.status}, {each.implementation})")
     if entry.parameters:
         listed = table("parameter", "<default", "<allowed", "<meaning")
         for row in entry.parameters:

@@ -116,6 +116,8 @@ class Controller:
 
     name: str
     status: str
+    implementation: str | None
+    """The implementation in which its rules were read, if it was not the source."""
     source: str
     summary: str
 

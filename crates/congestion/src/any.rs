@@ -22,33 +22,46 @@ pub trait External: Controller + TcpPolicy + Debug {}
 
 impl<C: Controller + TcpPolicy + Debug> External for C {}
 
-/// Declares the module of each controller and imports its type; makes the enum over all of them and
-/// the list for the registry.
+/// Declares the module of each controller and imports its type, and that of its variant of Linux; makes
+/// the enum over all of them and the list for the registry.
 macro_rules! controllers {
-    (inline $inline_module:ident::$inline:ident; $($module:ident::$boxed:ident;)+) => {
+    (
+        inline $inline_module:ident::$inline:ident;
+        $($module:ident::$boxed:ident $(| $linux:ident)?;)+
+    ) => {
+        use crate::parts::linux::{LINUX, ORIGINAL};
+
         pub(crate) mod $inline_module;
         $(pub(crate) mod $module;)+
 
         use $inline_module::$inline;
-        $(use $module::$boxed;)+
+        $(use $module::{$boxed $(, $linux)?};)+
 
         /// Any of the controllers.
         #[derive(Debug)]
         pub enum AnyController {
             #[allow(missing_docs)] $inline($inline),
-            $(#[allow(missing_docs)] $boxed(Box<$boxed>),)+
+            $(
+                #[allow(missing_docs)] $boxed(Box<$boxed>),
+                $(#[allow(missing_docs)] $linux(Box<$linux>),)?
+            )+
             /// One of another crate.
             External(Box<dyn crate::any::External>),
         }
 
         /// The entries of each controller.
         pub(crate) const LISTS: &[fn() -> Vec<crate::registry::Registered>] = &[
-            || crate::registry::entries_of::<$inline>(|settings, values| {
+            || crate::registry::entries_of::<$inline>(ORIGINAL, |settings, values| {
                 AnyController::$inline(<$inline as crate::Listed>::build(settings, values))
             }),
-            $(|| crate::registry::entries_of::<$boxed>(|settings, values| {
-                AnyController::$boxed(Box::new(<$boxed as crate::Listed>::build(settings, values)))
-            }),)+
+            $(
+                || crate::registry::entries_of::<$boxed>(ORIGINAL, |settings, values| {
+                    AnyController::$boxed(Box::new(<$boxed as crate::Listed>::build(settings, values)))
+                }),
+                $(|| crate::registry::entries_of::<$linux>(LINUX, |settings, values| {
+                    AnyController::$linux(Box::new(<$linux as crate::Listed>::build(settings, values)))
+                }),)?
+            )+
         ];
 
         #[cfg(test)]
@@ -69,7 +82,10 @@ macro_rules! controllers {
             ($self:expr, $controller:ident => $call:expr) => {
                 match $self {
                     AnyController::$inline($controller) => $call,
-                    $(AnyController::$boxed($controller) => $call,)+
+                    $(
+                        AnyController::$boxed($controller) => $call,
+                        $(AnyController::$linux($controller) => $call,)?
+                    )+
                     AnyController::External($controller) => $call,
                 }
             };

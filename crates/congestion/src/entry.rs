@@ -13,6 +13,9 @@ use crate::window::Settings;
 pub enum Status {
     /// Its rules were read in the published source.
     Published,
+    /// Its rules were read in this implementation, with its release and file, and not in the paper or
+    /// RFC that defines it.
+    Implementation(&'static str),
     /// Some of its rules were not found and had to be reconstructed.
     Reconstructed,
     /// Unpublished work, without a source to compare with.
@@ -24,9 +27,26 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Self::Published => "published",
+            Self::Implementation(_) => "from an implementation",
             Self::Reconstructed => "reconstructed",
             Self::Experimental => "experimental",
         }
+    }
+
+    /// The implementation that it was read in.
+    pub fn implementation(self) -> Option<&'static str> {
+        match self {
+            Self::Implementation(which) => Some(which),
+            Self::Published | Self::Reconstructed | Self::Experimental => None,
+        }
+    }
+}
+
+/// The name, and the implementation in brackets.
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())?;
+        self.implementation().map_or(Ok(()), |which| write!(f, " ({which})"))
     }
 }
 

@@ -39,7 +39,8 @@ pub use events::{
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;
-pub use registry::{NameTaken, entries, find, register};
+pub use parts::linux::{LINUX, ORIGINAL, VARIANT};
+pub use registry::{NameTaken, entries, find, register, variants};
 pub use specification::{Specification, UnknownController};
 pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 pub use window::{Settings, Window};

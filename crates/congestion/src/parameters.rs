@@ -44,6 +44,16 @@ pub enum ParameterError {
         /// The names that there are.
         known: Vec<&'static str>,
     },
+    /// The parameter has no effect in this variant of the controller.
+    #[error("{controller:?} takes no parameter {name:?} with variant = {variant:?}")]
+    OtherVariant {
+        /// The controller.
+        controller: &'static str,
+        /// The parameter of another variant.
+        name: &'static str,
+        /// The variant that was chosen.
+        variant: &'static str,
+    },
     /// The value is of the wrong kind or out of range.
     #[error("parameter {name:?} must be {expected}")]
     NotAllowed {

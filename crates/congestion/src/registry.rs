@@ -12,6 +12,7 @@ use crate::any::AnyController;
 use crate::controllers;
 use crate::entry::{Entry, Listed};
 use crate::parameters::Values;
+use crate::parts::linux::ORIGINAL;
 use crate::window::Settings;
 
 type Build = fn(&Settings, &Values) -> AnyController;
@@ -20,6 +21,8 @@ type Build = fn(&Settings, &Values) -> AnyController;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registered {
     pub(crate) entry: &'static Entry,
+    /// The word of this variant; most controllers have one only.
+    pub(crate) variant: &'static str,
     pub(crate) build: Build,
 }
 
@@ -52,7 +55,7 @@ pub fn register<C: Listed + Debug + Send + Sync + 'static>() -> Result<(), NameT
         }
         names.push(entry.name);
     }
-    for registered in entries_of::<C>(build) {
+    for registered in entries_of::<C>(ORIGINAL, build) {
         external.push(Box::leak(Box::new(registered)));
     }
     Ok(())
@@ -67,17 +70,31 @@ fn all() -> impl Iterator<Item = &'static Registered> {
     BUILT_IN.iter().chain(external)
 }
 
+/// The controller called `name` as its source defines it.
 pub(crate) fn registered(name: &str) -> Option<&'static Registered> {
-    all().find(|registered| registered.entry.name == name)
+    variant(name, ORIGINAL)
 }
 
-pub(crate) fn entries_of<C: Listed>(build: Build) -> Vec<Registered> {
-    C::LISTED.iter().map(|entry| Registered { entry, build }).collect()
+/// The variant of the controller called `name`.
+pub(crate) fn variant(name: &str, variant: &str) -> Option<&'static Registered> {
+    all().find(|registered| registered.entry.name == name && registered.variant == variant)
 }
 
-/// All controllers: the built-in ones in the order of their list, then the registered ones.
+pub(crate) fn entries_of<C: Listed>(variant: &'static str, build: Build) -> Vec<Registered> {
+    C::LISTED.iter().map(|entry| Registered { entry, variant, build }).collect()
+}
+
+/// All controllers as their sources define them: the built-in ones in the order of their list, then the
+/// registered ones.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    all().map(|registered| registered.entry)
+    all().filter(|registered| registered.variant == ORIGINAL).map(|registered| registered.entry)
+}
+
+/// The other variants of the controller called `name`, each with its word for the parameter `variant`.
+pub fn variants(name: &str) -> impl Iterator<Item = (&'static str, &'static Entry)> {
+    all()
+        .filter(move |other| other.entry.name == name && other.variant != ORIGINAL)
+        .map(|other| (other.variant, other.entry))
 }
 
 /// The controller called `name`.

@@ -3,6 +3,7 @@
 use crate::any::AnyController;
 use crate::entry::Entry;
 use crate::parameters::{ParameterError, Value, Values};
+use crate::parts::linux::VARIANT;
 use crate::registry::{self, Registered};
 use crate::window::Settings;
 
@@ -29,15 +30,50 @@ impl Specification {
     pub fn named(name: &str) -> Result<Self, UnknownController> {
         let registered = registry::registered(name)
             .ok_or_else(|| UnknownController { name: name.to_owned() })?;
-        Ok(Self { registered, values: Values::defaults(registered.entry.parameters) })
+        Ok(Self::of(registered))
     }
 
-    /// Sets a parameter.
+    /// Sets a parameter. A variant has parameters of its own, so choosing another one sets all others to
+    /// their defaults: choose it first.
     ///
     /// # Errors
     /// When the controller has no such parameter or the value is not allowed.
     pub fn set(&mut self, parameter: &str, value: Value) -> Result<(), ParameterError> {
-        self.values.set(self.entry().name, parameter, value)
+        let name = self.entry().name;
+        let chosen = self.registered.variant;
+        let result = self.values.set(name, parameter, value);
+        if parameter == VARIANT.name && result.is_ok() {
+            let word = self.values.word(VARIANT.name);
+            if word != chosen
+                && let Some(registered) = registry::variant(name, word)
+            {
+                *self = Self::of(registered);
+            }
+        }
+        result.map_err(|error| self.explain(error))
+    }
+
+    /// A parameter that another variant has.
+    fn explain(&self, error: ParameterError) -> ParameterError {
+        let ParameterError::Unknown { controller, name, .. } = &error else { return error };
+        let original = registry::registered(controller).map(|other| other.entry.parameters);
+        match original.into_iter().flatten().find(|other| other.name == *name) {
+            Some(other) => ParameterError::OtherVariant {
+                controller,
+                name: other.name,
+                variant: self.registered.variant,
+            },
+            None => error,
+        }
+    }
+
+    fn of(registered: &'static Registered) -> Self {
+        Self { registered, values: Values::defaults(registered.entry.parameters) }
+    }
+
+    /// The word of the variant: `original` for the algorithm of the source.
+    pub fn variant(&self) -> &'static str {
+        self.registered.variant
     }
 
     /// The description of the controller.

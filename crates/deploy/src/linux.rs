@@ -3,6 +3,9 @@
 //! A name is no proof: Linux's `westwood` is Westwood+, its `nv` is not the New Vegas of satellite
 //! papers, and most others differ from their papers in details. The testbed judges by this table.
 //! Read in `net/ipv4/tcp_*.c` of Linux 6.12.
+//!
+//! A definition that has `variant = "linux"` is, with it, what the kernel's own controller of that name
+//! is: the row says what the algorithm of the source does differently.
 
 /// How far a controller of Linux is the one that is defined here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +119,24 @@ pub fn of_linux(name: &str) -> Option<&'static OfLinux> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A variant of Linux is what the kernel has under its own name.
+    #[test]
+    fn what_differs_under_its_own_name_has_a_variant_of_linux_or_stands_here() {
+        // BBR has none: it draws its phase at random, and the detection of policers is missing.
+        let without = ["bbr"];
+        for row in OF_LINUX {
+            let own_name = row.definition == row.kernel_name;
+            let expected = own_name && row.likeness != Same && !without.contains(&row.definition);
+            let mut variants = congestion::variants(row.definition);
+            let found = variants.any(|(variant, _)| variant == congestion::LINUX);
+            assert_eq!(found, expected, "{}", row.definition);
+        }
+        for entry in congestion::entries() {
+            let has_variant = congestion::variants(entry.name).next().is_some();
+            assert!(!has_variant || of_linux(entry.name).is_some(), "{}", entry.name);
+        }
+    }
 
     /// The names that Linux 6.12 registers.
     const NAMES: [&str; 17] = [

@@ -15,12 +15,30 @@ record! {
         summary: &'static str,
         /// The paper or RFC that defines it.
         source: &'static str,
-        /// Provenance: `published` or `reconstructed`.
+        /// Provenance: `published`, `from an implementation`, `reconstructed` or `experimental`.
         status: &'static str,
+        /// The implementation in which its rules were read, if it was not the source.
+        implementation: Option<&'static str>,
         /// Loss recovery used when a scenario names none.
         recovery: &'static str,
         /// Its parameters.
         parameters: Vec<Parameter>,
+        /// Its other variants, which the parameter `variant` chooses.
+        variants: Vec<ControllerVariant>,
+    }
+}
+
+record! {
+    /// Another form of a controller.
+    ControllerVariant {
+        /// The value of the parameter `variant`.
+        variant: &'static str,
+        /// Description in one sentence.
+        summary: &'static str,
+        /// Provenance, as of a controller.
+        status: &'static str,
+        /// The implementation in which its rules were read, if it was not the source.
+        implementation: Option<&'static str>,
     }
 }
 
@@ -56,7 +74,18 @@ fn describe(entry: &Entry) -> ControllerEntry {
         summary: entry.summary,
         source: entry.source,
         status: entry.status.name(),
+        implementation: entry.status.implementation(),
         recovery: Recovery::from(entry.repair).name(),
         parameters: parameters.collect(),
+        variants: congestion::variants(entry.name).map(describe_variant).collect(),
+    }
+}
+
+fn describe_variant((variant, entry): (&'static str, &Entry)) -> ControllerVariant {
+    ControllerVariant {
+        variant,
+        summary: entry.summary,
+        status: entry.status.name(),
+        implementation: entry.status.implementation(),
     }
 }

@@ -113,7 +113,9 @@ pub struct FlowRecord {
     pub flow: String,
     /// Name of the controller; `python:` and its class for one in Python.
     pub controller: Cow<'static, str>,
-    /// Provenance of the controller: `published` or `reconstructed`; `prototype` for one in Python.
+    /// Provenance of the controller: `published`, `reconstructed`, `experimental`, or
+    /// `from an implementation` with its release and file in brackets; `prototype` for one in Python,
+    /// `kernel` for a run on the kernel.
     #[serde(alias = "status")]
     pub controller_status: Cow<'static, str>,
     /// True if a finite transfer completed.

@@ -118,8 +118,10 @@ pub struct FlowExplanation {
 pub struct ControllerExplanation {
     /// Its name.
     pub name: &'static str,
-    /// `published` or `reconstructed`.
+    /// `published`, `from an implementation`, `reconstructed` or `experimental`.
     pub status: &'static str,
+    /// The implementation in which its rules were read, if it was not the source.
+    pub implementation: Option<&'static str>,
     /// The paper or RFC that defines it.
     pub source: &'static str,
     /// Description in one sentence.
@@ -228,6 +230,7 @@ fn explain_flow(
         controller: ControllerExplanation {
             name: known.name,
             status: known.status.name(),
+            implementation: known.status.implementation(),
             source: known.source,
             summary: known.summary,
         },

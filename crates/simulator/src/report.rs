@@ -219,7 +219,7 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
     FlowRecord {
         flow: flow.name.clone(),
         controller: flow.controller.entry().name.into(),
-        controller_status: flow.controller.entry().status.name().into(),
+        controller_status: flow.controller.entry().status.to_string().into(),
         completed,
         aborted: application.aborted,
         bytes: totals.delivered,

@@ -40,6 +40,9 @@ impl Controllers {
     /// this project's own if it is loaded, else the one that the kernel brings.
     pub(crate) fn choose(&self, asked: &Specification) -> (String, Vec<Entry>) {
         let name = asked.entry().name;
+        if asked.variant() == congestion::LINUX {
+            return self.own(name);
+        }
         if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
             return (ours.kernel_name.to_owned(), as_loaded(ours, map, asked));
         }
@@ -60,6 +63,19 @@ impl Controllers {
             }
             _ => refused(""),
         }
+    }
+
+    /// The kernel's own controller of this name, which `variant = "linux"` is.
+    fn own(&self, name: &str) -> (String, Vec<Entry>) {
+        let asked = format!("{name}, variant = {}", congestion::LINUX);
+        if self.names.iter().any(|known| known == name) {
+            return (name.to_owned(), vec![entry(asked, Verdict::Honoured, name.to_owned())]);
+        }
+        let possible = format!(
+            "one that this kernel has: {}; `modprobe tcp_{name}` loads its own {name}, if it was built",
+            self.names.join(", ")
+        );
+        (String::new(), vec![entry(asked, Verdict::Refused, possible)])
     }
 }
 
@@ -211,6 +227,24 @@ pub(crate) mod tests {
         let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &off));
         let refused = entries.iter().find(|entry| entry.verdict == Verdict::Refused).unwrap();
         assert_eq!(refused.asked, "fast_convergence = off");
+    }
+
+    #[test]
+    fn a_variant_of_linux_is_the_kernels_own() {
+        let linux = [("variant", Value::Word("linux".to_owned()))];
+        let with_variant = congestion::entries().map(|entry| entry.name);
+        for name in with_variant.filter(|name| congestion::variants(name).next().is_some()) {
+            // One of our own that is loaded is the algorithm of the paper.
+            let kernel = kernel_with(&[name], &[]);
+            let (chosen, entries) = kernel.choose(&asked(name, &linux));
+            assert_eq!((chosen.as_str(), entries.len()), (name, 1));
+            assert_eq!(entries[0].verdict, Verdict::Honoured);
+            let (chosen, entries) = kernel_with(&["reno"], &[]).choose(&asked(name, &linux));
+            assert_eq!((chosen.as_str(), entries[0].verdict), ("", Verdict::Refused));
+        }
+        let kernel = kernel_with(&["hybla"], &[("hybla", &[])]);
+        assert_eq!(kernel.choose(&asked("hybla", &linux)).0, "hybla");
+        assert_eq!(kernel.choose(&asked("hybla", &[])).0, "bp_hybla");
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Listed for Bbr {
         name: "bbr",
         summary: "Rate and window from the largest delivery rate and the smallest RTT (version 1)",
         source: "Cardwell et al., BBR, 2016; Linux 5.10",
-        status: Status::Published,
+        status: Status::Implementation("Linux 5.10, net/ipv4/tcp_bbr.c"),
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];

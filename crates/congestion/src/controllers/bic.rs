@@ -18,12 +18,17 @@
 //! - Before the first loss, and after a timeout, which forgets W_max, the steps are S_max.
 //! - A timeout leaves half of the flight size as ssthresh (RFC 5681).
 
+mod linux;
+
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxBic;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -57,6 +62,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "Whether a flow that lost below its last W_max takes W_max as lower than its \
                   window, to leave room for new flows",
     },
+    VARIANT,
 ];
 
 /// BIC.

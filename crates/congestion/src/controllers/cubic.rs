@@ -25,16 +25,21 @@
 //! - Growth counts the segments acknowledged, so it is the same with delayed ACKs.
 //! - The Reno-friendly region never makes the window smaller.
 
+mod linux;
+
 use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::parts::slow_start::{self, SlowStart};
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxCubic;
 
 /// C of equation 1, in segments per second cubed (section 5.1).
 const C: f64 = 0.4;
@@ -55,6 +60,7 @@ const PARAMETERS: &[Parameter] = &[
                   window, to leave room for new flows (RFC 9438 section 4.7)",
     },
     slow_start::PARAMETER,
+    VARIANT,
 ];
 
 /// CUBIC.

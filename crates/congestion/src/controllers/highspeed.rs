@@ -16,12 +16,17 @@
 //! 5681, what a loss reduces is the flight size. Equations and table were read in implementations
 //! that name the RFC as their source; the section numbers are from memory.
 
+mod linux;
+
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxHighSpeed;
 
 /// Section 7: b(`low_window`), the decrease of standard TCP.
 const LOW_DECREASE: f64 = 0.5;
@@ -59,6 +64,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "High_Decrease (B): share of the window that a loss takes at high_window and above \
                   (RFC 3649 section 7)",
     },
+    VARIANT,
 ];
 
 /// HighSpeed TCP.
@@ -79,7 +85,7 @@ impl Listed for HighSpeed {
         name: "highspeed",
         summary: "Above 38 segments the window grows faster and a loss takes less, the larger it is",
         source: "RFC 3649",
-        status: Status::Published,
+        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_highspeed.c"),
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];

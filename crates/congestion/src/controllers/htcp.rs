@@ -21,14 +21,19 @@
 //! halves. Delta starts when the loss is found, and before the first loss with the first RTT sample
 //! or ACK. As in RFC 5681, what a loss reduces is the flight size.
 
+mod linux;
+
 use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxHtcp;
 
 /// The linear term of alpha, in segments for each second.
 const LINEAR: f64 = 10.0;
@@ -85,6 +90,7 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "Most that RTT scaling multiplies alpha by: none in effect by default, 2 in Linux \
                   and FreeBSD",
     },
+    VARIANT,
 ];
 
 /// H-TCP.

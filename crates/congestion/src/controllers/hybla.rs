@@ -25,6 +25,8 @@
 //!   estimate lowers ssthresh only, once, and not after a loss.
 //! - The initial window and ssthresh are those of the scenario and not multiplied by rho.
 
+mod linux;
+
 use units::Span;
 
 use crate::controller::Controller;
@@ -32,8 +34,11 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxHybla;
 
 /// No paper's: above it rho^2 * SMSS^2 could leave 64 bits. An RTT of 102 s at RTT0 = 25 ms.
 const LARGEST_RHO: f64 = 4096.0;
@@ -59,6 +64,7 @@ const PARAMETERS: &[Parameter] = &[
         allowed: Allowed::OneOf(&["on", "off"]),
         meaning: "Whether segments are spaced out by RTT / cwnd",
     },
+    VARIANT,
 ];
 
 /// TCP Hybla.

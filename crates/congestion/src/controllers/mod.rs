@@ -1,6 +1,8 @@
 //! The algorithms. One file each, and one line here, which declares the module, imports its types
 //! and enters them in the registry.
 //!
+//! After the bar stands the controller of Linux of that name, for `variant = "linux"`.
+//!
 //! The order is that of all lists. `cargo fmt` does not see modules that a macro declares. Format
 //! them with `rustfmt crates/congestion/src/controllers/*.rs`; a test of the registry checks it.
 
@@ -12,14 +14,14 @@ controllers! {
     aliad::Aliad;
     bbr::Bbr;
     bbr3::Bbr3;
-    bic::Bic;
+    bic::Bic | LinuxBic;
     bulk_repeat::BulkRepeat;
     cherry::Cherry;
     ck_stp::CkStp;
-    cubic::Cubic;
-    highspeed::HighSpeed;
-    htcp::Htcp;
-    hybla::Hybla;
+    cubic::Cubic | LinuxCubic;
+    highspeed::HighSpeed | LinuxHighSpeed;
+    htcp::Htcp | LinuxHtcp;
+    hybla::Hybla | LinuxHybla;
     jersey::Jersey;
     logwestwood_plus::LogWestwoodPlus;
     new_jersey::NewJersey;
@@ -27,11 +29,11 @@ controllers! {
     new_vegas::NewVegas;
     peach::Peach;
     peach_plus::PeachPlus;
-    scalable::Scalable;
+    scalable::Scalable | LinuxScalable;
     star::Star;
-    vegas::Vegas;
-    veno::Veno;
-    westwood::Westwood;
+    vegas::Vegas | LinuxVegas;
+    veno::Veno | LinuxVeno;
+    westwood::Westwood | LinuxWestwood;
     westwood_abse::WestwoodAbse;
     westwood_plus::WestwoodPlus;
 }

@@ -12,12 +12,17 @@
 //! of byte counting is 2. As in RFC 5681, what a loss reduces is the flight size. The legacy window
 //! of 16 is the value that is commonly given; the paper's own text was not available.
 
+mod linux;
+
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxScalable;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -38,6 +43,7 @@ const PARAMETERS: &[Parameter] = &[
         allowed: Allowed::Range(0.0, 1e6),
         meaning: "Segments up to which it is standard TCP (Kelly's lwnd)",
     },
+    VARIANT,
 ];
 
 /// Scalable TCP.
@@ -54,7 +60,7 @@ impl Listed for Scalable {
         name: "scalable",
         summary: "Each ACK adds 0.01 segments and a loss takes an eighth of the window",
         source: "Kelly, Scalable TCP, 2003",
-        status: Status::Published,
+        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_scalable.c"),
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];

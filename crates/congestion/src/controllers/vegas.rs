@@ -20,15 +20,20 @@
 //! timeout counts outside of it. After a timeout rounds cannot be told until what was outstanding
 //! is acknowledged; until then slow start is the standard one.
 
+mod linux;
+
 use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::parts::vegas_estimator::{Backlog, FineTimeout};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxVegas;
 
 /// How many ACKs after a loss are looked at for a further one.
 const WORRIED: u8 = 2;
@@ -54,7 +59,7 @@ pub(crate) const GAMMA: Parameter = Parameter {
     meaning: "Backlog in segments above which slow start ends",
 };
 
-const PARAMETERS: &[Parameter] = &[ALPHA, BETA, GAMMA];
+const PARAMETERS: &[Parameter] = &[ALPHA, BETA, GAMMA, VARIANT];
 
 /// TCP Vegas.
 #[derive(Clone, Debug)]
@@ -88,7 +93,7 @@ impl Listed for Vegas {
         name: "vegas",
         summary: "Delay-based: keeps the segments that wait in queues between two bounds",
         source: "Brakmo and Peterson, Vegas, 1995, as in ns-2.35",
-        status: Status::Published,
+        status: Status::Implementation("ns-2.35, tcp/tcp-vegas.cc"),
         repair: Repair::SingleLoss,
         parameters: PARAMETERS,
     }];

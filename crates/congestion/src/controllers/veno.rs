@@ -18,21 +18,29 @@
 //! On a GEO path three segments are a small part of the RTT: at a window of 700 segments 0.4 %,
 //! which jitter hides.
 
+mod linux;
+
 use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "beta",
-    default: "3",
-    allowed: Allowed::Range(0.0, 1e6),
-    meaning: "Backlog in segments from which the path counts as congested",
-}];
+pub use linux::LinuxVeno;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "beta",
+        default: "3",
+        allowed: Allowed::Range(0.0, 1e6),
+        meaning: "Backlog in segments from which the path counts as congested",
+    },
+    VARIANT,
+];
 
 /// TCP Veno.
 #[derive(Clone, Debug)]

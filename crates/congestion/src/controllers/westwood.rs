@@ -18,6 +18,8 @@
 //! has told of. When recovery ends without cwnd having been above ssthresh, cwnd is what it was
 //! before.
 
+mod linux;
+
 use units::{Span, Time};
 
 use crate::controller::Controller;
@@ -25,8 +27,11 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{Estimator, Share, Tustin};
+use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxWestwood;
 
 const TAU: Parameter = Parameter {
     name: "tau",
@@ -76,9 +81,9 @@ impl Listed for Westwood {
         name: "westwood",
         summary: "Window after a loss from the filtered rate of the ACKs",
         source: "Casetti et al., TCP Westwood, 2002",
-        status: Status::Published,
+        status: Status::Implementation("TCP Westwood module for ns-2, version 1.3"),
         repair: Repair::PartialAcks,
-        parameters: &FILTER,
+        parameters: &[TAU, SILENCE, VARIANT],
     }];
 
     fn build(settings: &Settings, values: &Values) -> Self {

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use units::{Bytes, Rate};
 
 use super::{
-    DirectionExplanation, EventExplanation, Explanation, Figures, FlowExplanation, NodeExplanation,
-    Setting,
+    ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
+    FlowExplanation, NodeExplanation, Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -239,7 +239,10 @@ impl Display for FlowExplanation {
         ];
         rows.extend(figures(&self.figures));
         let controller = &self.controller;
-        let known = format!("{}, {}: {}", controller.name, controller.status, controller.source);
+        let read_in = controller.implementation.map(|which| format!(" ({which})"));
+        let read_in = read_in.unwrap_or_default();
+        let ControllerExplanation { name, status, source, .. } = controller;
+        let known = format!("{name}, {status}{read_in}: {source}");
         rows.push(vec!["controller".into(), known]);
         rows.push(vec![String::new(), controller.summary.into()]);
         let own = self.settings.iter().filter(|s| !s.name.starts_with(TRANSPORT) || is_own(s));

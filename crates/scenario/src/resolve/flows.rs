@@ -89,7 +89,11 @@ fn controller(
             return None;
         }
     };
-    for (key, value) in parameters.into_iter().flatten() {
+    // The other parameters are those of the variant.
+    let is_variant = |key: &str| key == congestion::VARIANT.name;
+    let mut given: Vec<_> = parameters.into_iter().flatten().collect();
+    given.sort_by_key(|(key, _)| !is_variant(key));
+    for (key, value) in given {
         let value = match value {
             ParameterValue::Number(number) => Value::Number(*number),
             ParameterValue::Word(word) => Value::Word(word.clone()),

@@ -13,7 +13,8 @@
 //!   eighth of that, between 4 and 16 ms.
 //!
 //! Either sets ssthresh to cwnd, once until the next timeout. The smallest RTT is that of data: the SYN
-//! is shorter. The allowance for receive offload is missing: nothing here aggregates segments.
+//! is shorter. Nothing here aggregates segments, so that there is no allowance for receive offload,
+//! unless the controller is that of Linux.
 
 use units::{Span, Time};
 
@@ -38,6 +39,8 @@ pub(crate) struct HyStart {
     round: Option<Round>,
     /// Smallest RTT of data.
     min_rtt: Option<Span>,
+    /// What the receiver's interface may hold ACKs back.
+    ack_delay: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,15 @@ struct Round {
 }
 
 impl HyStart {
+    pub(super) fn with(ack_delay: Span) -> Self {
+        Self { ack_delay, ..Self::default() }
+    }
+
+    /// Forgets what it has found.
+    pub(super) fn reset(&mut self) {
+        *self = Self::with(self.ack_delay);
+    }
+
     /// Whether this ACK, in slow start, ends it.
     pub(super) fn ends(&mut self, feedback: &Feedback, window: &Window) -> bool {
         if self.found || feedback.acked == 0 {
@@ -70,7 +82,8 @@ impl HyStart {
             self.min_rtt = Some(min_rtt);
             if window.cwnd >= LOW_WINDOW * window.mss {
                 let divisor = if window.paced { 1 } else { 2 };
-                self.found = round.train_is_long(feedback.now, min_rtt, divisor);
+                let path = min_rtt + self.ack_delay;
+                self.found = round.train_is_long(feedback.now, path, divisor);
                 self.found |= round.delay_is_long(sample, min_rtt);
             }
         }
@@ -80,12 +93,12 @@ impl HyStart {
 }
 
 impl Round {
-    fn train_is_long(&mut self, now: Time, min_rtt: Span, divisor: u64) -> bool {
+    fn train_is_long(&mut self, now: Time, path: Span, divisor: u64) -> bool {
         if now.since(self.last_ack) > TRAIN_GAP {
             return false;
         }
         self.last_ack = now;
-        now.since(self.began) * divisor > min_rtt
+        now.since(self.began) * divisor > path
     }
 
     fn delay_is_long(&mut self, sample: Span, min_rtt: Span) -> bool {

@@ -10,6 +10,8 @@ mod hystart;
 mod hystart_plus_plus;
 mod search;
 
+use units::Span;
+
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter};
 use crate::window::Window;
@@ -46,6 +48,11 @@ impl SlowStart {
             "search" => Self::Search(Search::default()),
             _ => Self::Standard,
         }
+    }
+
+    /// HyStart that allows ACKs to wait for so long at the receiver's interface.
+    pub(crate) fn hystart_with(ack_delay: Span) -> Self {
+        Self::HyStart(HyStart::with(ack_delay))
     }
 
     /// What it needs to be told.
@@ -96,7 +103,7 @@ impl SlowStart {
     pub(crate) fn on_timeout(&mut self) {
         match self {
             Self::Standard => {}
-            Self::HyStart(hystart) => *hystart = HyStart::default(),
+            Self::HyStart(hystart) => hystart.reset(),
             Self::PlusPlus(hystart) => hystart.finish(),
             Self::Search(search) => search.reset(),
         }

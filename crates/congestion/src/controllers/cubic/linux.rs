@@ -1,0 +1,191 @@
+//! CUBIC of Linux.
+//!
+//! Source: `net/ipv4/tcp_cubic.c` of Linux 6.12. It differs from RFC 9438:
+//! - windows are whole segments, and cwnd is reduced, to 717/1024, and not the flight size,
+//! - the target looks ahead by the smallest RTT and not the smoothed one; where it is not above cwnd,
+//!   the window still grows, by a hundredth of a segment in a round trip,
+//! - before the first loss the window grows by 5 % or more in a round trip,
+//! - W_est always grows with the slope of `alpha_cubic`,
+//! - a stage goes on after a pause, which does not count,
+//! - a timeout forgets W_max and the smallest RTT,
+//! - the end of a spurious reduction restores the windows and not W_max,
+//! - slow start is HyStart, with 1 ms for what the receiver's interface holds back.
+//!
+//! Not followed: the kernel takes a step of Newton's method from a cube root in a table, here from the
+//! exact one, so that K differs by some 0.01 %. The millisecond is the kernel's upper bound, which it
+//! takes below 262 MB/s.
+
+use units::Span;
+
+use crate::entry::{Entry, Repair, Status};
+use crate::events::{Feedback, Needs};
+use crate::parts::linux::{
+    self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
+};
+use crate::parts::slow_start::SlowStart;
+
+/// 1024 times `beta_cubic`.
+const BETA: u64 = 717;
+const SCALE: u64 = 1024;
+/// 1024 times C, which is 0.4 segments per second cubed.
+const C: u64 = 410;
+/// Time on the curve has so many bits behind the second.
+const TIME_SHIFT: u64 = 10;
+/// 8 times the segments acknowledged for one more of W_est, over cwnd.
+const FRIENDLY: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
+/// Segments acknowledged for one more: at least, and at most before the first loss.
+const FASTEST: u64 = 2;
+const SLOWEST_AT_FIRST: u64 = 20;
+const SLOWEST: u64 = 100;
+/// What the receiver's interface may hold ACKs back.
+const ACK_DELAY: Span = Span::from_millis(1);
+
+/// Its rules.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    slow_start: SlowStart,
+    curve: Curve,
+}
+
+/// CUBIC of Linux.
+pub type LinuxCubic = LinuxController<Cubic>;
+
+/// What a timeout forgets.
+#[derive(Clone, Debug, Default)]
+struct Curve {
+    /// Segments acknowledged for one more.
+    per_segment: u64,
+    /// W_max; zero when there was no loss, or a timeout since.
+    w_max: u64,
+    /// cwnd and the tick when the curve was last computed.
+    computed: (u64, u64),
+    /// Its window where it stands still.
+    origin: u64,
+    /// K in 1024ths of a second.
+    k: u64,
+    /// Smallest RTT in microseconds.
+    min_rtt: Option<u64>,
+    /// The tick at which the stage began.
+    began: Option<u64>,
+    /// Segments acknowledged since W_est has grown.
+    acked: u64,
+    w_est: u64,
+}
+
+impl Default for Cubic {
+    fn default() -> Self {
+        Self { slow_start: SlowStart::hystart_with(ACK_DELAY), curve: Curve::default() }
+    }
+}
+
+/// With the kernel's step of Newton's method, which takes 341/1024 for a third.
+fn cube_root(cube: u64) -> u64 {
+    let root = libm::cbrt(cube as f64) as u64;
+    if root < 2 { root } else { ((2 * root + cube / (root * (root - 1))) * 341) >> 10 }
+}
+
+impl Curve {
+    fn update(&mut self, cwnd: u64, acked: u64, now: u64) {
+        self.acked += acked;
+        let (last, at) = self.computed;
+        if last == cwnd && now - at <= HZ / 32 {
+            return;
+        }
+        // The curve is computed once in a tick.
+        if self.began.is_none() || now != at {
+            self.computed = (cwnd, now);
+            self.compute(cwnd, acked, now);
+        }
+        self.be_friendly(cwnd);
+        self.per_segment = self.per_segment.max(FASTEST);
+    }
+
+    fn compute(&mut self, cwnd: u64, acked: u64, now: u64) {
+        let began = *self.began.get_or_insert_with(|| {
+            self.acked = acked;
+            self.w_est = cwnd;
+            self.origin = self.w_max.max(cwnd);
+            let cube = ((1 << (10 + 3 * TIME_SHIFT)) / C) * (self.origin - cwnd);
+            self.k = cube_root(cube);
+            now
+        });
+        let ahead = ticks(self.min_rtt.unwrap_or(0));
+        let t = ((now - began + ahead) << TIME_SHIFT) / HZ;
+        let distance = u128::from(t.abs_diff(self.k));
+        let cube = u128::from(C) * distance * distance * distance;
+        let difference = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
+        let target = if t < self.k {
+            self.origin.saturating_sub(difference)
+        } else {
+            self.origin.saturating_add(difference)
+        };
+        self.per_segment = if target > cwnd { cwnd / (target - cwnd) } else { SLOWEST * cwnd };
+        if self.w_max == 0 {
+            self.per_segment = self.per_segment.min(SLOWEST_AT_FIRST);
+        }
+    }
+
+    /// W_est, and a pace that reaches it.
+    fn be_friendly(&mut self, cwnd: u64) {
+        let per_segment = (cwnd * FRIENDLY) >> 3;
+        if self.acked > per_segment {
+            let segments = (self.acked - 1) / per_segment;
+            self.acked -= segments * per_segment;
+            self.w_est += segments;
+        }
+        if self.w_est > cwnd {
+            self.per_segment = self.per_segment.min(cwnd / (self.w_est - cwnd));
+        }
+    }
+}
+
+impl Operations for Cubic {
+    const LISTED: &'static [Entry] = &[Entry {
+        name: "cubic",
+        summary: "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",
+        source: "RFC 9438",
+        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_cubic.c"),
+        repair: Repair::SelectiveAcks,
+        parameters: linux::PARAMETERS,
+    }];
+    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+
+    fn ssthresh(&mut self, socket: &Socket) -> u64 {
+        let cwnd = socket.cwnd();
+        let w_max = &mut self.curve.w_max;
+        *w_max = if cwnd < *w_max { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
+        self.curve.began = None;
+        (cwnd * BETA / SCALE).max(2)
+    }
+
+    fn grow(&mut self, socket: &mut Socket, growth: Growth) {
+        if !growth.limited {
+            return;
+        }
+        if let Some(acked) = socket.start_slowly(growth.acked) {
+            self.curve.update(socket.cwnd(), acked, socket.jiffies());
+            socket.add_one_per(self.curve.per_segment, acked);
+        }
+    }
+
+    /// In the first second of a stage RTTs still show the queue of before.
+    fn on_sample(&mut self, socket: &mut Socket, sample: Sample, feedback: &Feedback) {
+        let Some(rtt) = sample.rtt else { return };
+        if self.curve.began.is_some_and(|began| socket.jiffies().saturating_sub(began) < HZ) {
+            return;
+        }
+        let rtt = rtt.max(1);
+        self.curve.min_rtt = Some(self.curve.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        self.slow_start.on_feedback(feedback, socket.window_mut());
+    }
+
+    fn on_state(&mut self, socket: &Socket) {
+        if socket.state == State::Loss {
+            *self = Self::default();
+        }
+    }
+
+    fn on_start(&mut self, socket: &Socket, pause: u64) {
+        self.curve.began = self.curve.began.map(|began| (began + pause).min(socket.jiffies()));
+    }
+}

@@ -1,0 +1,152 @@
+//! Westwood of Linux, which is Westwood+.
+//!
+//! Source: `net/ipv4/tcp_westwood.c` of Linux 6.12. It is not the Westwood of 2002: a sample of the
+//! bandwidth is what an interval of an RTT, at least 50 ms, has delivered, and goes through two filters that
+//! keep 7/8. The first sample is taken as it is. During recovery the window is that of Reno, half of
+//! cwnd; at its end, and at the end of the reduction for a mark, it is BWE * RTTmin, even where that
+//! is more than before. A timeout leaves that as ssthresh, and RTTmin is learnt again.
+//!
+//! Decided here: an ACK that comes in order and without new SACK blocks takes the kernel's fast path,
+//! where duplicate ACKs counted before are not deducted.
+
+use crate::entry::{Entry, Repair, Status};
+use crate::events::{Feedback, Needs};
+use crate::parts::linux::{
+    self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
+};
+
+/// Shortest interval of a sample in ticks: 50 ms.
+const SHORTEST: u64 = HZ / 20;
+/// RTT before the first sample in ticks.
+const FIRST_RTT: u64 = 20 * HZ;
+
+/// Its rules.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    /// Bandwidth in bytes per tick after the first filter and after both.
+    once: u64,
+    twice: u64,
+    /// The tick at which the interval began.
+    began: u64,
+    /// Bytes that it has delivered.
+    bytes: u64,
+    /// Stream position up to which is counted; none before the first ACK.
+    counted: Option<u64>,
+    /// Bytes that duplicate ACKs stood for.
+    accounted: u64,
+    /// The last RTT and the smallest one, in ticks.
+    rtt: u64,
+    min_rtt: u64,
+    forget_min_rtt: bool,
+}
+
+/// Westwood of Linux.
+pub type LinuxWestwood = LinuxController<Westwood>;
+
+impl Default for Westwood {
+    fn default() -> Self {
+        Self {
+            once: 0,
+            twice: 0,
+            began: 0,
+            bytes: 0,
+            counted: None,
+            accounted: 0,
+            rtt: FIRST_RTT,
+            min_rtt: FIRST_RTT,
+            forget_min_rtt: true,
+        }
+    }
+}
+
+impl Westwood {
+    fn filter(&mut self, interval: u64) {
+        let sample = self.bytes / interval;
+        if self.once == 0 && self.twice == 0 {
+            (self.once, self.twice) = (sample, sample);
+        } else {
+            self.once = (7 * self.once + sample) >> 3;
+            self.twice = (7 * self.twice + self.once) >> 3;
+        }
+    }
+
+    /// The bytes that an ACK out of order delivers.
+    fn count(&mut self, acked: u64, mss: u64) -> u64 {
+        if acked == 0 {
+            self.accounted += mss;
+            return mss;
+        }
+        if acked <= mss {
+            return acked;
+        }
+        if self.accounted >= acked {
+            self.accounted -= acked;
+            return mss;
+        }
+        acked - std::mem::take(&mut self.accounted)
+    }
+
+    /// BWE * RTTmin in segments.
+    fn share(&self, mss: u64) -> u64 {
+        (self.twice * self.min_rtt / mss).max(2)
+    }
+}
+
+impl Operations for Westwood {
+    const LISTED: &'static [Entry] = &[Entry {
+        name: "westwood",
+        summary: "Westwood+ of Linux: after a loss the window that the mean rate fills",
+        source: "Grieco and Mascolo, Westwood+, 2004",
+        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_westwood.c"),
+        repair: Repair::SelectiveAcks,
+        parameters: linux::PARAMETERS,
+    }];
+    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+
+    fn init(&mut self, socket: &mut Socket) {
+        self.began = socket.jiffies();
+    }
+
+    fn ssthresh(&mut self, socket: &Socket) -> u64 {
+        socket.half()
+    }
+
+    fn grow(&mut self, socket: &mut Socket, growth: Growth) {
+        socket.grow_as_reno(growth);
+    }
+
+    fn on_any_ack(&mut self, socket: &Socket, feedback: &Feedback) {
+        let now = socket.jiffies();
+        let before = *self.counted.get_or_insert(feedback.acknowledged);
+        let interval = now - self.began;
+        if self.rtt > 0 && interval > self.rtt.max(SHORTEST) {
+            self.filter(interval);
+            self.bytes = 0;
+            self.began = now;
+        }
+        let acked = feedback.acknowledged - before;
+        self.counted = Some(feedback.acknowledged);
+        let in_order =
+            feedback.acked > 0 && feedback.sacked == 0 && socket.state != State::Recovery;
+        self.bytes += if in_order { acked } else { self.count(acked, socket.mss()) };
+        self.min_rtt = if self.forget_min_rtt { self.rtt } else { self.min_rtt.min(self.rtt) };
+        self.forget_min_rtt = false;
+    }
+
+    fn on_sample(&mut self, _socket: &mut Socket, sample: Sample, _feedback: &Feedback) {
+        if let Some(rtt) = sample.rtt.filter(|rtt| *rtt > 0) {
+            self.rtt = ticks(rtt);
+        }
+    }
+
+    fn on_reduced(&mut self, socket: &mut Socket) {
+        let share = self.share(socket.mss());
+        socket.set_ssthresh(share);
+        socket.set_cwnd(share);
+    }
+
+    fn on_timeout(&mut self, socket: &mut Socket) {
+        socket.set_ssthresh(self.share(socket.mss()));
+        self.forget_min_rtt = true;
+    }
+}

@@ -1,0 +1,400 @@
+//! The TCP of Linux as its congestion controllers see it: the window in whole segments, the clock in
+//! ticks, and the calls that it makes to them.
+//!
+//! Source: `net/ipv4/tcp_cong.c`, `tcp_input.c` and `tcp_output.c` of Linux 6.12. A controller of
+//! Linux implements [`Operations`], the `tcp_congestion_ops` of the kernel, and [`LinuxController`]
+//! calls it as the kernel does. It is used for `variant = "linux"` of controllers whose paper or RFC
+//! says otherwise.
+//!
+//! What all of them share, and what differs from RFC 5681:
+//! - cwnd is a number of whole segments. Segments acknowledged are counted until there are enough for
+//!   one more (`snd_cwnd_cnt`).
+//! - All segments that an ACK covers count, so delayed ACKs do not slow growth down. The limit of
+//!   appropriate byte counting has no effect. What exceeds ssthresh counts for avoidance.
+//! - A loss reduces cwnd and not the flight size. A timeout calls the same rule.
+//!
+//! Decisions: the clock ticks 250 times a second, as in the kernels of Debian and Ubuntu. A segment
+//! that is not full counts as one, as in the kernel, if each ACK covers one of them at most. The
+//! kernel's `CWR` after a mark and its recovery are one state here.
+
+use std::fmt::Debug;
+
+use units::{Span, Time};
+
+use crate::controller::Controller;
+use crate::entry::{Entry, Listed};
+use crate::events::{Ack, Feedback, Loss, Needs, Sent};
+use crate::parameters::{Allowed, Parameter, Values};
+use crate::standard;
+use crate::tcp_policy::TcpPolicy;
+use crate::window::{Settings, Window};
+
+/// The word for the algorithm of the paper or RFC.
+pub const ORIGINAL: &str = "original";
+/// The word for the one of Linux.
+pub const LINUX: &str = "linux";
+
+/// The parameter by which a scenario chooses.
+pub const VARIANT: Parameter = Parameter {
+    name: "variant",
+    default: ORIGINAL,
+    allowed: Allowed::OneOf(&[ORIGINAL, LINUX]),
+    meaning: "The algorithm of its source, or that of Linux's controller of this name, which takes no \
+              other parameters",
+};
+
+/// The parameters of a controller of Linux.
+pub(crate) const PARAMETERS: &[Parameter] = &[Parameter { default: LINUX, ..VARIANT }];
+
+/// Nothing but losses and growth.
+pub(crate) const NO_NEEDS: Needs = Needs {
+    feedback: false,
+    records: false,
+    round_trips: false,
+    pacing: false,
+    marks: false,
+    duplicate_reports: false,
+    probes: false,
+    own_recovery: false,
+};
+
+/// Ticks of the clock in a second (`CONFIG_HZ`).
+pub(crate) const HZ: u64 = 250;
+
+/// Time in ticks (`tcp_jiffies32`).
+pub(crate) fn jiffies(now: Time) -> u64 {
+    let second = Span::from_secs(1).as_nanos();
+    (u128::from(now.as_nanos()) * u128::from(HZ) / u128::from(second)) as u64
+}
+
+/// A span in ticks, rounded up (`usecs_to_jiffies`).
+pub(crate) fn ticks(microseconds: u64) -> u64 {
+    (microseconds * HZ).div_ceil(1_000_000)
+}
+
+/// The state of loss recovery (`icsk_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// No loss.
+    #[default]
+    Open,
+    /// Segments are acknowledged selectively, and none is taken for lost yet.
+    Disorder,
+    /// A loss is repaired.
+    Recovery,
+    /// The retransmission timer has expired.
+    Loss,
+}
+
+/// What a controller sees of the connection (`tcp_sock`). Windows are in segments.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    window: Window,
+    /// Segments acknowledged that count for the next one of cwnd (`snd_cwnd_cnt`).
+    pub(crate) count: u64,
+    pub(crate) state: State,
+    pub(crate) now: Time,
+    /// Stream position up to which everything is acknowledged (`snd_una`).
+    pub(crate) acknowledged: u64,
+    /// Stream position after the last byte sent (`snd_nxt`).
+    pub(crate) sent: u64,
+    /// Smoothed round-trip time in microseconds.
+    pub(crate) srtt: u64,
+    /// Time of the last transmission (`lsndtime`).
+    last_sent: Time,
+}
+
+impl Socket {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            window: Window::new(settings),
+            count: 0,
+            state: State::Open,
+            now: Time::ZERO,
+            acknowledged: 0,
+            sent: 0,
+            srtt: 0,
+            last_sent: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn cwnd(&self) -> u64 {
+        (self.window.cwnd / self.window.mss).max(1)
+    }
+
+    pub(crate) fn set_cwnd(&mut self, segments: u64) {
+        self.window.cwnd = segments * self.window.mss;
+    }
+
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.window.ssthresh / self.window.mss
+    }
+
+    pub(crate) fn set_ssthresh(&mut self, segments: u64) {
+        self.window.ssthresh = segments.saturating_mul(self.window.mss);
+    }
+
+    /// Sender maximum segment size in bytes (`mss_cache`).
+    pub(crate) fn mss(&self) -> u64 {
+        self.window.mss
+    }
+
+    /// cwnd and ssthresh in bytes, for a slow start of `parts/slow_start`.
+    pub(crate) fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    /// The clock in ticks.
+    pub(crate) fn jiffies(&self) -> u64 {
+        jiffies(self.now)
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.cwnd() < self.ssthresh()
+    }
+
+    /// Grows cwnd up to ssthresh; returns the segments that were beyond (`tcp_slow_start`).
+    pub(crate) fn slow_start(&mut self, acked: u64) -> u64 {
+        let cwnd = (self.cwnd() + acked).min(self.ssthresh());
+        let rest = acked - (cwnd - self.cwnd());
+        self.set_cwnd(cwnd);
+        rest
+    }
+
+    /// One segment more for each `per` segments acknowledged (`tcp_cong_avoid_ai`).
+    pub(crate) fn add_one_per(&mut self, per: u64, acked: u64) {
+        let mut cwnd = self.cwnd();
+        // Counted while more were necessary: one segment at most.
+        if self.count >= per {
+            self.count = 0;
+            cwnd += 1;
+        }
+        self.count += acked;
+        if self.count >= per {
+            cwnd += self.count / per;
+            self.count %= per;
+        }
+        self.set_cwnd(cwnd);
+    }
+
+    /// Growth of Reno (`tcp_reno_cong_avoid`).
+    pub(crate) fn grow_as_reno(&mut self, growth: Growth) {
+        if !growth.limited {
+            return;
+        }
+        let Some(acked) = self.start_slowly(growth.acked) else { return };
+        self.add_one_per(self.cwnd(), acked);
+    }
+
+    /// Slow start, if it has not ended; the segments that count for avoidance, if any are left.
+    pub(crate) fn start_slowly(&mut self, acked: u64) -> Option<u64> {
+        if !self.in_slow_start() {
+            return Some(acked);
+        }
+        Some(self.slow_start(acked)).filter(|rest| *rest > 0)
+    }
+
+    /// ssthresh after a loss for Reno (`tcp_reno_ssthresh`).
+    pub(crate) fn half(&self) -> u64 {
+        (self.cwnd() / 2).max(2)
+    }
+}
+
+/// An ACK that may let the window grow (`cong_avoid`).
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Segments newly acknowledged.
+    pub(crate) acked: u64,
+    /// cwnd limited the sender (`tcp_is_cwnd_limited`).
+    pub(crate) limited: bool,
+}
+
+/// What an ACK measures (`ack_sample`).
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Segments newly acknowledged cumulatively.
+    pub(crate) acked: u64,
+    /// Round-trip time in microseconds.
+    pub(crate) rtt: Option<u64>,
+}
+
+/// A controller of Linux (`tcp_congestion_ops`).
+pub trait Operations: Clone + Debug + Default {
+    /// Its entry, with the name of the algorithm that it is a variant of.
+    const LISTED: &'static [Entry];
+    /// Events that it needs.
+    const NEEDS: Needs;
+
+    /// The connection is set up, and the handshake has measured a round-trip time (`init`); called for
+    /// those that need round-trip times or feedback.
+    fn init(&mut self, _socket: &mut Socket) {}
+
+    /// ssthresh in segments after a loss, a mark or a timeout (`ssthresh`).
+    fn ssthresh(&mut self, socket: &Socket) -> u64;
+
+    /// May let the window grow (`cong_avoid`).
+    fn grow(&mut self, socket: &mut Socket, growth: Growth);
+
+    /// Any ACK arrived (`in_ack_event`), before [`on_sample`](Self::on_sample).
+    fn on_any_ack(&mut self, _socket: &Socket, _feedback: &Feedback) {}
+
+    /// What an ACK measures (`pkts_acked`).
+    fn on_sample(&mut self, _socket: &mut Socket, _sample: Sample, _feedback: &Feedback) {}
+
+    /// The state of recovery becomes `socket.state` (`set_state`).
+    fn on_state(&mut self, _socket: &Socket) {}
+
+    /// Recovery, or the reduction for a mark, is over (`CA_EVENT_COMPLETE_CWR`).
+    fn on_reduced(&mut self, _socket: &mut Socket) {}
+
+    /// The retransmission timer has expired (`CA_EVENT_LOSS`).
+    fn on_timeout(&mut self, _socket: &mut Socket) {}
+
+    /// A segment is sent while nothing is in the network, `pause` ticks after the last
+    /// (`CA_EVENT_TX_START`).
+    fn on_start(&mut self, _socket: &Socket, _pause: u64) {}
+
+    /// The window shrinks after an idle period (`CA_EVENT_CWND_RESTART`).
+    fn on_restart(&mut self, _socket: &Socket) {}
+
+    /// The last reduction was spurious, and the windows are as before (`undo_cwnd`).
+    fn on_undo(&mut self) {}
+}
+
+/// A controller of Linux behind the interface of this crate.
+#[derive(Clone, Debug)]
+pub struct LinuxController<O> {
+    socket: Socket,
+    operations: O,
+    connected: bool,
+}
+
+impl<O: Operations> LinuxController<O> {
+    fn enter(&mut self, state: State) {
+        self.socket.state = state;
+        self.operations.on_state(&self.socket);
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    fn reduce(&mut self, now: Time) {
+        self.socket.now = now;
+        self.socket.count = 0;
+        let ssthresh = self.operations.ssthresh(&self.socket);
+        self.socket.set_ssthresh(ssthresh);
+    }
+}
+
+impl<O: Operations> Listed for LinuxController<O> {
+    const LISTED: &'static [Entry] = O::LISTED;
+
+    fn build(settings: &Settings, _values: &Values) -> Self {
+        Self { socket: Socket::new(settings), operations: O::default(), connected: false }
+    }
+}
+
+impl<O: Operations> Controller for LinuxController<O> {
+    fn window(&self) -> &Window {
+        &self.socket.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.socket.window
+    }
+
+    fn needs(&self) -> Needs {
+        O::NEEDS
+    }
+
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        if !self.connected {
+            self.connected = true;
+            self.socket.now = now;
+            self.socket.srtt = sample.as_nanos() / 1000;
+            self.operations.init(&mut self.socket);
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.socket.now = sent.now;
+        if sent.pipe_before == 0 {
+            let pause = jiffies(sent.now) - jiffies(self.socket.last_sent);
+            self.operations.on_start(&self.socket, pause);
+        }
+        self.socket.last_sent = sent.now;
+        self.socket.sent = sent.sent;
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        let socket = &mut self.socket;
+        socket.now = feedback.now;
+        socket.acknowledged = feedback.acknowledged;
+        socket.sent = feedback.sent;
+        socket.srtt = feedback.srtt.map_or(socket.srtt, |srtt| srtt.as_nanos() / 1000);
+        self.operations.on_any_ack(socket, feedback);
+        let rtt = feedback.round_trip.map(|rtt| rtt.as_nanos() / 1000);
+        let sample = Sample { acked: feedback.acked.div_ceil(socket.mss()), rtt };
+        self.operations.on_sample(socket, sample, feedback);
+        let whole = feedback.pipe >= feedback.sent - feedback.acknowledged;
+        match self.socket.state {
+            State::Open if !whole => self.enter(State::Disorder),
+            State::Disorder if whole => self.enter(State::Open),
+            State::Loss if !feedback.recovering => self.enter(State::Open),
+            State::Open | State::Disorder | State::Recovery | State::Loss => {}
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let socket = &mut self.socket;
+        socket.now = ack.now;
+        socket.srtt = ack.srtt.map_or(socket.srtt, |srtt| srtt.as_nanos() / 1000);
+        let acked = ack.acked.div_ceil(socket.mss());
+        self.operations.grow(socket, Growth { acked, limited: ack.cwnd_limited });
+    }
+
+    fn threshold_after_loss(&self, _loss: &Loss) -> u64 {
+        self.operations.clone().ssthresh(&self.socket) * self.socket.mss()
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.reduce(loss.now);
+        self.socket.window.cwnd = self.socket.window.ssthresh;
+        self.enter(State::Recovery);
+    }
+
+    /// The kernel has no bound here: what its controller takes for the window is the window.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        self.on_loss(loss);
+        self.on_recovery_exit(loss.now);
+    }
+
+    fn on_recovery_exit(&mut self, now: Time) {
+        self.socket.now = now;
+        standard::on_recovery_exit(self);
+        self.operations.on_reduced(&mut self.socket);
+        self.enter(State::Open);
+    }
+
+    /// `tcp_enter_loss`.
+    fn on_timeout(&mut self, loss: &Loss) {
+        self.socket.now = loss.now;
+        if !loss.repeated {
+            self.reduce(loss.now);
+            self.operations.on_timeout(&mut self.socket);
+        }
+        self.socket.count = 0;
+        self.socket.set_cwnd(1);
+        self.enter(State::Loss);
+    }
+
+    fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
+        standard::on_spurious_loss(self, cwnd, ssthresh);
+        self.operations.on_undo();
+    }
+
+    fn on_idle(&mut self) {
+        standard::on_idle(self);
+        self.operations.on_restart(&self.socket);
+    }
+}
+
+impl<O: Operations> TcpPolicy for LinuxController<O> {}

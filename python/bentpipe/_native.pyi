@@ -84,7 +84,7 @@ class Flow:
 
     @property
     def controller_status(self) -> str:
-        """Provenance of the controller; `from an implementation` has release and file in brackets."""
+        """Provenance of the controller; an implementation has its release and file in brackets."""
 
     @property
     def protocol(self) -> str:

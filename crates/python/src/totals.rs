@@ -16,7 +16,7 @@ record! {
         flow: String,
         /// Name of the controller; `python:` and its class for one in Python.
         controller: String,
-        /// Provenance of the controller; `from an implementation` has release and file in brackets.
+        /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
         /// Transport protocol: `tcp`.
         protocol: &'static str,

@@ -97,7 +97,12 @@ static void view_more(struct tcp_sock *tp, const struct view *view)
 
 static void start(struct tcp_sock *tp, const struct tcp_congestion_ops *ops)
 {
+	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
+
 	tp->inet_conn.icsk_ca_ops = ops;
+	/* Below 262 MB/s, HyStart allows for 1 ms at the receiver's interface. */
+	sk->sk_pacing_rate = 1000000;
+	sk->sk_gso_max_size = 65536;
 }
 
 static void count_again(struct tcp_sock *tp)

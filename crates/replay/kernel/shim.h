@@ -149,7 +149,9 @@ static inline int fls(u32 number)
 #define NSEC_PER_USEC 1000L
 #define NSEC_PER_SEC 1000000000L
 #define MSEC_PER_SEC 1000L
-#define jiffies ((unsigned long)(replay_clock_us() * HZ / USEC_PER_SEC))
+/* As in the kernel, ticks overflow five minutes after the start. */
+#define INITIAL_JIFFIES ((unsigned long)(u32)(-300 * HZ))
+#define jiffies (INITIAL_JIFFIES + (unsigned long)(replay_clock_us() * HZ / USEC_PER_SEC))
 #define tcp_jiffies32 ((u32)jiffies)
 #define msecs_to_jiffies(milliseconds) (((milliseconds) * HZ + 999) / 1000)
 #define usecs_to_jiffies(microseconds) (((microseconds) * HZ + 999999) / 1000000)

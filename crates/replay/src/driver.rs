@@ -338,15 +338,18 @@ impl<'a> Replay<'a> {
                 self.definition.on_partial_ack(&partial);
                 return;
             }
-            Phase::Open | Phase::Timeout { .. } => self.grow(acked, limited),
-        }
-        if let Phase::Timeout { .. } = self.phase {
-            self.phase = Phase::Timeout { progress: true };
-            if recovered {
+            Phase::Timeout { .. } if recovered => {
+                // tcp_process_loss() comes before tcp_cong_control().
                 self.kernel.open_again();
                 self.phase = Phase::Open;
                 self.sacked = 0;
+                self.grow(acked, limited);
             }
+            Phase::Timeout { .. } => {
+                self.phase = Phase::Timeout { progress: true };
+                self.grow(acked, limited);
+            }
+            Phase::Open => self.grow(acked, limited),
         }
         self.compare();
         self.send();
@@ -435,8 +438,10 @@ impl<'a> Replay<'a> {
             return;
         }
         self.w_max = before;
-        // The echo is part of the last ACK, which has let nothing out yet.
-        let sent = std::mem::replace(&mut self.sent, self.told);
+        // The echo is part of the last ACK, which has let nothing out yet; a definition that was told
+        // of what was sent since cannot forget it.
+        let told = if self.comparison.whole { self.sent } else { self.told };
+        let sent = std::mem::replace(&mut self.sent, told);
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
         self.definition.on_congestion_mark(&loss);
         self.view(true);

@@ -102,6 +102,8 @@ pub struct Socket {
     pub(crate) srtt: u64,
     /// Time of the last transmission (`lsndtime`).
     last_sent: Time,
+    /// What was sent when the retransmission timer expired (`high_seq`).
+    recover: u64,
 }
 
 impl Socket {
@@ -115,6 +117,7 @@ impl Socket {
             sent: 0,
             srtt: 0,
             last_sent: Time::ZERO,
+            recover: 0,
         }
     }
 
@@ -338,7 +341,7 @@ impl<O: Operations> Controller for LinuxController<O> {
         match self.socket.state {
             State::Open if !whole => self.enter(State::Disorder),
             State::Disorder if whole => self.enter(State::Open),
-            State::Loss if !feedback.recovering => self.enter(State::Open),
+            State::Loss if feedback.acknowledged >= self.socket.recover => self.enter(State::Open),
             State::Open | State::Disorder | State::Recovery | State::Loss => {}
         }
     }
@@ -382,6 +385,7 @@ impl<O: Operations> Controller for LinuxController<O> {
             self.operations.on_timeout(&mut self.socket);
         }
         self.socket.count = 0;
+        self.socket.recover = self.socket.sent;
         self.socket.set_cwnd(1);
         self.enter(State::Loss);
     }
@@ -389,6 +393,9 @@ impl<O: Operations> Controller for LinuxController<O> {
     fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
         standard::on_spurious_loss(self, cwnd, ssthresh);
         self.operations.on_undo();
+        if self.socket.state == State::Loss {
+            self.enter(State::Open);
+        }
     }
 
     fn on_idle(&mut self) {

@@ -11,7 +11,8 @@
 //!   is averaged over windows,
 //! - a loss reduces cwnd and not the flight size; so does a timeout.
 //!
-//! RTTs are in ticks of 4 ms.
+//! RTTs are in ticks of 4 ms. A spurious timeout restores the time of the last congestion. The kernel
+//! does so too when a recovery proves spurious before its end; here a recovery has ended by then.
 
 use crate::entry::{Entry, Repair, Status};
 use crate::events::{Feedback, Needs};
@@ -52,10 +53,9 @@ pub struct Htcp {
     rate: u64,
     max_rate: u64,
     old_max_rate: u64,
-    /// RTTmax, the rate before and the time of congestion that a spurious event restores.
+    /// RTTmax, the rate before and the time of congestion that a spurious event restores, until it is
+    /// over.
     undo: Option<(u64, u64, u64)>,
-    /// An event has not ended.
-    reducing: bool,
 }
 
 /// H-TCP of Linux.
@@ -76,7 +76,6 @@ impl Default for Htcp {
             max_rate: 0,
             old_max_rate: 0,
             undo: None,
-            reducing: false,
         }
     }
 }
@@ -208,13 +207,12 @@ impl Operations for Htcp {
 
     fn on_state(&mut self, socket: &Socket) {
         match socket.state {
-            State::Open if self.reducing => {
-                self.reducing = false;
+            State::Open if self.undo.is_some() => {
+                self.undo = None;
                 self.last_congestion = socket.jiffies();
             }
             State::Recovery | State::Loss => {
                 self.undo = Some((self.max_rtt, self.old_max_rate, self.last_congestion));
-                self.reducing = true;
                 self.last_congestion = socket.jiffies();
             }
             State::Open | State::Disorder => {}

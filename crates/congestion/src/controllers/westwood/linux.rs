@@ -88,7 +88,9 @@ impl Westwood {
 
     /// BWE * RTTmin in segments.
     fn share(&self, mss: u64) -> u64 {
-        (self.twice * self.min_rtt / mss).max(2)
+        // The kernel's product has 32 bits, and wraps.
+        let bytes = (self.twice as u32).wrapping_mul(self.min_rtt as u32);
+        (u64::from(bytes) / mss).max(2)
     }
 }
 
@@ -126,8 +128,7 @@ impl Operations for Westwood {
         }
         let acked = feedback.acknowledged - before;
         self.counted = Some(feedback.acknowledged);
-        let in_order =
-            feedback.acked > 0 && feedback.sacked == 0 && socket.state != State::Recovery;
+        let in_order = feedback.acked > 0 && feedback.sacked == 0 && socket.state == State::Open;
         self.bytes += if in_order { acked } else { self.count(acked, socket.mss()) };
         self.min_rtt = if self.forget_min_rtt { self.rtt } else { self.min_rtt.min(self.rtt) };
         self.forget_min_rtt = false;

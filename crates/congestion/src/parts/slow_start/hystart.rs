@@ -59,6 +59,12 @@ impl HyStart {
         Self { ack_delay, ..Self::default() }
     }
 
+    /// In a round that begins now, and ends when more than this position is acknowledged.
+    pub(super) fn beginning(ack_delay: Span, began: Time, end: u64) -> Self {
+        let round = Round { end, began, last_ack: began, rtt: None, samples: 0 };
+        Self { round: Some(round), ..Self::with(ack_delay) }
+    }
+
     /// Forgets what it has found.
     pub(super) fn reset(&mut self) {
         *self = Self::with(self.ack_delay);

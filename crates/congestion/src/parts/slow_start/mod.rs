@@ -10,7 +10,7 @@ mod hystart;
 mod hystart_plus_plus;
 mod search;
 
-use units::Span;
+use units::{Span, Time};
 
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter};
@@ -53,6 +53,11 @@ impl SlowStart {
     /// HyStart that allows ACKs to wait for so long at the receiver's interface.
     pub(crate) fn hystart_with(ack_delay: Span) -> Self {
         Self::HyStart(HyStart::with(ack_delay))
+    }
+
+    /// The same in a round that begins now, and ends when more than this position is acknowledged.
+    pub(crate) fn hystart_from(ack_delay: Span, began: Time, end: u64) -> Self {
+        Self::HyStart(HyStart::beginning(ack_delay, began, end))
     }
 
     /// What it needs to be told.

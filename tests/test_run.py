@@ -20,7 +20,7 @@ RUN = {
 FLOW = {
     "flow", "controller", "controller_status", "protocol", "recovery", "completed", "aborted",
     "bytes", "start_s", "completion_s", "goodput_bps", "throughput_bps", "segments_sent",
-    "segments_retransmitted", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
+    "segments_retransmitted", "probes_sent", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
     "cwnd_bytes", "page_response_s",
 }  # fmt: skip
 LINK = {

@@ -116,7 +116,7 @@ class Flow:
 
     @property
     def throughput_bps(self) -> float:
-        """Bits per second of payload sent, retransmissions included."""
+        """Bits per second of payload sent, with retransmissions and the data of probes."""
 
     @property
     def srtt_ms(self) -> float | None:
@@ -165,11 +165,15 @@ class TcpTotals:
 
     @property
     def segments_sent(self) -> int:
-        """Data segments sent, retransmissions included."""
+        """Data segments sent, retransmissions included, without probes."""
 
     @property
     def segments_retransmitted(self) -> int:
         """Data segments retransmitted."""
+
+    @property
+    def probes_sent(self) -> int:
+        """Probes of unused capacity sent (TCP-Peach, TCP-Peach+, TCP-Cherry)."""
 
     @property
     def timeouts(self) -> int:

@@ -73,9 +73,10 @@ def show(*renderables: Any) -> None:
 
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
+    probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
     flows = table(
         "flow", "<controller", "data MB", "FCT s", "goodput Mbit/s", "segments sent",
-        "retransmitted", "timeouts", "srtt ms",
+        "retransmitted", *(["probes"] if probing else []), "timeouts", "srtt ms",
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
@@ -87,6 +88,7 @@ def print_recording(recording: Recording) -> None:
             decimals(flow.goodput_bps / 1e6, 4),
             decimals(tcp and tcp.segments_sent, 0),
             decimals(tcp and tcp.segments_retransmitted, 0),
+            *([decimals(tcp and tcp.probes_sent, 0)] if probing else []),
             decimals(tcp and tcp.timeouts, 0),
             decimals(flow.srtt_ms, 1),
         )

@@ -139,6 +139,19 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """Rows and memory of the recording, at most. A run that ends earlier has fewer."""
+
+    flow_series_rows: int
+    """Of samples."""
+    link_series_rows: int
+    event_rows: int
+    """Rows of `flow_series` by `record.events`, estimated."""
+    object_rows: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
 class Warning:  # noqa: A001
     """A warning: the scenario runs, but probably not as intended."""
 
@@ -161,6 +174,7 @@ class Explanation:
     nodes: list[Node]
     links: list[Direction]
     flows: list[Flow]
+    recording: Recorded
     warnings: list[Warning]
     text: str = field(repr=False, compare=False)
 
@@ -176,6 +190,7 @@ class Explanation:
             nodes=[node(one) for one in data["nodes"]],
             links=[direction(one) for one in data["links"]],
             flows=[flow(one) for one in data["flows"]],
+            recording=Recorded(**data["recording"]),
             warnings=[Warning(**one) for one in data["warnings"]],
             text=text,
         )

@@ -32,7 +32,7 @@ record! {
         completion_s: Option<f64>,
         /// Bits per second handed to the receiving application.
         goodput_bps: f64,
-        /// Bits per second of payload sent, retransmissions included.
+        /// Bits per second of payload sent, with retransmissions and the data of probes.
         throughput_bps: f64,
         /// Smoothed RTT of the data sender at the end in milliseconds; None without a sample.
         srtt_ms: Option<f64>,
@@ -58,10 +58,12 @@ record! {
     TcpTotals {
         /// Name of the loss recovery.
         recovery: String,
-        /// Data segments sent, retransmissions included.
+        /// Data segments sent, retransmissions included, without probes.
         segments_sent: u64,
         /// Data segments retransmitted.
         segments_retransmitted: u64,
+        /// Probes of unused capacity sent (TCP-Peach, TCP-Peach+, TCP-Cherry).
+        probes_sent: u64,
         /// Retransmission timeouts.
         timeouts: u64,
         /// Times that fast recovery was entered.
@@ -227,6 +229,7 @@ impl From<&TcpRecord> for TcpTotals {
             recovery,
             segments_sent,
             segments_retransmitted,
+            probes_sent,
             timeouts,
             fast_recoveries,
         } = record;
@@ -234,6 +237,7 @@ impl From<&TcpRecord> for TcpTotals {
             recovery: recovery.to_string(),
             segments_sent: *segments_sent,
             segments_retransmitted: *segments_retransmitted,
+            probes_sent: *probes_sent,
             timeouts: *timeouts,
             fast_recoveries: *fast_recoveries,
         }

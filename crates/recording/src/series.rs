@@ -27,15 +27,17 @@ pub struct FlowSample {
     pub flight_bytes: u64,
     /// Bytes handed to the receiving application since the start.
     pub delivered_bytes: u64,
-    /// Bytes of TCP payload sent since the start, retransmissions included.
+    /// Bytes of TCP payload sent since the start, with retransmissions and the data of probes.
     pub sent_bytes: u64,
     /// Segments retransmitted since the start.
     pub retransmitted: u64,
+    /// Probes of unused capacity sent since the start.
+    pub probes_sent: u64,
     /// Bits per second handed to the receiving application since the row before; NaN in a first
     /// row.
     pub goodput_bps: f64,
-    /// Bits per second of TCP payload sent since the row before, retransmissions included; NaN in
-    /// a first row.
+    /// Bits per second of TCP payload sent since the row before, as `sent_bytes` counts it; NaN in a
+    /// first row.
     pub throughput_bps: f64,
 }
 
@@ -109,7 +111,7 @@ columns! {
     FlowSeries of FlowSample {
         flow: u32, t_s: f64, cwnd_bytes: u64, ssthresh_bytes: u64, srtt_ms: f64, rto_ms: f64,
         flight_bytes: u64, delivered_bytes: u64, sent_bytes: u64, retransmitted: u64,
-        goodput_bps: f64, throughput_bps: f64,
+        probes_sent: u64, goodput_bps: f64, throughput_bps: f64,
     }
 }
 

@@ -139,6 +139,7 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
         segments_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_sent),
         segments_retransmitted: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_retransmitted),
+        probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
         timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
         fast_recoveries: U64OrUnset of |f| tcp(f, |tcp| tcp.fast_recoveries),
     )

@@ -131,7 +131,8 @@ pub struct FlowRecord {
     /// Bits per second handed to the receiving application.
     #[serde(deserialize_with = "crate::json::number")]
     pub goodput_bps: f64,
-    /// Bits per second of payload sent, retransmissions included.
+    /// Bits per second of payload sent, with retransmissions and the data of probes. Not below
+    /// `goodput_bps`.
     #[serde(deserialize_with = "crate::json::number")]
     pub throughput_bps: f64,
     /// Smoothed RTT of the data sender at the end, in milliseconds.
@@ -201,10 +202,13 @@ impl Default for ProtocolRecord {
 pub struct TcpRecord {
     /// Name of the loss recovery.
     pub recovery: Cow<'static, str>,
-    /// Data segments sent, retransmissions included.
+    /// Data segments sent, retransmissions included, without probes.
     pub segments_sent: u64,
     /// Data segments retransmitted.
     pub segments_retransmitted: u64,
+    /// Probes of unused capacity sent: segments of low priority of TCP-Peach, TCP-Peach+ and
+    /// TCP-Cherry.
+    pub probes_sent: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Times that fast recovery was entered.

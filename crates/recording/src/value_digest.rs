@@ -80,6 +80,7 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
         recovery: _,
         segments_sent,
         segments_retransmitted,
+        probes_sent: _, // newer than this digest
         timeouts,
         fast_recoveries,
     }) = protocol;
@@ -148,6 +149,7 @@ fn flow_series(hash: &mut Hash, series: &FlowSeries) {
         delivered_bytes,
         sent_bytes,
         retransmitted,
+        probes_sent: _,
         goodput_bps,
         throughput_bps,
     } = series;

@@ -34,6 +34,11 @@ impl LinkRecorder {
         }
     }
 
+    /// Number of rows so far.
+    pub fn rows(&self) -> usize {
+        self.series.len()
+    }
+
     /// All rows so far.
     pub fn into_series(self) -> LinkSeries {
         self.series

@@ -3,6 +3,7 @@
 
 mod changes;
 mod channels;
+mod cost;
 mod figures;
 mod settings;
 mod text;
@@ -17,6 +18,7 @@ use crate::routes::{Hop, Routes, routes};
 
 use figures::Load;
 
+pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use settings::Setting;
 #[cfg(test)]
@@ -36,6 +38,8 @@ pub struct Explanation {
     pub links: Vec<DirectionExplanation>,
     /// Each `[[flow]]`.
     pub flows: Vec<FlowExplanation>,
+    /// Rows and memory of the recording, at most.
+    pub recording: RecordingExplanation,
     /// Warnings: settings that run, but probably not as intended.
     pub warnings: Vec<Warning>,
 }
@@ -138,13 +142,15 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
             (explain_flow(scenario, written, &routes, (entry, count, flow), &figures), flow)
         })
         .collect();
-    let warnings = warnings::warnings(scenario, written, &flows);
+    let recording = RecordingExplanation::of(scenario, &routes, &flows);
+    let warnings = warnings::warnings(scenario, written, &recording, &flows);
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(written),
         nodes: nodes(scenario),
         links: links(scenario, written),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
+        recording,
         warnings,
     }
 }

@@ -29,6 +29,7 @@ mod describe;
 mod document;
 mod error;
 mod explain;
+mod extent;
 mod fade;
 mod given;
 mod load;
@@ -48,8 +49,8 @@ mod write;
 pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, ForwardingExplanation, NodeExplanation, Offered, Setting, Warning,
-    WarningKind, explain,
+    FlowExplanation, ForwardingExplanation, NodeExplanation, Offered, RecordingExplanation,
+    Setting, Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};

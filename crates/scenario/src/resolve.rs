@@ -1,11 +1,13 @@
 //! Resolution of a document into a scenario: defaults are filled in, names resolved.
 
+mod bounds;
 mod changes;
 mod channels;
 mod flows;
 mod graph;
 mod rules;
 
+pub(crate) use bounds::shortest_cycle;
 pub(crate) use rules::UNSCALED_WINDOW;
 
 use std::collections::BTreeMap;

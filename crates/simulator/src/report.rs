@@ -12,6 +12,9 @@ use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
 
+/// Rows of samples between two looks at the progress: some milliseconds.
+const ROWS_AT_A_TIME: usize = 1 << 15;
+
 /// Collects series while a run goes on.
 pub(crate) struct Recorder {
     interval: Option<Span>,
@@ -49,28 +52,39 @@ impl Recorder {
         self.next_sample
     }
 
+    pub(crate) fn last_sample(&self) -> Time {
+        self.last_sample
+    }
+
     #[inline]
     pub(crate) fn records_events(&self) -> bool {
         self.events
     }
 
-    /// Takes all samples that are due up to `now`. Nothing has happened since the last event, so
-    /// the state is that of each sample's time.
-    pub(crate) fn sample_until<F: Fabric<Body>>(
+    /// Takes the samples that are due up to `now`, but not more than a few thousand rows of them.
+    /// Returns whether none is left: between two events there may be millions. Nothing has happened
+    /// since the last event, so the state is that of each sample's time.
+    pub(crate) fn sample_some_until<F: Fabric<Body>>(
         &mut self,
         now: Time,
         hosts: &Hosts,
         applications: &[Application],
         fabric: &mut F,
-    ) {
+    ) -> bool {
+        let first = self.flows.len() + self.links.rows();
         while self.next_sample <= now {
-            let Some(interval) = self.interval else { return };
+            let Some(interval) = self.interval else { return true };
+            if self.flows.len() + self.links.rows() - first > ROWS_AT_A_TIME {
+                return false;
+            }
             self.sample(self.next_sample, hosts, applications, fabric);
             self.next_sample += interval;
         }
+        true
     }
 
-    /// The last sample, at the end of the run, so that the series ends with the totals.
+    /// The last sample, at the end of the run, so that the series ends with the totals. Those due before
+    /// have been taken.
     pub(crate) fn sample_end<F: Fabric<Body>>(
         &mut self,
         end: Time,
@@ -78,7 +92,6 @@ impl Recorder {
         applications: &[Application],
         fabric: &mut F,
     ) {
-        self.sample_until(end, hosts, applications, fabric);
         if self.interval.is_some() && self.last_sample < end {
             self.sample(end, hosts, applications, fabric);
         }
@@ -176,6 +189,7 @@ fn totals(application: &Application, hosts: &Hosts) -> Totals {
         totals.sent.retransmissions += sent.retransmissions;
         totals.sent.timeouts += sent.timeouts;
         totals.sent.fast_recoveries += sent.fast_recoveries;
+        totals.sent.probes += sent.probes;
     }
     totals
 }
@@ -196,6 +210,7 @@ fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) 
         delivered_bytes: totals.delivered,
         sent_bytes: totals.sent.bytes,
         retransmitted: totals.sent.retransmissions,
+        probes_sent: totals.sent.probes,
         ..FlowSample::default()
     };
     if let Some(sender) = data_sender(application, hosts) {
@@ -239,6 +254,7 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
             recovery: flow.transport.recovery.name().into(),
             segments_sent: totals.sent.segments,
             segments_retransmitted: totals.sent.retransmissions,
+            probes_sent: totals.sent.probes,
             timeouts: u64::from(totals.sent.timeouts),
             fast_recoveries: u64::from(totals.sent.fast_recoveries),
         }),

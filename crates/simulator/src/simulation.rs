@@ -166,8 +166,10 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if next >= self.horizon && !self.goes_on_until(next) {
-                return true;
+            if next >= self.horizon
+                && let Some(is_complete) = self.ends_before(next)
+            {
+                return is_complete;
             }
             self.now = next;
             self.events += 1;
@@ -182,21 +184,34 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
-    /// Whether the run goes on until `next`. Takes the samples that are due by then.
+    /// Takes the samples that are due until `next`. If the run ends before, returns whether it came
+    /// to its end; `None` when it goes on.
     #[cold]
     #[inline(never)]
-    fn goes_on_until(&mut self, next: Time) -> bool {
-        if self.unfinished == 0 {
-            return false;
+    fn ends_before(&mut self, next: Time) -> Option<bool> {
+        let is_over = self.unfinished == 0;
+        let until = if is_over { self.now } else { next.min(self.end) };
+        while !self.recorder.sample_some_until(
+            until,
+            &self.hosts,
+            &self.applications,
+            &mut self.fabric,
+        ) {
+            self.now = self.recorder.last_sample();
+            if !self.report_progress() {
+                return Some(false);
+            }
+        }
+        if is_over {
+            return Some(true);
         }
         if next > self.end {
             self.now = self.end;
-            return false;
+            return Some(true);
         }
-        self.recorder.sample_until(next, &self.hosts, &self.applications, &mut self.fabric);
         let behind_the_end = self.end + Span::from_nanos(1);
         self.horizon = self.recorder.next_sample().min(behind_the_end);
-        true
+        None
     }
 
     /// So many flows are over.
@@ -322,14 +337,15 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
 
     /// Fraction of the bytes of all finite transfers that has arrived.
     fn transferred(&self) -> Option<f64> {
-        let mut expected = 0;
-        let mut delivered = 0;
+        let mut expected = 0.0;
+        let mut delivered = 0.0;
         for application in &self.applications {
-            expected += application.size()?;
+            expected += application.size()? as f64;
             let receivers = application.pairs.iter().map(|pair| pair.receiver);
-            delivered += receivers.map(|r| self.hosts.connection(r).delivered()).sum::<u64>();
+            delivered +=
+                receivers.map(|r| self.hosts.connection(r).delivered() as f64).sum::<f64>();
         }
-        Some(delivered as f64 / expected as f64)
+        Some(delivered / expected)
     }
 
     /// Returns whether the run goes on.

@@ -114,7 +114,7 @@ impl Options {
     }
 
     /// Whether one of the bits of `other` is set.
-    pub(crate) const fn contains(self, other: Self) -> bool {
+    pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }

@@ -286,6 +286,8 @@ impl<'a> Run<'a> {
                 recovery: flow.transport.recovery.name().into(),
                 segments_sent: totals.segments,
                 segments_retransmitted: totals.retransmitted,
+                // No TCP of the kernel sends any.
+                probes_sent: 0,
                 timeouts: totals.timeouts,
                 fast_recoveries: totals.recoveries,
             }),

@@ -12,7 +12,8 @@ pub struct Counters {
     pub segments: u64,
     /// Data segments retransmitted.
     pub retransmissions: u64,
-    /// Payload bytes sent, retransmissions included.
+    /// Payload bytes sent, with retransmissions, and with the data of probes: all but dummies carry
+    /// data that the receiver takes.
     pub bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,

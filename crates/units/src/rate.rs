@@ -12,6 +12,10 @@ use crate::parse::{self, UnitError};
 pub struct Rate(u64);
 
 impl Rate {
+    /// The largest rate of a scenario. A full packet takes about a nanosecond at it, and time is
+    /// counted in nanoseconds.
+    pub const LARGEST: Self = Self(10_000_000_000_000);
+
     /// A rate of `bits` bits per second.
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
@@ -37,7 +41,13 @@ pub(crate) const UNITS: parse::Units = &[
 impl FromStr for Rate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse::quantity(text, "a data rate such as \"2Mbit/s\"", UNITS).map(Self)
+        let expected = "a data rate such as \"2Mbit/s\"";
+        let rate = Self(parse::quantity(text, expected, UNITS)?);
+        if rate > Self::LARGEST {
+            let reason = format!("the largest is {}", Self::LARGEST);
+            return Err(UnitError { expected, found: text.to_owned(), reason });
+        }
+        Ok(rate)
     }
 }
 

@@ -184,7 +184,8 @@ def what_was_run(run: Run, explanation: Explanation | None) -> list[Any]:
 
 
 def flows_table(flows: Sequence[Flow]) -> Table:
-    """Totals of the flows."""
+    """Totals of the flows; the column of probes only if a flow sent some."""
+    probing = any(flow.tcp and flow.tcp.probes_sent for flow in flows)
     size, bytes_unit = scale("B", (flow.bytes for flow in flows))
     speed, speed_unit = scale("bit/s", (flow.goodput_bps for flow in flows))
     columns = [
@@ -196,6 +197,7 @@ def flows_table(flows: Sequence[Flow]) -> Table:
         Column("segments sent"),
         Column("retransmitted"),
         Column("retransmitted", "%"),
+        *([Column("probes sent")] if probing else []),
         Column("timeouts"),
         Column("recoveries"),
         Column("srtt at end", "ms"),
@@ -208,7 +210,7 @@ def flows_table(flows: Sequence[Flow]) -> Table:
             cell(flow.bytes, size),
             cell(flow.completion_s),
             cell(flow.goodput_bps, speed),
-            *tcp_cells(flow.tcp),
+            *tcp_cells(flow.tcp, probing=probing),
             cell(flow.srtt_ms),
             cell(flow.min_rtt_ms),
         ]
@@ -217,14 +219,15 @@ def flows_table(flows: Sequence[Flow]) -> Table:
     return Table("flows-table", "Totals of each flow", columns, rows)
 
 
-def tcp_cells(tcp: TcpTotals | None) -> list[Cell]:
-    """The counters of TCP; empty cells for other transports."""
+def tcp_cells(tcp: TcpTotals | None, *, probing: bool) -> list[Cell]:
+    """The counters of TCP, with probes if `probing`; empty cells for other transports."""
     if tcp is None:
-        return [whole(None)] * 5
+        return [whole(None)] * (6 if probing else 5)
     return [
         whole(tcp.segments_sent),
         whole(tcp.segments_retransmitted),
         cell(share(tcp.segments_retransmitted, tcp.segments_sent), 0.01, 3),
+        *([whole(tcp.probes_sent)] if probing else []),
         whole(tcp.timeouts),
         whole(tcp.fast_recoveries),
     ]

@@ -31,6 +31,7 @@ WHOLE_NAMES = {
     "bytes": "B",
     "segments_sent": "segments",
     "segments_retransmitted": "segments",
+    "probes_sent": "probes",
     "timeouts": "timeouts",
     "fast_recoveries": "recoveries",
 }

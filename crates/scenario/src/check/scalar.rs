@@ -36,18 +36,11 @@ fn admits(schema: &Json, text: &str) -> Result<(), Option<String>> {
         return if words.contains(&text) { Ok(()) } else { Err(None) };
     }
     match schema["format"].as_str() {
-        Some("rate") => rate(text),
+        Some("rate") if text.parse() == Ok(Rate::default()) => Err(Some("it is zero".into())),
+        Some("rate") => bounded::<Rate>(schema, text),
         Some("time") => bounded::<Span>(schema, text),
         Some("size") => bounded::<Bytes>(schema, text),
         Some("name") => name(schema, text),
-        _ => Ok(()),
-    }
-}
-
-fn rate(text: &str) -> Result<(), Option<String>> {
-    let rate: Rate = text.parse().map_err(|error: UnitError| Some(error.reason))?;
-    match rate.bits_per_second() {
-        0 => Err(Some("it is zero".into())),
         _ => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Document {
     pub name: Option<Name>,
     /// Maximum simulated time. A run ends earlier when all finite transfers are complete.
     #[serde(default = "default_duration")]
-    #[schemars(extend("x-minimum" = "1ns"))]
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "87600h"))]
     pub duration: Span,
     /// Seed of all random numbers. The same scenario and seed give the same recording.
     #[serde(default = "default_seed")]

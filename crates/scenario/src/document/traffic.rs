@@ -12,10 +12,11 @@ use super::words::{Off, Unlimited};
 pub(crate) enum Traffic {
     Download {
         /// Bytes to receive: `to` opens the connection, sends a request and receives from `from`.
-        #[schemars(extend("x-minimum" = "1B"))]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000000GB"))]
         download: Bytes,
         /// Bytes of the request. With none, `from` sends as soon as the connection is established.
         #[serde(default)]
+        #[schemars(extend("x-maximum" = "1GB"))]
         request: Bytes,
     },
     Bulk {
@@ -41,7 +42,7 @@ pub(crate) enum Traffic {
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Bulk {
     Unlimited(Unlimited),
-    Size(#[schemars(extend("x-minimum" = "1B"))] Bytes),
+    Size(#[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000000GB"))] Bytes),
 }
 
 /// Web pages over HTTP/1.1 (RFC 9112). The default page is the one of the TCP-ADaLR experiments.
@@ -56,15 +57,16 @@ pub(crate) struct Web {
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Span,
     /// Bytes of the main object. Default: as `interval`.
-    #[schemars(extend("x-minimum" = "1B"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "100GB"))]
     pub main_object: Bytes,
     /// Number of embedded objects. Default: as `interval`.
+    #[schemars(range(max = 100_000))]
     pub embedded_objects: u32,
     /// Bytes of each embedded object. Default: as `interval`.
-    #[schemars(extend("x-minimum" = "1B"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "100GB"))]
     pub embedded_object: Bytes,
     /// Bytes of each request. The default is our choice: a GET with the usual header fields.
-    #[schemars(extend("x-minimum" = "1B"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub request: Bytes,
     /// Parallel connections. The default is the limit of RFC 2616 section 8.1.4.
     #[schemars(range(min = 1, max = 1000))]
@@ -106,9 +108,10 @@ pub(crate) enum KeepAlive {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Constant {
     /// Rate of written data, without headers.
+    #[schemars(extend("x-maximum" = "400Gbit/s"))]
     pub rate: Rate,
     /// Bytes of each write. The first write is at the start of the flow. Default: one full segment.
-    #[schemars(extend("x-minimum" = "1B"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub message: Option<Bytes>,
 }
 
@@ -118,6 +121,7 @@ pub(crate) struct Constant {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {
     /// Rate of written data during a burst, without headers.
+    #[schemars(extend("x-maximum" = "400Gbit/s"))]
     pub rate: Rate,
     /// Mean duration of a burst. The first burst begins at the start of the flow.
     #[schemars(extend("x-minimum" = "1ns"))]
@@ -133,7 +137,7 @@ pub(crate) struct OnOff {
     #[schemars(extend("exclusiveMinimum" = 1))]
     pub shape: Option<f64>,
     /// Bytes of each write. The last write of a burst may be smaller. Default: one full segment.
-    #[schemars(extend("x-minimum" = "1B"))]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub message: Option<Bytes>,
 }
 

@@ -25,6 +25,11 @@ pub(super) fn bytes(bytes: f64) -> String {
     scaled(bytes, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")])
 }
 
+/// A number of events in three digits.
+pub(super) fn count(number: f64) -> String {
+    scaled(number, &[(1e12, "e12"), (1e9, "e9"), (1e6, "e6"), (1e3, "e3"), (1.0, "")])
+}
+
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     let last = units[units.len() - 1];
     let (factor, unit) = units.iter().find(|(factor, _)| value >= *factor).unwrap_or(&last);
@@ -78,7 +83,10 @@ impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.scenario)?;
         let rows: Vec<_> = self.settings.iter().map(|s| vec![s.name.clone(), marked(s)]).collect();
-        table(f, &rows)?;
+        let rows = rows.into_iter();
+        let recording = self.recording.has_rows();
+        let recording = recording.then(|| vec!["recording".into(), self.recording.text()]);
+        table(f, &rows.chain(recording).collect::<Vec<_>>())?;
 
         writeln!(f, "\nNodes")?;
         nodes(f, &self.nodes)?;

@@ -9,6 +9,7 @@ use units::Span;
 use super::FlowExplanation;
 use super::changes;
 use super::channels::Outages;
+use super::cost::{self, RecordingExplanation};
 use super::figures::Figures;
 use super::text::{bytes, rate};
 use crate::load::Written;
@@ -58,6 +59,7 @@ pub enum WarningKind {
     QueueBelowPacket,
     EventWithoutEffect,
     NoSample,
+    ManyEvents,
     NothingRandom,
     RenamedKey,
 }
@@ -66,6 +68,7 @@ pub enum WarningKind {
 pub(super) fn warnings(
     scenario: &Scenario,
     written: &Written,
+    recording: &RecordingExplanation,
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<Warning> {
     use WarningKind as Kind;
@@ -108,6 +111,8 @@ pub(super) fn warnings(
         }
     }
     warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));
+    let costs = cost::warnings(scenario, recording, flows).into_iter();
+    warnings.extend(costs.map(|(place, text)| warning(Kind::ManyEvents, &place, text)));
     let random = nothing_random(scenario, flows);
     warnings.extend(random.map(|text| warning(Kind::NothingRandom, "", text)));
     let old_names = written.old_names.iter();

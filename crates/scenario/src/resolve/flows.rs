@@ -25,6 +25,13 @@ pub(super) fn flows(
     let mut entries = Vec::new();
     for (i, flow) in document.flow.iter().enumerate() {
         let path = Path::entry("flow", i);
+        let count = flow.count as usize;
+        if flows.len() + count > MOST_FLOWS {
+            let expected = format!("at most {} more", MOST_FLOWS - flows.len());
+            let problem = Problem::new(path.key("count"), expected, count.to_string());
+            problems.push(problem.because(format!("a scenario has at most {MOST_FLOWS} flows")));
+            continue;
+        }
         let from = node(&flow.from.0, numbers, path.key("from"), problems);
         let to = node(&flow.to.0, numbers, path.key("to"), problems);
         let controller = controller(&flow.controller, &path.key("controller"), problems);
@@ -51,6 +58,9 @@ pub(super) fn flows(
     }
     (flows, entries)
 }
+
+/// Flows of a scenario, in a few gigabytes of memory.
+const MOST_FLOWS: usize = 1_000_000;
 
 /// Maximum number of names in a message.
 const LONGEST_LIST: usize = 12;

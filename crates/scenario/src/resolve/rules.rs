@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tcp::Config;
 use units::Bytes;
 
+use super::bounds;
 use crate::error::Problem;
 use crate::model::{Flow, Scenario};
 use crate::path::Path;
@@ -34,9 +35,11 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
             check_stop(flow, &path, problems);
             check_segments(scenario, flow, &path.key("transport"), problems);
             check_transport(&flow.transport, &path.key("transport"), problems);
+            problems.extend(bounds::application(scenario, flow, &path));
         }
     }
     check_memory(scenario, &routes, problems);
+    bounds::recorded(scenario, entries, &routes, problems);
 }
 
 fn check_ends(

@@ -79,6 +79,26 @@ fn each_warning_is_shown() {
         warning(&["link.0.forward.channel={ ber = 1e-9, ecc_threshold = 1.2e-6 }"]),
         warning(&["link.0.forward.queue={ bytes = \"1000B\" }"]),
         warning(&["record.interval=121s"]),
+        warning(&[
+            "flow.0.traffic={ constant = { rate = \"2Mbit/s\", message = \"1B\" } }",
+            "flow.0.transport.nagle=true",
+        ]),
+        warning(&[
+            "record.interval=1ms",
+            "flow.0.traffic={ download = \"100kB\" }",
+            "flow.0.stop=10s",
+            "duration=900s",
+        ]),
+        warning(&[
+            "flow.0.controller=peach-plus",
+            "flow.0.transport.receive_buffer=1GiB",
+            "flow.0.transport.send_buffer=1GiB",
+            "flow.0.traffic={ web = { pages = 1, main_object = \"100B\", embedded_objects = 0 } }",
+        ]),
+        warning(&[
+            "link.1.event=[{ at = \"1s\", every = \"150us\", rate = \"10Mbit/s\" }, { at = \"1000100us\", every = \"150us\", rate = \"9Mbit/s\" }]",
+            "flow.0.traffic={ download = \"100kB\" }",
+        ]),
     ];
     insta::assert_snapshot!(found.join("\n"));
 }
@@ -228,4 +248,23 @@ fn an_explanation_is_data() {
     };
     assert!(endless("{ web = {} }") && endless("{ bulk = \"unlimited\" }"));
     assert!(!endless("{ web = { pages = 3 } }") && !endless("{ download = \"5MB\" }"));
+}
+
+/// Before, nobody knew before the memory was full.
+#[test]
+fn the_rows_of_a_recording_and_their_memory_are_explained() {
+    let rows = |sets: &[&str]| example("lossy-geo", sets).recording;
+    // 120 s have 1200 intervals, and so 1201 samples of one flow and of both directions of two links.
+    let sampled = rows(&["record.interval=100ms"]);
+    assert_eq!((sampled.flow_series_rows, sampled.link_series_rows), (1201, 4804));
+    assert_eq!(sampled.memory_bytes, 1201 * 100 + 4804 * 48);
+    assert_eq!((sampled.event_rows, sampled.object_rows), (0, 0));
+    let pages = rows(&["flow.0.traffic={ web = { pages = 3 } }"]);
+    assert_eq!(pages.object_rows, 3 * 16);
+    assert!(rows(&["record.events=true"]).event_rows > 1000);
+    let text = example("lossy-geo", &["record.interval=100ms"]).to_string();
+    assert!(
+        text.contains("at most 1201 rows of flow_series, 4804 rows of link_series: 351kB"),
+        "{text}"
+    );
 }

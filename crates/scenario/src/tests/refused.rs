@@ -165,6 +165,20 @@ fn values_that_cannot_be() {
             "1e-7, ecc_threshold = 1.0",
             "link[1].channel.ecc_threshold",
         ),
+        ("rate beyond the clock", "10Mbit/s", "20000Gbit/s", "link[0].rate"),
+        (
+            "overhead beyond 32 bits",
+            "rate = \"10M",
+            "overhead = \"4GiB\"\nrate = \"10M",
+            "link[0].overhead",
+        ),
+        ("run beyond the clock", "100s", "90000h", "duration"),
+        (
+            "page that fills the memory",
+            "download = \"50MB\"",
+            "web = { embedded_objects = 4294967295 }",
+            "flow[0].traffic.web.embedded_objects",
+        ),
         ("negative seed", "duration =", "seed = -1\nduration =", "seed"),
         ("duration of zero", "100s", "0s", "duration"),
         ("no flow at all", "from =", "count = 0\nfrom =", "flow[0].count"),
@@ -456,4 +470,55 @@ fn there_are_at_most_so_many_nodes_and_links() {
     assert_eq!(refused(8193, 130), at_most("8192 links"));
     assert_eq!(refused(4096, 4097), at_most("4096 nodes"));
     assert!(Scenario::parse(&chain(8192, 130), "large.toml", &[]).is_ok());
+}
+
+/// Small numbers that would take all memory, or in whose runs time stands still. Before, all of them ran.
+#[test]
+fn numbers_that_would_never_end() {
+    let record = |interval: &str| format!("[record]\ninterval = \"{interval}\"\n\n[[node]]");
+    let traffic = "download = \"50MB\"";
+    let on_off = |rest: &str| format!("on_off = {{ rate = \"1Mbit/s\", {rest} }}");
+    let found = faults(&[
+        ("samples each nanosecond", "[[node]]", &record("1ns"), "record.interval"),
+        ("more rows than a table has", "[[node]]", &record("19us"), "record.interval"),
+        (
+            "pages with more objects than a table has rows",
+            traffic,
+            "web = { embedded_objects = 100000, interval = \"1ms\" } }\ncount = 3 #",
+            "flow[0].traffic.web",
+        ),
+        (
+            "bytes one by one",
+            traffic,
+            "constant = { rate = \"400Gbit/s\", message = \"1B\" }",
+            "flow[0].traffic.constant.message",
+        ),
+        (
+            "bursts of no length",
+            traffic,
+            &on_off("on = \"1ms\", off = \"1ms\", distribution = \"pareto\", shape = 1.000001"),
+            "flow[0].traffic.on_off.shape",
+        ),
+        (
+            "bursts of a nanosecond",
+            traffic,
+            &on_off("on = \"1ns\", off = \"2ns\""),
+            "flow[0].traffic.on_off.on",
+        ),
+        ("more flows than there is memory", "from =", "count = 100001\nfrom =", "flow[0].count"),
+    ]);
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn small_numbers_that_end_are_accepted() {
+    for (old, new) in [
+        ("[[node]]", "[record]\ninterval = \"26us\"\n[[node]]"),
+        ("download = \"50MB\"", "web = { embedded_objects = 100000, interval = \"1s\" }"),
+        ("download = \"50MB\"", "constant = { rate = \"80Mbit/s\", message = \"1B\" }"),
+        ("download = \"50MB\"", "on_off = { rate = \"1kbit/s\", on = \"1us\", off = \"1ns\" }"),
+    ] {
+        let text = SOUND.replace(old, new);
+        Scenario::parse(&text, "geo.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    }
 }

@@ -77,3 +77,32 @@ fn the_start_with_probes_is_over_in_two_round_trips() {
     let (newreno, peach, cherry) = (seconds("newreno"), seconds("peach"), seconds("cherry"));
     assert!(peach < newreno - 1.5 && cherry < newreno - 1.5, "{newreno}, {peach}, {cherry}");
 }
+
+/// Before, the data of Cherry's supplements and of Peach+'s copies was delivered and not counted as
+/// sent. A dummy carries nothing that the receiver takes.
+#[test]
+fn throughput_has_the_data_of_probes_and_is_not_below_goodput() {
+    for controller in ["peach", "peach-plus", "cherry", "newreno"] {
+        let text = geo(
+            &format!("rate = \"2Mbit/s\"\nqueue = {PUSH_OUT}\nchannel = {{ per = 1e-3 }}"),
+            "receive_buffer = \"1MB\"",
+            "bulk = \"unlimited\"",
+        );
+        let text = text.replace("newreno", controller).replace("3000s", "120s");
+        let recording = run(&(text + "[record]\ninterval = \"1s\"\n"));
+        let flow = &recording.flows[0];
+        let (goodput, throughput) = (flow.goodput_bps, flow.throughput_bps);
+        assert!(throughput >= goodput, "{controller}: {throughput} below {goodput} bit/s");
+        let probes = flow.tcp().unwrap().probes_sent;
+        assert_eq!(probes > 0, controller != "newreno", "{controller}: {probes} probes");
+        let series = &recording.flow_series;
+        assert_eq!(series.probes_sent.last(), Some(&probes));
+        let rows = series.sent_bytes.iter().zip(&series.delivered_bytes);
+        assert!(rows.clone().all(|(sent, delivered)| sent >= delivered), "{controller}");
+        if controller == "peach" {
+            let segment = 1448;
+            let sent = flow.tcp().unwrap().segments_sent * segment;
+            assert!(series.sent_bytes.last().is_some_and(|bytes| *bytes <= sent));
+        }
+    }
+}

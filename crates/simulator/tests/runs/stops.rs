@@ -1,8 +1,9 @@
 //! Flows that stop before the run ends.
 
 use recording::Recording;
+use simulator::{Options, Progress};
 
-use crate::{geo, run};
+use crate::{geo, parse, run};
 
 const LINK: &str = "rate = \"1Mbit/s\"\nqueue = { packets = 20 }\nchannel = { per = 0.002 }";
 
@@ -81,4 +82,24 @@ fn a_browser_that_stops_starts_no_more_pages() {
     let pages = &recording.flows[0].pages;
     assert_eq!(pages.len(), 1);
     assert!(pages[0].response_s.is_some_and(|response| response > 2.0));
+}
+
+/// Between two events there may be millions of samples. Before, nobody was asked until all were taken.
+#[test]
+fn a_run_that_only_takes_samples_can_be_stopped() {
+    let text =
+        geo(LINK, "", "download = \"1kB\"") + "start = \"900s\"\n[record]\ninterval = \"1ms\"\n";
+    let text = text.replace("3000s", "1000s");
+    let mut asked = Vec::new();
+    let mut progress = |progress: &Progress| {
+        asked.push(progress.now.as_secs_f64());
+        asked.len() < 5
+    };
+    let options = Options { progress: Some(&mut progress), ..Options::default() };
+    let recording = simulator::run(&parse(&text), 1, options);
+    assert!(recording.partial);
+    assert!(asked.is_sorted() && asked[4] < 100.0, "{asked:?}");
+    let rows = recording.link_series.len();
+    assert!((100_000..200_000).contains(&rows), "{rows}");
+    assert_eq!(recording.link_series.t_s.last(), Some(&recording.simulated_s));
 }

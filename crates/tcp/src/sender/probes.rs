@@ -63,7 +63,11 @@ impl Sender {
             };
             found = range.map(|range| (probe, range));
         }
-        self.counters.probes += u64::from(found.is_some());
+        if let Some((probe, range)) = found {
+            self.counters.probes += 1;
+            // The receiver takes nothing from a dummy; all else that it takes was sent.
+            self.counters.bytes += if probe == Probe::Dummy { 0 } else { range.len() };
+        }
         self.schedule_probe();
         found
     }

@@ -1,0 +1,78 @@
+//! The extent of a recording: how many rows it will have at most, and the memory that they take.
+//!
+//! Times come from the scenario alone: a run that ends earlier has fewer rows. Rows of `record.events`
+//! depend on the run and are estimated in `explain`.
+
+use units::Span;
+
+use crate::model::{Flow, Scenario, Traffic, Web};
+use crate::routes::Routes;
+
+/// Bytes in memory of a row of `flow_series`, of `link_series` and of `objects`.
+pub(crate) const FLOW_ROW: u64 = 100;
+pub(crate) const LINK_ROW: u64 = 48;
+pub(crate) const OBJECT_ROW: u64 = 32;
+
+/// Upper bounds of the rows that samples and web pages make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// Of `flow_series`, without those of `record.events`.
+    pub flow_series: u64,
+    /// Of `link_series`.
+    pub link_series: u64,
+    /// Of `objects`.
+    pub objects: u64,
+}
+
+impl Rows {
+    pub(crate) fn of(scenario: &Scenario, routes: &Routes) -> Self {
+        let objects = scenario.flows.iter().map(|flow| objects(scenario, routes, flow));
+        let sampled = scenario.record.interval.map(|interval| {
+            let rows = |from: Span| samples(scenario.duration.saturating_sub(from), interval);
+            let flows = scenario.flows.iter().filter(|flow| flow.start <= scenario.duration);
+            let of_flows = flows.map(|flow| rows(flow.start)).fold(0, u64::saturating_add);
+            (of_flows, rows(Span::ZERO).saturating_mul(ports(scenario)))
+        });
+        let (flow_series, link_series) = sampled.unwrap_or_default();
+        Self { flow_series, link_series, objects: objects.fold(0, u64::saturating_add) }
+    }
+}
+
+/// Directions of links, and routers with a limit: each has a row for each sample.
+pub(crate) fn ports(scenario: &Scenario) -> u64 {
+    let routers = scenario.nodes.iter().filter(|node| node.forwarding.is_some()).count();
+    (2 * scenario.links.len() + routers) as u64
+}
+
+/// Samples within `time`: one at its start, and the last at its end.
+fn samples(time: Span, interval: Span) -> u64 {
+    time.as_nanos().div_ceil(interval.as_nanos()).saturating_add(1)
+}
+
+/// Objects of all pages of a flow.
+fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
+    let Traffic::Web(web) = &flow.traffic else { return 0 };
+    let time = active(scenario, flow).as_nanos();
+    let page = shortest_page(scenario, routes, flow, web).as_nanos().max(1);
+    let pages = web.pages.map_or(u64::MAX, u64::from).min(time.div_ceil(page));
+    pages.saturating_mul(1 + u64::from(web.embedded_objects))
+}
+
+/// Time that an application has.
+pub(crate) fn active(scenario: &Scenario, flow: &Flow) -> Span {
+    let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+    end.saturating_sub(flow.start)
+}
+
+/// From the start of one page to the start of the next: a page takes a round trip for its main object,
+/// and one for those embedded in it.
+fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, web: &Web) -> Span {
+    let way = |from: usize, to: usize| {
+        let hops = routes.path(from, to, &scenario.links);
+        let delays = hops.iter().map(|hop| hop.direction(&scenario.links).least_delay());
+        delays.fold(Span::ZERO, |sum, delay| sum + delay)
+    };
+    let round_trip = way(flow.from, flow.to) + way(flow.to, flow.from);
+    let round_trips = if web.embedded_objects > 0 { 2 } else { 1 };
+    web.interval.max(round_trip * round_trips)
+}

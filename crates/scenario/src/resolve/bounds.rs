@@ -1,0 +1,115 @@
+//! Bounds of what small numbers ask for: rows of a recording, writes and bursts of an application. Beyond
+//! them a number is a slip of its unit: the run would take all memory, or its time would stand still.
+
+use units::{Bytes, Rate, Span};
+
+use crate::error::Problem;
+use crate::extent::{Rows, active, ports};
+use crate::model::{Distribution, Flow, OnOff, Scenario, Traffic};
+use crate::path::Path;
+use crate::routes::Routes;
+
+/// Rows of a table of a recording: two gigabytes of the largest.
+pub(crate) const MOST_ROWS: u64 = 20_000_000;
+
+/// Writes of one application in a second. A write is a system call, and none is faster.
+pub(crate) const MOST_WRITES: u64 = 10_000_000;
+
+/// Bursts of one application in a second.
+pub(crate) const MOST_BURSTS: u64 = 1_000_000;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What samples and web pages leave in a recording.
+pub(super) fn recorded(
+    scenario: &Scenario,
+    entries: &[usize],
+    routes: &Routes,
+    problems: &mut Vec<Problem>,
+) {
+    let rows = Rows::of(scenario, routes);
+    if rows.flow_series.max(rows.link_series) > MOST_ROWS
+        && let Some(interval) = scenario.record.interval
+    {
+        let each = ports(scenario).max(scenario.flows.len() as u64);
+        let least = scenario.duration.as_nanos().div_ceil((MOST_ROWS / each).max(2) - 1);
+        let expected = format!("at least \"{}\" with this `duration`", Span::from_nanos(least));
+        let path = Path::default().key("record").key("interval");
+        let problem = Problem::new(path, expected, format!("\"{interval}\""));
+        problems.push(problem.because(format!(
+            "a table has at most {MOST_ROWS} rows, and a sample is one for each flow and each \
+             direction of a link"
+        )));
+    }
+    if rows.objects > MOST_ROWS {
+        let web = scenario.flows.iter().position(|flow| matches!(flow.traffic, Traffic::Web(_)));
+        let entry = web.and_then(|flow| entries.get(flow)).copied().unwrap_or_default();
+        let path = Path::entry("flow", entry).key("traffic").key("web");
+        let expected = format!("pages with at most {MOST_ROWS} objects in all");
+        let problem = Problem::new(path, expected, format!("up to {}", rows.objects));
+        problems.push(problem.because(
+            "each is a row of the recording; a longer `interval`, fewer `pages` and fewer \
+             `embedded_objects` have fewer",
+        ));
+    }
+}
+
+/// What the application of a flow does by itself, whatever TCP takes.
+pub(super) fn application(scenario: &Scenario, flow: &Flow, path: &Path) -> Vec<Problem> {
+    let path = path.key("traffic");
+    match flow.traffic {
+        Traffic::Constant { rate, message } => {
+            writes(rate, message, &path.key("constant")).into_iter().collect()
+        }
+        Traffic::OnOff { rate, message, pattern } => {
+            let path = path.key("on_off");
+            let bursts = bursts(scenario, flow, &pattern, &path);
+            writes(rate, message, &path).into_iter().chain(bursts).collect()
+        }
+        Traffic::Download { .. } | Traffic::Bulk { .. } | Traffic::Web(_) => Vec::new(),
+    }
+}
+
+/// Small messages at a high rate.
+fn writes(rate: Rate, message: Bytes, path: &Path) -> Option<Problem> {
+    let least = rate.bits_per_second().div_ceil(8 * MOST_WRITES);
+    (message.get() < least).then(|| {
+        let expected = format!("at least \"{least}B\" with this `rate`");
+        let problem = Problem::new(path.key("message"), expected, format!("\"{message}\""));
+        problem.because(format!("an application writes at most {MOST_WRITES} times in a second"))
+    })
+}
+
+/// Short bursts and pauses. Those of Pareto are hardly longer than the shortest if the shape is near 1.
+fn bursts(scenario: &Scenario, flow: &Flow, pattern: &OnOff, path: &Path) -> Option<Problem> {
+    let least = Span::from_nanos(SECOND / MOST_BURSTS);
+    let shortest = shortest_cycle(pattern);
+    if shortest >= least || active(scenario, flow) <= least {
+        return None;
+    }
+    let reason = format!("there are at most {MOST_BURSTS} bursts in a second");
+    Some(match pattern.distribution {
+        Distribution::Pareto { shape } => {
+            let mean = (pattern.on + pattern.off).as_secs_f64();
+            let expected = "a shape, `on` and `off` with bursts and pauses of at least \"1us\"";
+            let found = format!("{shape:?} with {:.3e} s", mean * (shape - 1.0) / shape);
+            Problem::new(path.key("shape"), expected, found).because(reason)
+        }
+        Distribution::Exponential | Distribution::Constant => {
+            let expected = format!("at least \"{least}\" with `off`");
+            let found = format!("\"{}\" with \"{}\"", pattern.on, pattern.off);
+            Problem::new(path.key("on"), expected, found).because(reason)
+        }
+    })
+}
+
+/// A burst with the pause behind it: the shortest of Pareto, the mean of others.
+pub(crate) fn shortest_cycle(pattern: &OnOff) -> Span {
+    let mean = pattern.on + pattern.off;
+    match pattern.distribution {
+        Distribution::Pareto { shape } => {
+            Span::from_secs_f64(mean.as_secs_f64() * (shape - 1.0) / shape)
+        }
+        Distribution::Exponential | Distribution::Constant => mean,
+    }
+}

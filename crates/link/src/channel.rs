@@ -134,12 +134,18 @@ enum Process {
         errors: Errors,
         /// Length and corrupt threshold of the last packet.
         cached: (u32, u64),
-        /// The thresholds of all lengths so far.
-        known: Box<BTreeMap<u32, u64>>,
+        /// In a box, as few channels need it.
+        known: Box<Thresholds>,
     },
     /// In boxes, so that the channels above stay small.
     Bursts(Box<Chain>),
     Awgn(Box<Receiver>),
+}
+
+/// The corrupt thresholds of all lengths of packets so far.
+#[derive(Clone, Debug, Default)]
+struct Thresholds {
+    by_length: BTreeMap<u32, u64>,
 }
 
 impl Channel {
@@ -172,7 +178,7 @@ impl Channel {
         };
         if cached.0 != bytes {
             let rate = || threshold(errors.packet_error_rate(bytes));
-            *cached = (bytes, *known.entry(bytes).or_insert_with(rate));
+            *cached = (bytes, *known.by_length.entry(bytes).or_insert_with(rate));
         }
         self.rng.next_u64() < cached.1
     }
@@ -255,7 +261,7 @@ mod tests {
             channel.corrupts(Time::ZERO, if packet % 2 == 0 { 1500 } else { 40 });
         }
         let Process::Independent { known, .. } = channel.process else { panic!("another process") };
-        assert_eq!(known.keys().copied().collect::<Vec<_>>(), [40, 1500]);
+        assert_eq!(known.by_length.keys().copied().collect::<Vec<_>>(), [40, 1500]);
     }
 
     #[test]

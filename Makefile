@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench replay-kernel lock clean $(STEPS)
+.PHONY: help run test check engine format bench replay-kernel soak fuzz lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -51,6 +51,12 @@ bench: engine ## side by side with ns-2 and ns-3; fails on nothing
 
 replay-kernel: ## compare controllers with the kernel's C, of Debian's package linux-source
 	@cargo run --quiet -p replay --example replay_kernel -- --write docs/kernel-replay.md
+
+soak: ## random scenarios for MINUTES (60), checked and as users have it; findings in out/soak
+	@scripts/soak.sh $(or $(MINUTES),60) $(SEED)
+
+fuzz: ## coverage-guided fuzzing of all parsers, each for SECONDS (60)
+	@scripts/fuzz.sh $(or $(SECONDS),60)
 
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade

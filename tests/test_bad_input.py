@@ -92,7 +92,7 @@ def test_an_unwritable_folder_is_found_before_the_run(
     bentpipe: Bentpipe, small: Path, tmp_path: Path
 ) -> None:
     # Below a file nobody can make a folder, not even root.
-    forever = ["--set", "duration=1000000h", "--set", 'flow.0.traffic={bulk="unlimited"}']
+    forever = ["--set", "duration=80000h", "--set", 'flow.0.traffic={bulk="unlimited"}']
     for command in (["run", str(small), *forever], ["papers", "run"]):
         done = bentpipe(*command, "--out", small / "out")
         assert (done.returncode, done.stdout) == (2, "")

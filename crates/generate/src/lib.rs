@@ -1,15 +1,28 @@
-//! Random scenarios for property tests: chains and trees of links with all their keys, and flows of
-//! every controller. Only tests use this crate.
+//! Random scenarios for property tests. Only tests use this crate.
+//!
+//! - [`drawn`] draws a whole scenario from the JSON Schema of the language, with every key that it has;
+//!   [`repaired`] makes it valid, and [`Coverage`] counts what was drawn.
+//! - [`hops`] and [`flows`] are strategies for chains and trees of links, with flows of every controller.
+//! - `direction` has single directions of links, for tests of the network without hosts.
+//! - [`admitted`] is anything that a schema admits, for tests of the check of files.
 //!
 //! [`seen`] takes the model apart without `..`. A new key of a link, a node or an event does not
 //! compile until it is entered there, and the test of this crate fails until the scenarios have
 //! several values of it. So there is no key that the reference engine never meets.
+
+mod direction;
+mod document;
+mod schema;
 
 use std::fmt::Write;
 
 use link::{Change, Marking, Settings};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Scenario};
+
+pub use direction::{RandomDirection, changing, micros, prioritised};
+pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
+pub use schema::admitted;
 
 /// One link of a random chain or tree: the node before it, rate, delay, queue, channel, framing.
 #[derive(Clone, Debug)]

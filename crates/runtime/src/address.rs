@@ -30,7 +30,8 @@ pub fn ipv4(node: u16) -> Ipv4Addr {
 
 /// The IPv6 address of a node.
 pub fn ipv6(node: u16) -> Ipv6Addr {
-    let [high, low] = [number(node) >> 16, number(node)].map(|bits| bits as u16);
+    let [a, b, c, d] = number(node).to_be_bytes();
+    let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
     Ipv6Addr::new(IPV6_NETWORK, 0, 0, 0, 0, 0, high, low)
 }
 

@@ -148,6 +148,7 @@ pub struct Ends {
 impl Ends {
     /// Adds the two ends of a new connection.
     pub fn open(&mut self, flow: FlowId, leg: u16) -> Pair {
+        #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
         let first = self.ends.len() as u32;
         let pair = Pair { sender: EndpointId(first), receiver: EndpointId(first + 1) };
         let connection = ConnectionId(self.connections);

@@ -8,6 +8,9 @@
 //! - Applications act through a trait: one browser for both backends: a page means the same on
 //!   simulated and on real TCP.
 
+// A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod address;
 mod application;
 mod flow;

@@ -19,13 +19,13 @@ impl LinkRecorder {
         let elapsed = at.since(self.last_sample).as_secs_f64();
         self.last_sample = at;
         self.last_busy.resize(ports.len(), Span::ZERO);
-        for (number, (port, last_busy)) in ports.iter().zip(&mut self.last_busy).enumerate() {
+        for (number, (port, last_busy)) in (0..).zip(ports.iter().zip(&mut self.last_busy)) {
             let busy = port.busy.saturating_sub(*last_busy).as_secs_f64();
             *last_busy = port.busy;
             self.series.push(LinkSample {
-                link: number as u32,
+                link: number,
                 t_s: at.as_secs_f64(),
-                queue_packets: port.waiting_packets as u32,
+                queue_packets: u32::try_from(port.waiting_packets).unwrap_or(u32::MAX),
                 queue_bytes: port.waiting_bytes,
                 utilisation: if elapsed > 0.0 { busy / elapsed } else { 0.0 },
                 dropped_packets: port.counters.dropped_packets,

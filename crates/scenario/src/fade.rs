@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
-use units::Time;
+use units::{Span, Time};
 
 use crate::error::Place;
 
@@ -88,7 +88,7 @@ impl Series {
         let second = number(line, time, "a time in seconds", 0.0..=LAST).map_err(|f| (0, f))?;
         let attenuation = number(line, attenuation, "an attenuation in dB", ATTENUATION);
         let attenuation = attenuation.map_err(|fault| (1, fault))?;
-        let time = Time::from_nanos((second * 1e9).round() as u64);
+        let time = Time::ZERO + Span::from_secs_f64(second);
         if let Some((last, _)) = self.samples.last()
             && *last >= time
         {

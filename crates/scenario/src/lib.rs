@@ -24,6 +24,9 @@
 //! assert!(errors.to_string().contains("did you mean"), "{errors}");
 //! ```
 
+// A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod check;
 mod describe;
 mod document;

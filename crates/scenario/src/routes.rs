@@ -103,9 +103,9 @@ fn is_best(hop: Hop, links: &[Link], costs: &[Option<Cost>]) -> bool {
 /// The hops out of each node, in the order of the file.
 fn outgoing(nodes: usize, links: &[Link]) -> Vec<Vec<Hop>> {
     let mut hops = vec![Vec::new(); nodes];
-    for (i, link) in links.iter().enumerate() {
+    for (i, link) in (0u32..).zip(links) {
         for forward in [true, false] {
-            hops[link.ends[usize::from(!forward)]].push(Hop { link: i as u32, forward });
+            hops[link.ends[usize::from(!forward)]].push(Hop { link: i, forward });
         }
     }
     hops

@@ -491,7 +491,8 @@ fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
         sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
     }
     let Some(delay) = settings.ack_delay else { return Ok(()) };
-    match tcp(TCP_DELACK_MAX_US, (delay.as_nanos() / 1000) as u32) {
+    let micros = u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX);
+    match tcp(TCP_DELACK_MAX_US, micros) {
         // Kernels before 6.15 have 200 ms.
         Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
         outcome => outcome,

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 
+use generate::{RandomDirection, changing};
 use link::{Discipline, LowPriority, Priority, QueueLimit, Queued};
 use network::Network;
 use proptest::prelude::*;
 use units::Time;
 
-use super::{Hop, chain, changes, run, run_both, sendings};
+use super::{chain, run, run_both, sendings};
 use network::NodeId;
 
 /// Drop-tail, first in, first out.
@@ -57,11 +58,11 @@ impl Discipline for DropTail {
 }
 
 /// The network of `hops`; where `scheduled` says so, the queue is a discipline.
-fn with_disciplines(hops: &[Hop], scheduled: &[bool]) -> Network<u32> {
+fn with_disciplines(hops: &[RandomDirection], scheduled: &[bool]) -> Network<u32> {
     let mut topology = chain(hops);
     for ((port, hop), scheduled) in topology.ports.iter_mut().zip(hops).zip(scheduled) {
         if *scheduled {
-            let Hop { limit, low_priority, .. } = *hop;
+            let RandomDirection { limit, low_priority, .. } = *hop;
             let discipline = DropTail { limit, low_priority, queue: VecDeque::new() };
             port.direction = port.direction.clone().with_discipline(Box::new(discipline));
         }
@@ -74,7 +75,7 @@ proptest! {
 
     #[test]
     fn a_fifo_that_decides_at_dequeue_is_the_one_with_computed_departures(
-        hops in prop::collection::vec(changes::hop(), 1..4), sendings in sendings(),
+        hops in prop::collection::vec(changing(), 1..4), sendings in sendings(),
         scheduled in prop::array::uniform4(any::<bool>()),
     ) {
         let [computed, _] = run_both(&hops, &sendings);

@@ -4,23 +4,14 @@ mod changes;
 mod disciplines;
 mod priorities;
 
-use link::{Change, Direction, Errors, LowPriority, Priority, QueueLimit, Settings, Timeline};
+use generate::{RandomDirection, micros};
+use link::{Direction, Priority};
 use network::reference::ReferenceNetwork;
 use network::{
     Ecn, Fabric, FlowId, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology,
 };
 use proptest::prelude::*;
-use units::{Rate, Span, Time};
-
-#[derive(Clone, Debug)]
-struct Hop {
-    rate_kbps: u32,
-    delay_us: u32,
-    limit: QueueLimit,
-    low_priority: LowPriority,
-    per: f64,
-    changes: Vec<Change>,
-}
+use units::{Span, Time};
 
 /// When after the packet before, its bytes, and whether it is of low priority.
 type Sending = (u32, u16, bool);
@@ -28,53 +19,17 @@ type Sending = (u32, u16, bool);
 /// What came out, and what the ports reported after each packet that went in.
 type Outcome = (Vec<(Time, u32)>, Vec<PortReport>);
 
-// Round numbers on purpose in what follows: they make events coincide.
-
-fn rate_kbps() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(8000u32), 500u32..9000]
-}
-
-fn delay_us() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(0u32), Just(1000), 0u32..5000]
-}
-
-fn limit() -> impl Strategy<Value = QueueLimit> {
-    prop_oneof![
-        (1u32..10).prop_map(QueueLimit::Packets),
-        (1000u64..10_000).prop_map(QueueLimit::Bytes),
-        Just(QueueLimit::Unlimited),
-    ]
-}
-
-fn per() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(0.0), Just(0.3)]
-}
-
+/// Round numbers on purpose: they make events coincide.
 fn sendings() -> impl Strategy<Value = Vec<Sending>> {
     let wait = prop_oneof![2 => Just(0u32), 1 => Just(1000), 2 => 0u32..3000];
     let bytes = prop_oneof![Just(1000u16), 40u16..1500];
     prop::collection::vec((wait, bytes, any::<bool>()), 1..150)
 }
 
-fn rate(kbps: u32) -> Rate {
-    Rate::from_bits_per_second(u64::from(kbps) * 1000)
-}
-
-fn micros(micros: u32) -> Span {
-    Span::from_nanos(u64::from(micros) * 1000)
-}
-
 /// A chain of nodes with a port from each to the next.
-fn chain(hops: &[Hop]) -> Topology {
-    let port = |(number, hop): (usize, &Hop)| {
-        let settings = Settings {
-            queue: hop.limit,
-            low_priority: hop.low_priority,
-            channel: Errors::PacketErrors { per: hop.per },
-            timeline: Timeline::new(hop.changes.clone()),
-            ..Settings::new(rate(hop.rate_kbps), micros(hop.delay_us))
-        };
-        let direction = Direction::new(settings, 1, number as u64, Time::NEVER);
+fn chain(hops: &[RandomDirection]) -> Topology {
+    let port = |(number, hop): (usize, &RandomDirection)| {
+        let direction = Direction::new(hop.settings(), 1, number as u64, Time::NEVER);
         PortSpec { to: NodeId(number as u16 + 1), kind: PortKind::Link, direction }
     };
     let ports = hops.iter().enumerate().map(port).collect();
@@ -107,7 +62,7 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
 }
 
 /// The outcomes of the fast engine and of the slow one.
-fn run_both(hops: &[Hop], sendings: &[Sending]) -> [Outcome; 2] {
+fn run_both(hops: &[RandomDirection], sendings: &[Sending]) -> [Outcome; 2] {
     let topology = chain(hops);
     let last = NodeId(hops.len() as u16);
     [

@@ -1,32 +1,17 @@
 //! Packets of both priorities through both engines: with queues that give normal packets the
 //! room of others, a packet that was accepted may still be dropped, and those behind it move.
 
-use link::LowPriority;
+use generate::prioritised;
 use proptest::prelude::*;
 
-use super::{Hop, delay_us, limit, per, rate_kbps, run_both, sendings};
-
-fn hop() -> impl Strategy<Value = Hop> {
-    let rule = prop::sample::select(vec![
-        LowPriority::Ignore,
-        LowPriority::PushOut,
-        LowPriority::PushOut,
-        LowPriority::Refuse,
-    ]);
-    (rate_kbps(), delay_us(), limit(), rule, per()).prop_map(
-        |(rate_kbps, delay_us, limit, low_priority, per)| {
-            let changes = Vec::new();
-            Hop { rate_kbps, delay_us, limit, low_priority, per, changes }
-        },
-    )
-}
+use super::{run_both, sendings};
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn both_engines_push_out_the_same_packets_and_deliver_the_rest_at_the_same_times(
-        hops in prop::collection::vec(hop(), 1..4), sendings in sendings(),
+        hops in prop::collection::vec(prioritised(), 1..4), sendings in sendings(),
     ) {
         let [fast, slow] = run_both(&hops, &sendings);
         prop_assert_eq!(&fast.0, &slow.0);

@@ -69,7 +69,7 @@ pub struct Application {
     pub stop: Option<Time>,
     /// Completion time: arrival of the last byte.
     pub finished: Option<Time>,
-    /// True if TCP aborted a connection before that.
+    /// True if TCP aborted a connection before it was finished. It is never both.
     pub aborted: bool,
     /// Its connections, in the order in which they were opened.
     pub pairs: Vec<Pair>,
@@ -178,7 +178,8 @@ impl Application {
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
             Kind::Source(source) => source.on_received(&mut context),
         };
-        if done {
+        // Data that was on its way when TCP gave up may still complete it. It stays aborted.
+        if done && !self.aborted {
             self.finished = Some(now);
         }
     }

@@ -68,7 +68,7 @@ impl Browser {
     /// Starts no more pages. Returns whether none is loading.
     pub(super) fn stop(&mut self) -> bool {
         self.cut_short = self.web.pages.is_some() && self.has_more_pages();
-        self.web.pages = Some(self.pages.len() as u32);
+        self.web.pages = Some(u32::try_from(self.pages.len()).unwrap_or(u32::MAX));
         self.next_page_at = None;
         self.page_is_complete()
     }

@@ -53,7 +53,7 @@ fn of_awgn(
 ) -> Vec<Setting> {
     let budget = awgn.budget();
     let longest = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max();
-    let bytes = longest.unwrap_or(0) as u32;
+    let bytes = u32::try_from(longest.unwrap_or(0)).unwrap_or(u32::MAX);
     // What a full packet meets at this Eb/N0.
     let meets = |eb_n0: f64| {
         format!(

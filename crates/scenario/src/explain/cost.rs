@@ -46,6 +46,7 @@ impl RecordingExplanation {
         let rows = Rows::of(scenario, routes);
         let packets = flows.iter().map(|(explanation, flow)| packets(scenario, explanation, flow));
         let events = if scenario.record.events { 2.0 * packets.sum::<f64>() } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "an estimate, which saturates")]
         let event_rows = events as u64;
         Self {
             flow_series_rows: rows.flow_series,

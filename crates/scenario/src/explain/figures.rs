@@ -216,7 +216,9 @@ impl Way {
         for (i, hop) in hops.iter().enumerate() {
             let direction = hop.direction(links);
             propagation += direction.delay.as_secs_f64();
-            arrives *= 1.0 - direction.channel.packet_error_rate(packet as u32);
+            #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
+            let bytes = packet as u32;
+            arrives *= 1.0 - direction.channel.packet_error_rate(bytes);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);

@@ -30,7 +30,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
     let mut record = StringRecord::new();
     let mut is_first = true;
     while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
-        let line = record.position().map_or(0, |position| position.line() as usize);
+        let line = record.position().map_or(0, |position| line_of(position));
         let cells: Vec<_> = record.iter().map(cell).collect();
         let [time, attenuation] = cells.as_slice() else {
             let expected = "two columns, time in s and attenuation in dB";
@@ -59,9 +59,13 @@ fn cell(text: &str) -> Cell {
     }
 }
 
+fn line_of(position: &::csv::Position) -> usize {
+    usize::try_from(position.line()).unwrap_or(usize::MAX)
+}
+
 fn no_csv(error: &::csv::Error) -> Box<Fault> {
     let line = match error.kind() {
-        ErrorKind::Utf8 { pos: Some(position), .. } => Some(position.line() as usize),
+        ErrorKind::Utf8 { pos: Some(position), .. } => Some(line_of(position)),
         _ => None,
     };
     Fault::new(line, "comma-separated values", format!("an error: {error}")).into()

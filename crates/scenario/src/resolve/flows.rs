@@ -132,7 +132,9 @@ fn transport(written: &document::Transport, controller: &Specification) -> Confi
 /// Spreads the flows over the sequence space: Knuth's multiplicative hash, 2^32 over the golden
 /// ratio. A capture then shows which flow a segment belongs to, and some flows wrap.
 fn sequence_of(flow: usize) -> u32 {
-    (flow as u32).wrapping_add(1).wrapping_mul(2_654_435_769)
+    #[expect(clippy::cast_possible_truncation, reason = "a scenario has a million flows at most")]
+    let flow = flow as u32;
+    flow.wrapping_add(1).wrapping_mul(2_654_435_769)
 }
 
 fn delayed_ack(written: document::DelayedAck) -> DelayedAck {

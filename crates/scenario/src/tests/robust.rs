@@ -1,11 +1,10 @@
 //! Whatever is written, the answer is a scenario or an error, never a panic.
 
 use proptest::prelude::*;
-use serde_json::{Value as Json, json};
 
 use crate::check::check;
 use crate::tree::Tree;
-use crate::{Loaded, NewValue, Override, describe, explain, schema};
+use crate::{Loaded, NewValue, Override, explain, schema};
 
 const EXAMPLES: [&str; 7] = [
     include_str!("../../../../examples/fade.toml"),
@@ -123,65 +122,11 @@ proptest! {
 
     /// The check and the types are one: what the check lets through, the types take.
     #[test]
-    fn what_the_schema_admits_the_types_take(json in admitted(schema())) {
+    fn what_the_schema_admits_the_types_take(json in generate::admitted(&schema())) {
         prop_assert_eq!(check(&Tree::from_json(&json), &schema()).len(), 0, "{}", json);
         if let Err(errors) = Loaded::from_json(&json, &[]) {
             let told = errors.to_string();
             prop_assert!(!told.contains("a value that the language admits"), "{} {}", told, json);
         }
     }
-}
-
-/// Any value that `schema` admits.
-fn admitted(schema: Json) -> BoxedStrategy<Json> {
-    let options: Vec<_> = describe::alternatives(&schema).into_iter().cloned().collect();
-    let options = options.into_iter().map(one_admitted).collect::<Vec<_>>();
-    prop::strategy::Union::new(options).boxed()
-}
-
-fn one_admitted(schema: Json) -> BoxedStrategy<Json> {
-    let words: Vec<Json> = describe::words(&schema).into_iter().map(Json::from).collect();
-    if !words.is_empty() {
-        return prop::sample::select(words).boxed();
-    }
-    let least = schema["minimum"].as_f64().unwrap_or(0.0);
-    let most = schema["maximum"].as_f64().or(schema["exclusiveMaximum"].as_f64());
-    let most = most.unwrap_or(f64::MAX).min(least + 100.0);
-    match describe::type_of(&schema) {
-        "boolean" => any::<bool>().prop_map(Json::from).boxed(),
-        "integer" => (least as u64..=most as u64).prop_map(Json::from).boxed(),
-        "number" => (0.01..0.99).prop_map(move |x: f64| json!(least + x * (most - least))).boxed(),
-        "array" => {
-            let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
-            let most = schema["maxItems"].as_u64().map_or(least + 2, |most| most as usize);
-            prop::collection::vec(admitted(schema["items"].clone()), least..=most)
-                .prop_map(Json::from)
-                .boxed()
-        }
-        "object" => object(&schema),
-        _ => match schema["format"].as_str() {
-            Some("name") => prop::sample::select(vec!["a", "b", "c"]).prop_map(Json::from).boxed(),
-            _ => Just(schema["examples"][0].clone()).boxed(),
-        },
-    }
-}
-
-/// A table with the keys that it must have and some of the others.
-fn object(schema: &Json) -> BoxedStrategy<Json> {
-    let required: Vec<_> = describe::required(schema).map(str::to_owned).collect();
-    let fields: Vec<_> = describe::keys(schema)
-        .map(|key| {
-            let value = admitted(schema["properties"][key].clone());
-            let value = match required.iter().any(|name| name == key) {
-                true => value.prop_map(Some).boxed(),
-                false => prop::option::of(value).boxed(),
-            };
-            (Just(key.to_owned()), value)
-        })
-        .collect();
-    fields
-        .prop_map(|fields| {
-            fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Json>()
-        })
-        .boxed()
 }

@@ -1,0 +1,146 @@
+//! Random directions of links without a scenario around them, for tests of the network engines.
+//!
+//! [`RandomDirection::settings`] names every field of the settings without `..`: a new one does not compile until it
+//! is drawn here, or is left as it is on purpose.
+
+use link::{Change, Errors, LowPriority, QueueLimit, Settings, Timeline};
+use proptest::prelude::*;
+use units::{Rate, Span};
+
+/// A direction.
+#[derive(Clone, Debug)]
+pub struct RandomDirection {
+    /// Rate in kbit/s.
+    pub rate_kbps: u32,
+    /// Delay in microseconds.
+    pub delay_us: u32,
+    /// Limit of its queue.
+    pub limit: QueueLimit,
+    /// Treatment of packets of low priority.
+    pub low_priority: LowPriority,
+    /// Probability that a packet is corrupted.
+    pub per: f64,
+    /// What changes.
+    pub changes: Vec<Change>,
+    jitter_us: u32,
+    overhead: u32,
+}
+
+impl RandomDirection {
+    /// The settings of the direction.
+    pub fn settings(&self) -> Settings {
+        let Self { rate_kbps, delay_us, limit, low_priority, per, changes, jitter_us, overhead } =
+            self;
+        Settings {
+            rate: rate(*rate_kbps),
+            delay: micros(*delay_us),
+            jitter: micros(*jitter_us),
+            queue: *limit,
+            low_priority: *low_priority,
+            // A mark changes no arrival; the packets of these tests have no ECN.
+            ecn_marking: None,
+            overhead: *overhead,
+            channel: Errors::PacketErrors { per: *per },
+            timeline: Timeline::new(changes.clone()),
+        }
+    }
+}
+
+fn rate(kbps: u32) -> Rate {
+    Rate::from_bits_per_second(u64::from(kbps) * 1000)
+}
+
+/// A span in microseconds.
+pub fn micros(micros: u32) -> Span {
+    Span::from_nanos(u64::from(micros) * 1000)
+}
+
+// Round numbers on purpose in what follows: they make events coincide.
+
+fn rate_kbps() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(8000u32), 500u32..9000]
+}
+
+fn delay_us() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0u32), Just(1000), 0u32..5000]
+}
+
+fn limit() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![
+        (1u32..10).prop_map(QueueLimit::Packets),
+        (1000u64..10_000).prop_map(QueueLimit::Bytes),
+        Just(QueueLimit::Unlimited),
+    ]
+}
+
+fn per() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(0.3)]
+}
+
+fn overhead() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(0u32), 1 => 0u32..100]
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let outage = prop_oneof![Just(1000u32), 1u32..9000];
+    let change = (
+        prop_oneof![1 => Just(0u32), 2 => Just(1000), 2 => 0u32..9000],
+        prop::option::of(rate_kbps().prop_map(rate)),
+        prop::option::of(delay_us().prop_map(micros)),
+        prop::option::weighted(0.3, outage.prop_map(micros)),
+    );
+    prop::collection::vec(change, 1..20).prop_map(|changes| {
+        let mut at = Span::ZERO;
+        let change = |(wait, rate, delay, outage)| {
+            at = at + micros(wait);
+            Change { at, every: None, rate, delay, outage }
+        };
+        changes.into_iter().map(change).collect()
+    })
+}
+
+/// A direction that changes, and pushes nothing out.
+pub fn changing() -> impl Strategy<Value = RandomDirection> {
+    let rule = prop::sample::select(vec![LowPriority::Ignore, LowPriority::Refuse]);
+    let jitter = prop_oneof![2 => Just(0u32), 1 => 0u32..3000];
+    (rate_kbps(), delay_us(), limit(), rule, per(), changes(), jitter, overhead()).prop_map(
+        |(rate_kbps, delay_us, limit, low_priority, per, changes, jitter_us, overhead)| {
+            RandomDirection {
+                rate_kbps,
+                delay_us,
+                limit,
+                low_priority,
+                per,
+                changes,
+                jitter_us,
+                overhead,
+            }
+        },
+    )
+}
+
+/// A direction that does not change, with any rule for packets of low priority.
+pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
+    let rule = prop::sample::select(vec![
+        LowPriority::Ignore,
+        LowPriority::PushOut,
+        LowPriority::PushOut,
+        LowPriority::Refuse,
+    ]);
+    (rate_kbps(), delay_us(), limit(), rule, per(), overhead()).prop_map(
+        |(rate_kbps, delay_us, limit, low_priority, per, overhead)| {
+            let changes = Vec::new();
+            let jitter_us = 0;
+            RandomDirection {
+                rate_kbps,
+                delay_us,
+                limit,
+                low_priority,
+                per,
+                changes,
+                jitter_us,
+                overhead,
+            }
+        },
+    )
+}

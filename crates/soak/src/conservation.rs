@@ -1,0 +1,75 @@
+//! No packet appears or disappears: what hosts send is received, dropped, corrupted, or on its way.
+
+use recording::Recording;
+use scenario::{Routes, Scenario, routes};
+use simulator::Observed;
+
+/// Packets that each node has sent and received as a host, by the first or the last hop.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    sent: Vec<u64>,
+    received: Vec<u64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let zeros = vec![0; scenario.nodes.len()];
+        Self { sent: zeros.clone(), received: zeros }
+    }
+
+    pub(crate) fn enter(&mut self, observed: &Observed<'_>) {
+        let node = usize::from(observed.node);
+        let ledger =
+            if observed.node == observed.from { &mut self.sent } else { &mut self.received };
+        ledger[node] += 1;
+    }
+
+    /// What does not add up, if anything does not.
+    pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
+        let routes: Routes = routes(scenario);
+        let links = 2 * scenario.links.len();
+        let record = |port: usize| &recording.links[port];
+        let handled = |port: usize| {
+            let link = record(port);
+            link.delivered_packets + link.dropped_packets + link.corrupted_packets
+        };
+        let mut forwarding = links;
+        // Packets that all ports were offered: what hosts send, and what arrives to go on.
+        let mut offered = 0;
+        for (node, settings) in scenario.nodes.iter().enumerate() {
+            let outgoing = (0..links).filter(|port| start(scenario, *port) == node);
+            let incoming = (0..links).filter(|port| end(scenario, *port) == node);
+            let arrived: u64 = incoming.map(|port| record(port).delivered_packets).sum();
+            let Some(passing) = arrived.checked_sub(self.received[node]) else {
+                return Some(format!("{} received more than links delivered", settings.name));
+            };
+            let mut goes_out = self.sent[node] + passing;
+            if settings.forwarding.is_some() {
+                if handled(forwarding) > passing {
+                    return Some(format!("{} forwards more than arrives", settings.name));
+                }
+                offered += passing;
+                goes_out = self.sent[node] + record(forwarding).delivered_packets;
+                forwarding += 1;
+            }
+            let came_out: u64 = outgoing.map(handled).sum();
+            if came_out > goes_out {
+                let name = &settings.name;
+                return Some(format!("{came_out} packets of the {goes_out} that {name} sends"));
+            }
+            offered += goes_out;
+        }
+        let unrouted = scenario.flows.iter().any(|flow| routes.next(flow.from, flow.to).is_none());
+        (offered != recording.packet_hops && !unrouted)
+            .then(|| format!("{} hops of {offered} packets at ports", recording.packet_hops))
+    }
+}
+
+/// The node at which a direction starts: the forward ones are even.
+fn start(scenario: &Scenario, port: usize) -> usize {
+    scenario.links[port / 2].ends[port % 2]
+}
+
+fn end(scenario: &Scenario, port: usize) -> usize {
+    scenario.links[port / 2].ends[1 - port % 2]
+}

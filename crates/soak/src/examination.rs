@@ -1,0 +1,147 @@
+//! The examination of one scenario.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use recording::{OutputFolder, Recording, load};
+use scenario::{Loaded, Scenario, explain};
+use simulator::{Observed, Options, Progress};
+use units::Span;
+
+use crate::conservation::Ledger;
+use crate::fault::Fault;
+use crate::invariants::broken;
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The check that failed: reductions keep it.
+    pub check: &'static str,
+    /// What it saw.
+    pub detail: String,
+}
+
+/// What came of an examination without a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Examined {
+    /// It ran to the end, and everything was examined.
+    Whole,
+    /// It has more events than an examination takes, and was stopped.
+    Long,
+}
+
+/// Examines `loaded` with `seed`. `fault` spoils one of the steps.
+///
+/// # Errors
+/// The first finding.
+pub fn examine(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, Finding> {
+    let examination = AssertUnwindSafe(|| steps(loaded, seed, fault));
+    catch_unwind(examination).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(Finding { check: "panic", detail: text.unwrap_or_default() })
+    })
+}
+
+fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, Finding> {
+    let scenario = &loaded.scenario;
+    let text = explain(scenario, &loaded.written).to_string();
+    require("explanation", !text.contains("NaN"), || text.clone())?;
+    let Some(recording) = run(scenario, seed, fault) else { return Ok(Examined::Long) };
+    broken(scenario, &recording)
+        .map_or(Ok(()), |detail| Err(Finding { check: "invariant", detail }))?;
+
+    let slow = changed(scenario, fault == Some(Fault::OracleSeesLongerDelay));
+    let mut slow = simulator::run_on_reference(&slow, seed, Options::default());
+    fault.inspect(|fault| fault.spoil(&mut slow));
+    require("reference", slow.events >= recording.events, || "it has fewer events".into())?;
+    slow.events = recording.events;
+    equal("reference", &recording, &slow)?;
+
+    let again = changed(scenario, fault == Some(Fault::SecondRunDiffers));
+    let mut ledger = Ledger::new(scenario);
+    let mut enter = |observed: &Observed<'_>| ledger.enter(observed);
+    let observer: Option<&mut simulator::Observer<'_>> = Some(&mut enter);
+    let watched = changed(scenario, fault == Some(Fault::ObserverDisturbs));
+    let mut observed = simulator::run(&watched, seed, Options { observer, ..Options::default() });
+    fault.inspect(|fault| fault.spoil(&mut observed));
+    equal("observed", &recording, &observed)?;
+    let imbalance = ledger.imbalance(scenario, &recording);
+    imbalance.map_or(Ok(()), |detail| Err(Finding { check: "conservation", detail }))?;
+    if let Some(second) = run(&again, seed, fault) {
+        equal("second run", &recording, &second)?;
+    }
+    saved(loaded, &recording, fault)?;
+    Ok(Examined::Whole)
+}
+
+/// Runs it; `None` if it takes more events than the first report of progress.
+fn run(scenario: &Scenario, seed: u64, fault: Option<Fault>) -> Option<Recording> {
+    let mut stop = |_: &Progress| false;
+    let options = Options { progress: Some(&mut stop), ..Options::default() };
+    let mut recording = simulator::run(scenario, seed, options);
+    fault.inspect(|fault| fault.spoil(&mut recording));
+    (!recording.partial).then_some(recording)
+}
+
+/// The scenario with a delay that is a microsecond longer, if it is to be another.
+fn changed(scenario: &Scenario, is_other: bool) -> Scenario {
+    let mut scenario = scenario.clone();
+    if is_other {
+        for link in &mut scenario.links {
+            link.forward.delay = link.forward.delay + Span::from_nanos(1000);
+        }
+    }
+    scenario
+}
+
+fn require(
+    check: &'static str,
+    holds: bool,
+    detail: impl FnOnce() -> String,
+) -> Result<(), Finding> {
+    if holds { Ok(()) } else { Err(Finding { check, detail: detail() }) }
+}
+
+fn equal(check: &'static str, first: &Recording, second: &Recording) -> Result<(), Finding> {
+    require(check, first.digest() == second.digest(), || difference(first, second))
+}
+
+/// The first lines of totals that differ.
+fn difference(first: &Recording, second: &Recording) -> String {
+    let [one, other] = [first, second].map(Recording::to_json_pretty);
+    let pairs = one.lines().zip(other.lines()).filter(|(a, b)| a != b && !a.contains("wall_s"));
+    let lines: Vec<_> =
+        pairs.take(3).map(|(a, b)| format!("{} | {}", a.trim(), b.trim())).collect();
+    if lines.is_empty() { "series differ".into() } else { lines.join("; ") }
+}
+
+/// Saves the recording, and reads it and its scenario again.
+fn saved(loaded: &Loaded, recording: &Recording, fault: Option<Fault>) -> Result<(), Finding> {
+    const CHECK: &str = "saved";
+    let failed =
+        |error: &dyn std::fmt::Display| Finding { check: CHECK, detail: error.to_string() };
+    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let packed = loaded.given.packed(&loaded.scenario, recording.seed);
+    let mut kept = recording.clone();
+    match fault {
+        Some(Fault::SavedWithoutLastRow) => {
+            kept.links.pop();
+        }
+        Some(Fault::SavedWithFewerDigits) => {
+            kept.flows[0].throughput_bps = f64::from(kept.flows[0].throughput_bps as f32);
+        }
+        _ => {}
+    }
+    let path = folder.path().join("out");
+    let output = OutputFolder::create(&path, false).map_err(|error| failed(&error))?;
+    output.save(&kept, &packed.text, &packed.files).map_err(|error| failed(&error))?;
+    let read = load(&path).map_err(|error| failed(&error))?;
+    equal(CHECK, recording, &read)?;
+    let again = Loaded::load(path.join("scenario.toml"), &[]).map_err(|error| failed(&error))?;
+    // Files are called otherwise in the folder.
+    let same = packed.files.is_empty().then(|| {
+        format!("{:?}", again.scenario.flows) == format!("{:?}", loaded.scenario.flows)
+            && format!("{:?}", again.scenario.links) == format!("{:?}", loaded.scenario.links)
+    });
+    require(CHECK, same != Some(false), || "the saved scenario is another".into())
+}

@@ -1,0 +1,176 @@
+//! What holds in every recording, whatever its scenario.
+
+use recording::{FlowRecord, FlowSeries, LinkSeries, Recording};
+use scenario::Scenario;
+use scenario::model::{Flow, Traffic};
+
+/// Rounding of a sum of rates or times.
+const ROUNDING: f64 = 1e-9;
+/// The clock of the timestamps, of which an RTT sample may be short, in milliseconds.
+const TICK_MS: f64 = 1.0;
+
+/// The first invariant that `recording` of `scenario` breaks.
+pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<String> {
+    let flows = || recording.flows.iter().zip(&scenario.flows);
+    let of_flows = flows().find_map(|(record, flow)| {
+        flow_record(record, flow).map(|text| format!("flow {}: {text}", record.flow))
+    });
+    of_flows
+        .or_else(|| links(recording))
+        .or_else(|| fairness(recording))
+        .or_else(|| flow_series(recording))
+        .or_else(|| link_series(&recording.link_series, recording))
+}
+
+fn flow_record(record: &FlowRecord, flow: &Flow) -> Option<String> {
+    let finite = [
+        ("start_s", Some(record.start_s)),
+        ("completion_s", record.completion_s),
+        ("goodput_bps", Some(record.goodput_bps)),
+        ("throughput_bps", Some(record.throughput_bps)),
+        ("srtt_ms", record.srtt_ms),
+        ("min_rtt_ms", record.min_rtt_ms),
+        ("page_response_s", record.page_response_s),
+        ("burst_completion_s", record.burst_completion_s),
+    ];
+    let finite = finite.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    if let Some((name, value)) = finite.into_iter().find(|(_, value)| !value.is_finite()) {
+        return Some(format!("{name} is {value}"));
+    }
+    let (goodput, throughput) = (record.goodput_bps, record.throughput_bps);
+    if goodput < 0.0 || goodput > throughput * (1.0 + ROUNDING) {
+        return Some(format!("a goodput of {goodput} of a throughput of {throughput} bit/s"));
+    }
+    if let (Some(srtt), Some(min)) = (record.srtt_ms, record.min_rtt_ms)
+        && srtt + TICK_MS < min
+    {
+        return Some(format!("an srtt of {srtt} ms and a minimum RTT of {min} ms"));
+    }
+    if record.completed && record.aborted {
+        return Some("completed and aborted".into());
+    }
+    if record.completed != record.completion_s.is_some() {
+        return Some("a completion time without completion, or none with it".into());
+    }
+    bytes(record, flow)
+}
+
+/// What was delivered, against what there was to deliver.
+fn bytes(record: &FlowRecord, flow: &Flow) -> Option<String> {
+    let size = match flow.traffic {
+        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => Some(size.get()),
+        Traffic::Bulk { size: None } => None,
+        Traffic::Web(web) => {
+            let page =
+                web.main_object.get() + u64::from(web.embedded_objects) * web.embedded_object.get();
+            let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
+            if record.bytes < page * complete as u64 {
+                return Some(format!("{complete} pages of {page} B in {} B", record.bytes));
+            }
+            Some(page * record.pages.len() as u64)
+        }
+        Traffic::Constant { .. } | Traffic::OnOff { .. } => record.offered_bytes,
+    };
+    let size = size?;
+    let is_transfer = matches!(flow.traffic, Traffic::Download { .. } | Traffic::Bulk { .. });
+    if record.bytes > size {
+        return Some(format!("{} B delivered of {size} B", record.bytes));
+    }
+    (is_transfer && record.completed && record.bytes != size)
+        .then(|| format!("completed with {} of {size} B", record.bytes))
+}
+
+fn links(recording: &Recording) -> Option<String> {
+    recording.links.iter().find_map(|link| {
+        let place = format!("{} {}", link.link, link.direction);
+        if !(0.0..=1.0 + ROUNDING).contains(&link.utilisation) {
+            return Some(format!("{place}: a utilisation of {}", link.utilisation));
+        }
+        let shortest = link.delivered_packets * u64::from(wire::tcp::HEADER);
+        (link.delivered_bytes < shortest).then(|| {
+            format!("{place}: {} packets of {} B", link.delivered_packets, link.delivered_bytes)
+        })
+    })
+}
+
+fn fairness(recording: &Recording) -> Option<String> {
+    let index = recording.jain_index?;
+    let least = 1.0 / recording.flows.len() as f64;
+    (!(least - ROUNDING..=1.0 + ROUNDING).contains(&index))
+        .then(|| format!("a Jain index of {index}"))
+}
+
+/// Rows of one flow rise, and end with its totals.
+fn flow_series(recording: &Recording) -> Option<String> {
+    let FlowSeries {
+        flow,
+        t_s,
+        cwnd_bytes: _,
+        ssthresh_bytes: _,
+        srtt_ms: _, // NaN before the first sample
+        rto_ms,
+        flight_bytes: _,
+        delivered_bytes,
+        sent_bytes,
+        retransmitted,
+        probes_sent,
+        goodput_bps: _,
+        throughput_bps: _,
+    } = &recording.flow_series;
+    let mut last: Vec<Option<usize>> = vec![None; recording.flows.len()];
+    for row in 0..t_s.len() {
+        let number = flow[row] as usize;
+        if !(t_s[row].is_finite() && rto_ms[row].is_finite()) {
+            return Some(format!("row {row} of flow_series has a time that is not finite"));
+        }
+        if delivered_bytes[row] > sent_bytes[row] {
+            let (delivered, sent) = (delivered_bytes[row], sent_bytes[row]);
+            return Some(format!("row {row} of flow_series: {delivered} B delivered, {sent} sent"));
+        }
+        if let Some(before) = last[number].replace(row) {
+            let falls = |column: &[u64]| column[row] < column[before];
+            let counters = [delivered_bytes, sent_bytes, retransmitted, probes_sent];
+            if t_s[row] < t_s[before] || counters.into_iter().any(|column| falls(column)) {
+                return Some(format!("flow_series runs back in row {row}"));
+            }
+        }
+    }
+    let ends =
+        last.iter().zip(&recording.flows).filter_map(|(row, record)| Some(((*row)?, record)));
+    let differs = |(row, record): &(usize, &FlowRecord)| delivered_bytes[*row] > record.bytes;
+    let found = ends.into_iter().find(differs);
+    found.map(|(row, record)| format!("row {row} has more than the {} B of its flow", record.bytes))
+}
+
+fn link_series(series: &LinkSeries, recording: &Recording) -> Option<String> {
+    let LinkSeries {
+        link,
+        t_s,
+        queue_packets,
+        queue_bytes,
+        utilisation,
+        dropped_packets,
+        corrupted_packets,
+    } = series;
+    let mut last: Vec<Option<usize>> = vec![None; recording.links.len()];
+    for row in 0..t_s.len() {
+        if !(0.0..=1.0 + ROUNDING).contains(&utilisation[row]) || !t_s[row].is_finite() {
+            return Some(format!(
+                "row {row} of link_series has a utilisation of {}",
+                utilisation[row]
+            ));
+        }
+        if (queue_packets[row] == 0) != (queue_bytes[row] == 0) {
+            return Some(format!(
+                "row {row} of link_series: packets without bytes, or bytes without packets"
+            ));
+        }
+        if let Some(before) = last[link[row] as usize].replace(row) {
+            let falls = |column: &[u64]| column[row] < column[before];
+            if t_s[row] < t_s[before] || falls(dropped_packets) || falls(corrupted_packets) {
+                return Some(format!("link_series runs back in row {row}"));
+            }
+        }
+    }
+    None
+}

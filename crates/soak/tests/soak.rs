@@ -1,0 +1,55 @@
+//! Two thousand random scenarios in each run of the tests: no finding, and everything of the language
+//! drawn. And the checks find what is planted.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed test may panic, and coverage is shown"
+)]
+
+use soak::{Campaign, Fault, campaign, examine, one, reduced, written};
+
+const SEED: u64 = 1;
+const SCENARIOS: u64 = 2000;
+
+#[test]
+fn no_random_scenario_breaks_an_invariant_and_all_of_the_language_is_drawn() {
+    let drawn = Campaign { seed: SEED, scenarios: SCENARIOS, ..Campaign::default() };
+    let mut report = campaign(drawn, |_, _, _, _| {});
+    // Pairs of tables that chance has left out.
+    for round in 0..4 {
+        let missing = report.coverage.missing_pairs();
+        let missing: Vec<_> = missing.into_iter().map(|pair| pair.map(str::to_owned)).collect();
+        if missing.is_empty() {
+            break;
+        }
+        let first = SCENARIOS * (round + 1);
+        let (scenarios, wanted) = (missing.len() as u64, Some(missing));
+        let more = Campaign { seed: SEED, first, scenarios, workers: None, wanted };
+        report = report.with(campaign(more, |_, _, _, _| {}));
+    }
+    println!("{report}");
+    let mut text = String::new();
+    for (number, json, run, finding) in report.findings.iter().take(3) {
+        let (json, finding) = reduced(json, *run, finding);
+        let scenario = written(&json, *run);
+        text += &format!("seed {SEED}, scenario {number}: {finding:?}\n{scenario}\n");
+    }
+    assert!(report.findings.is_empty(), "{} findings\n{text}", report.findings.len());
+    assert!(10 * report.whole >= 7 * report.drawn(), "{report}");
+    assert_eq!(report.coverage.missing_keys(), [""; 0], "keys that are never drawn");
+    assert_eq!(report.coverage.missing_pairs(), [["", ""]; 0], "tables that never meet");
+}
+
+/// Each planted fault is found, by some of the first scenarios.
+#[test]
+fn every_planted_fault_is_found() {
+    let schema = scenario::schema();
+    let scenarios: Vec<_> = (0..40).filter_map(|number| one(SEED, number, &[], &schema)).collect();
+    for fault in Fault::ALL {
+        let found =
+            scenarios.iter().find_map(|(_, loaded, run)| examine(loaded, *run, Some(fault)).err());
+        assert!(found.is_some(), "nobody finds {fault:?}");
+        println!("{fault:?}: {:?}", found.unwrap());
+    }
+}

@@ -30,7 +30,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
     let mut record = StringRecord::new();
     let mut is_first = true;
     while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
-        let line = record.position().map_or(0, |position| line_of(position));
+        let line = record.position().map_or(0, line_of);
         let cells: Vec<_> = record.iter().map(cell).collect();
         let [time, attenuation] = cells.as_slice() else {
             let expected = "two columns, time in s and attenuation in dB";

@@ -103,3 +103,17 @@ fn a_run_that_only_takes_samples_can_be_stopped() {
     assert!((100_000..200_000).contains(&rows), "{rows}");
     assert_eq!(recording.link_series.t_s.last(), Some(&recording.simulated_s));
 }
+
+/// What TCP gave up may still arrive, if the network was slower than its patience.
+#[test]
+fn a_flow_that_was_aborted_is_not_completed_by_what_arrives_later() {
+    let slow = "rate = \"1Mbit/s\"\n[[link.event]]\nat = \"1.5s\"\ndelay = \"200s\"";
+    let text = geo(slow, "max_retries = 2", "bulk = \"50kB\"");
+    let other = "[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\ncontroller = \"reno\"\n\
+         traffic = { constant = { rate = \"8kbit/s\" } }\n";
+    let recording = run(&(text + other));
+    let flow = &recording.flows[0];
+    assert!(flow.aborted && !flow.completed && flow.completion_s.is_none(), "{flow:?}");
+    assert_eq!(flow.bytes, 50_000, "the test shows nothing unless all arrives");
+}

@@ -10,6 +10,8 @@
 Importing this module loads only the engine. Plots and statistics load their packages when used.
 """
 
+# First: until a command works, Ctrl-C ends it with one line.
+from bentpipe import signals as _signals  # noqa: F401
 from bentpipe._native import (
     ArrowTable,
     Controller,
@@ -35,6 +37,7 @@ from bentpipe.errors import (
     BentpipeError,
     ClusterError,
     ControllerError,
+    EngineError,
     InputError,
     Interrupted,
     KernelError,
@@ -59,6 +62,7 @@ __all__ = [
     "ClusterError",
     "Controller",
     "ControllerError",
+    "EngineError",
     "Explanation",
     "InputError",
     "Interrupted",

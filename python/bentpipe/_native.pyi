@@ -45,6 +45,7 @@ __all__ = [
     "StudySource",
     "TcpTotals",
     "Window",
+    "_panic",
     "build_profile",
     "controllers",
     "kernel_controllers",
@@ -1271,8 +1272,8 @@ def run(
     """Run a scenario in the simulator.
 
     `progress` is called now and then with the fraction that is done. The packets are written into
-    `capture`, whose `save` completes them; `OutputError` when they cannot be written. Ctrl-C raises
-    `Interrupted` with the partial recording.
+    `capture`, whose `save` completes them; `OutputError` when they cannot be written, which has the
+    `recording` of the run. Ctrl-C raises `Interrupted` with the partial recording.
 
     `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
     when it is called. The name of an entry with `count` stands for all its copies, `*` for every
@@ -1423,6 +1424,9 @@ def schema() -> str:
 
 def version() -> str:
     """Version of the engine and of the package."""
+
+def _panic(message: str | None = None) -> str | None:
+    """Panics with the message, for tests. Without one, returns the place of the last panic."""
 
 def build_profile() -> str:
     """How the engine was compiled: `release`, or `debug` which is ten times slower."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from bentpipe.runs import Run
 
 
+ISSUES = "https://github.com/bentpipe/bentpipe/issues"
+
+
 class BentpipeError(Exception):
     """Base class of all errors that the caller can correct."""
 
@@ -92,7 +95,30 @@ class ControllerError(BentpipeError, ValueError):
 
 
 class OutputError(BentpipeError, OSError):
-    """An output folder that cannot be used."""
+    """An output folder that cannot be used.
+
+    `recording` is the result of a run whose capture could not be written.
+    """
+
+    recording: Recording | None = None
+
+
+class EngineError(RuntimeError):
+    """A defect of Bentpipe: its engine has panicked. Please report the message with the scenario.
+
+    Runs that were under way are lost; the engine itself can still be used.
+    """
+
+    __slots__ = ()  # the layout of the class that PyO3 raises, which gets this one as its base
+
+    def __init__(self, panic: str) -> None:
+        from bentpipe import _native
+
+        place = _native._panic() or "an unknown place"
+        super().__init__(
+            f"a defect of Bentpipe {_native.version()}: {' '.join(panic.split())} ({place});"
+            f" please report it with the command and the scenario at {ISSUES}"
+        )
 
 
 class KernelError(BentpipeError, RuntimeError):

@@ -3,6 +3,7 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -61,12 +62,16 @@ pub fn run_each<T: Send, B>(
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let (send, results) = mpsc::channel();
-        for _ in 0..worker_count(workers, jobs.len()) {
+        let worker = |_| {
             let (next, stop, keep, send) = (&next, &stop, &keep, send.clone());
-            scope.spawn(move || work(jobs, next, stop, keep, &send));
-        }
+            scope.spawn(move || {
+                let _stopping = StopOnPanic(stop);
+                work(jobs, next, stop, keep, &send);
+            })
+        };
+        let workers: Vec<_> = (0..worker_count(workers, jobs.len())).map(worker).collect();
         drop(send);
-        loop {
+        let flow = loop {
             let first = results.recv_timeout(TICK);
             let ended = matches!(first, Err(RecvTimeoutError::Disconnected));
             let flow = receive(first.into_iter().chain(results.try_iter()).collect());
@@ -74,10 +79,26 @@ pub fn run_each<T: Send, B>(
                 stop.store(true, Ordering::Relaxed);
             }
             if ended || flow.is_break() {
-                return flow;
+                break flow;
             }
+        };
+        // The panic of a worker goes on here with its own message.
+        for worker in workers {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
+        flow
     })
+}
+
+/// Ends the other workers when one panics.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Runs `jobs` and returns their recordings in order.
@@ -162,6 +183,17 @@ mod tests {
         );
         assert_eq!(ended, ControlFlow::Break("enough"));
         assert_eq!(done, [(0, false)]);
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_ends_the_batch_with_its_own_message() {
+        let endless = "traffic = { bulk = \"unlimited\" }";
+        let jobs = [short(1), job(endless, 1)];
+        let fail = |_| -> () { panic!("planted") };
+        let run =
+            || run_each(&jobs, NonZeroUsize::new(2), fail, |_| ControlFlow::<()>::Continue(()));
+        let panic = std::panic::catch_unwind(run).unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"planted"));
     }
 
     #[test]

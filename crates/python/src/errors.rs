@@ -83,6 +83,15 @@ pub fn output_error(error: impl std::error::Error) -> PyErr {
     OutputError::new_err(error.to_string())
 }
 
+/// A capture that cannot be written; the exception has the recording of the run.
+pub fn capture_error(py: Python<'_>, error: impl std::error::Error, recording: Recording) -> PyErr {
+    let raised = output_error(error);
+    match Py::new(py, recording).and_then(|it| raised.value(py).setattr("recording", it)) {
+        Ok(()) => raised,
+        Err(error) => error,
+    }
+}
+
 /// What the running kernel cannot be given, or not like this.
 pub fn kernel_error(error: impl std::error::Error) -> PyErr {
     KernelError::new_err(error.to_string())

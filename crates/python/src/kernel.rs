@@ -9,7 +9,7 @@ use pyo3::types::PyMapping;
 use testbed::{Options, Program};
 
 use crate::arguments::{Progress as Call, Seed};
-use crate::errors::{KernelError, interrupted, kernel_error, output_error};
+use crate::errors::{KernelError, capture_error, interrupted, kernel_error};
 use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
@@ -53,7 +53,12 @@ pub fn run_on_kernel(
         let capture = sink.as_mut().map(|sink| sink as &mut (dyn Write + Send));
         testbed::run(scenario, seed, Options { progress: Some(&mut heard), capture })
     });
-    let recording = Recording::new(finished.map_err(raise)?);
+    let recording = match finished {
+        Err(testbed::KernelError::Capture { source, recording }) => {
+            return Err(capture_error(py, source, Recording::new(*recording)));
+        }
+        finished => Recording::new(finished.map_err(kernel_error)?),
+    };
     match raised {
         None => Ok(recording),
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
@@ -83,14 +88,8 @@ pub fn shell(
     let program = Program { host, command };
     let servers: Vec<_> =
         servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();
-    let ran = py.detach(|| testbed::shell(scenario, seed, &program, &servers)).map_err(raise)?;
+    let ran =
+        py.detach(|| testbed::shell(scenario, seed, &program, &servers)).map_err(kernel_error)?;
     py.check_signals()?;
     Ok((ran.status, KernelQuality::from(&ran.kernel)))
-}
-
-fn raise(error: testbed::KernelError) -> PyErr {
-    match error {
-        testbed::KernelError::Capture(error) => output_error(error),
-        other => kernel_error(other),
-    }
 }

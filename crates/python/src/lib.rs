@@ -9,6 +9,7 @@ mod deploy;
 mod errors;
 mod kernel;
 mod output;
+mod panics;
 mod prototype;
 mod record;
 mod recording;
@@ -34,6 +35,13 @@ fn build_profile() -> &'static str {
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::panics::become_exceptions(module.py())
+    }
+
     #[pymodule_export]
     use super::{
         arrow::ArrowTable, build_profile, controllers::ControllerEntry,
@@ -42,14 +50,14 @@ mod _native {
         deploy::KernelUse, deploy::kernel_controllers, deploy::kernel_likeness,
         deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
         deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, output::OutputFolder,
-        prototype::Ack, prototype::Controller, prototype::Feedback, prototype::Loss,
-        prototype::LostSegment, prototype::Needs, prototype::PartialAck, prototype::RateSample,
-        prototype::Sent, prototype::Settings, prototype::Window, recording::Recording, run::run,
-        run::run_many, scenario::Hop, scenario::Scenario, scenario::names_a_file,
-        scenario::reference, scenario::scenario_files, scenario::schema, study::Quantity,
-        study::StudySource, study::number_columns, study::present_path, study::run_study,
-        study::study_reference, study::study_schema, totals::Flow, totals::KernelQuality,
-        totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page, totals::PageObject,
-        totals::TcpTotals, version,
+        panics::_panic, prototype::Ack, prototype::Controller, prototype::Feedback,
+        prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
+        prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
+        recording::Recording, run::run, run::run_many, scenario::Hop, scenario::Scenario,
+        scenario::names_a_file, scenario::reference, scenario::scenario_files, scenario::schema,
+        study::Quantity, study::StudySource, study::number_columns, study::present_path,
+        study::run_study, study::study_reference, study::study_schema, totals::Flow,
+        totals::KernelQuality, totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page,
+        totals::PageObject, totals::TcpTotals, version,
     };
 }

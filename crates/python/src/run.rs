@@ -10,7 +10,7 @@ use pyo3::types::PyMapping;
 use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::arguments::{Progress as Call, Seed, Workers};
-use crate::errors::{interrupted, output_error};
+use crate::errors::{capture_error, interrupted, output_error};
 use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
 use crate::recording::Recording;
@@ -19,8 +19,8 @@ use crate::scenario::Scenario;
 /// Run a scenario in the simulator.
 ///
 /// `progress` is called now and then with the fraction that is done. The packets are written into
-/// `capture`, whose `save` completes them; `OutputError` when they cannot be written. Ctrl-C raises
-/// `Interrupted` with the partial recording.
+/// `capture`, whose `save` completes them; `OutputError` when they cannot be written, which has the
+/// `recording` of the run. Ctrl-C raises `Interrupted` with the partial recording.
 ///
 /// `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
 /// when it is called. The name of an entry with `count` stands for all its copies, `*` for every
@@ -61,8 +61,10 @@ pub fn run(
         }
         batch::run(scenario, seed, options)
     });
-    capture.map_or(Ok(()), Capture::finish).map_err(output_error)?;
     let recording = Recording::new(finished);
+    if let Err(error) = capture.map_or(Ok(()), Capture::finish) {
+        return Err(capture_error(py, error, recording));
+    }
     match raised.or_else(|| prototypes.and_then(|prototypes| prototypes.take_error())) {
         None => Ok(recording),
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {

@@ -18,8 +18,13 @@ impl Recording {
                 add(&mut hash, &column);
             }
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(hash)
     }
+}
+
+/// The bytes of a digest as text.
+pub(crate) fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Name and length come first, so that no value can pass from one column to the next unseen.

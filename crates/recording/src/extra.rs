@@ -74,7 +74,7 @@ impl ExtraTable {
     }
 
     /// The table as it was saved.
-    pub(crate) fn read(name: &str, saved: &Saved) -> Result<Self, Error> {
+    pub(crate) fn read(name: &str, saved: &Saved<'_>) -> Result<Self, Error> {
         Ok(Self { name: name.to_owned(), columns: saved.columns()? })
     }
 

@@ -1,5 +1,5 @@
-//! The recording as one JSON object, for scripts. Keys are in the order of the fields. Numbers that
-//! are not finite are null, because JSON has none.
+//! The recording as one JSON object, for scripts. Keys are in the order of the fields, and the digest
+//! is the last. Numbers that are not finite are null, because JSON has none.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,12 +9,12 @@ use crate::totals::{Backend, FlowRecord, LinkRecord, Recording};
 impl Recording {
     /// The totals on one line.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect(CANNOT_FAIL)
+        serde_json::to_string(&Sealed::of(self)).expect(CANNOT_FAIL)
     }
 
     /// The totals, indented for people and with a line break at the end.
     pub fn to_json_pretty(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect(CANNOT_FAIL);
+        let mut text = serde_json::to_string_pretty(&Sealed::of(self)).expect(CANNOT_FAIL);
         text.push('\n');
         text
     }
@@ -24,6 +24,29 @@ impl Recording {
     pub fn reproducible_json(&self) -> String {
         serde_json::to_string(&Reproducible::of(self)).expect(CANNOT_FAIL)
     }
+}
+
+/// A recording with its digest, by which a reader sees whether it has the same one.
+#[derive(Serialize)]
+struct Sealed<'a> {
+    #[serde(flatten)]
+    recording: &'a Recording,
+    digest: String,
+}
+
+impl<'a> Sealed<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        Self { recording, digest: recording.digest() }
+    }
+}
+
+/// The digest in the JSON of a recording; `None` if it has none.
+pub(crate) fn digest_in(json: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Seal {
+        digest: String,
+    }
+    serde_json::from_str::<Seal>(json).ok().map(|seal| seal.digest)
 }
 
 /// A number that may have been written as null.
@@ -124,11 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn the_reproducible_part_is_all_but_wall_time_and_version() {
+    fn the_reproducible_part_is_all_but_wall_time_version_and_digest() {
         let recording = sample();
         let mut whole: Value = serde_json::from_str(&recording.to_json()).unwrap();
         let object = whole.as_object_mut().unwrap();
-        assert!(object.remove("wall_s").is_some() && object.remove("version").is_some());
+        for key in ["wall_s", "version", "digest"] {
+            assert!(object.remove(key).is_some(), "{key}");
+        }
         assert_eq!(serde_json::from_str::<Value>(&recording.reproducible_json()).unwrap(), whole);
     }
 }

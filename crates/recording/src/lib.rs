@@ -4,7 +4,7 @@
 //!   [`Recording::digest`] is equal for equal runs, and [`Recording::value_digest`] is the same
 //!   without names.
 //! - [`Table`] gives parts of it as Parquet and Arrow.
-//! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it.
+//! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it and finds damage.
 //! - [`CaptureWriter`] writes packets for Wireshark.
 
 mod arrow;
@@ -19,6 +19,7 @@ mod parquet;
 mod pcapng;
 mod saved;
 mod series;
+mod sums;
 mod tables;
 mod totals;
 mod value_digest;

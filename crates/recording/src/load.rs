@@ -1,5 +1,7 @@
-//! Loading of a saved recording. It is equal to the saved one: the digests are the same. Totals, pages
-//! and objects come from `recording.json`, which has all digits. Series come from Parquet files.
+//! Loading of a saved recording. It is equal to the saved one, or refused: the digest in
+//! `recording.json` must be that of what was read, and the sum of each file that of `SHA256SUMS`. Totals,
+//! pages and objects come from `recording.json`, which has all digits. Series come from Parquet
+//! files. Recordings of versions that saved neither digest nor sums are taken as they are.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,10 +11,12 @@ use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use crate::extra::ExtraTable;
-use crate::output::RECORDING;
+use crate::json::digest_in;
+use crate::output::{RECORDING, settle_if_needed};
 use crate::parquet::file_name;
 use crate::saved::Saved;
 use crate::series::{FlowSeries, LinkSeries};
+use crate::sums::Sums;
 use crate::totals::Recording;
 
 /// Why a folder cannot be taken for a recording.
@@ -34,10 +38,19 @@ const FOLDER: &str = "the folder of a recording, as `bentpipe run --out` writes 
 /// Reads a recording back.
 ///
 /// # Errors
-/// The folder is none, holds no recording, or one that cannot be read.
+/// The folder is none, holds no recording, or one that cannot be read, is damaged, or has files of
+/// another run.
 pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
     let folder = folder.as_ref();
     let path = folder.join(RECORDING);
+    settle_if_needed(folder).map_err(|error| LoadError {
+        path: folder.to_owned(),
+        line: None,
+        expected: "a recording whose files are in their places",
+        found: format!(
+            "one that was cut short while it was saved, and cannot be finished ({error})"
+        ),
+    })?;
     let text = fs::read_to_string(&path).map_err(|error| LoadError {
         path: folder.to_owned(),
         line: None,
@@ -45,17 +58,27 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
         found: instead(folder, &error),
     })?;
     let mut recording: Recording = serde_json::from_str(&text).map_err(|error| LoadError {
-        path,
+        path: path.clone(),
         line: Some(error.line()),
         expected: "a recording of this version",
         found: error.to_string(),
     })?;
+    let sums = Sums::read(folder)?;
+    sums.map_or(Ok(()), |sums| sums.check(folder))?;
     recording.flow_series = series(folder, "flow_series", FlowSeries::read)?;
     recording.link_series = series(folder, "link_series", LinkSeries::read)?;
     for table in &mut recording.tables {
         *table = read(folder, table.name(), |saved| ExtraTable::read(table.name(), saved))?;
     }
-    Ok(recording)
+    match digest_in(&text) {
+        Some(digest) if digest != recording.digest() => Err(LoadError {
+            path,
+            line: None,
+            expected: "totals and tables with the digest that stands in it",
+            found: "others: a file of the folder is damaged, or of another run".into(),
+        }),
+        _ => Ok(recording),
+    }
 }
 
 /// What is there where no recording is.
@@ -76,7 +99,7 @@ fn instead(folder: &Path, error: &std::io::Error) -> String {
 fn series<S: Default>(
     folder: &Path,
     name: &str,
-    restore: impl FnOnce(&Saved) -> Result<S, ParquetError>,
+    restore: impl FnOnce(&Saved<'_>) -> Result<S, ParquetError>,
 ) -> Result<S, LoadError> {
     match folder.join(file_name(name)).exists() {
         true => read(folder, name, restore),
@@ -88,10 +111,10 @@ fn series<S: Default>(
 fn read<T>(
     folder: &Path,
     name: &str,
-    restore: impl FnOnce(&Saved) -> Result<T, ParquetError>,
+    restore: impl FnOnce(&Saved<'_>) -> Result<T, ParquetError>,
 ) -> Result<T, LoadError> {
     let path = folder.join(file_name(name));
-    Saved::open(&path).and_then(|saved| restore(&saved)).map_err(|error| LoadError {
+    Saved::read(&path, restore).map_err(|error| LoadError {
         path,
         line: None,
         expected: "a table of a recording as Parquet",
@@ -144,6 +167,25 @@ mod tests {
         assert!(load(folder.path()).is_err(), "it is listed and has no file");
     }
 
+    /// Found by changing single bytes: the reader of Parquet asserts these, and panics.
+    #[test]
+    fn a_footer_that_its_reader_asserts_is_an_error_with_the_file() {
+        let folder = saved(&sample());
+        fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+        let path = folder.path().join("flow_series.parquet");
+        let whole = fs::read(&path).unwrap();
+        for at in whole.len() - 300..whole.len() {
+            for value in [0xff, whole[at] ^ 0x10] {
+                let mut damaged = whole.clone();
+                damaged[at] = value;
+                fs::write(&path, damaged).unwrap();
+                if let Err(error) = load(folder.path()) {
+                    assert!(error.path == path || error.path.ends_with(RECORDING), "{error}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_folder_that_holds_no_recording_is_told_from_one_that_does() {
         let folder = tempfile::tempdir().unwrap();
@@ -157,9 +199,82 @@ mod tests {
         assert_eq!((error.line, error.path), (Some(2), folder.path().join("recording.json")));
     }
 
+    /// Loads the folder with each byte of a file changed, with and without the sums. It is refused,
+    /// or gives the same numbers.
+    fn damage(file: &str, step: usize) {
+        let recording = sample();
+        for sums in [true, false] {
+            let folder = saved(&recording);
+            if !sums {
+                fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+            }
+            let path = folder.path().join(file);
+            let whole = fs::read(&path).unwrap();
+            let check = |folder: &tempfile::TempDir, content: &[u8], what: String| {
+                fs::write(&path, content).unwrap();
+                if let Ok(loaded) = load(folder.path()) {
+                    assert!(!sums, "{what} of {file}");
+                    assert_eq!(loaded.digest(), recording.digest(), "{what} of {file}");
+                }
+            };
+            for at in (0..whole.len()).step_by(step) {
+                let mut damaged = whole.clone();
+                damaged[at] ^= 1 << (at % 8);
+                check(&folder, &damaged, format!("byte {at}"));
+            }
+            for length in [0, whole.len() / 2, whole.len() - 1] {
+                check(&folder, &whole[..length], format!("{length} bytes"));
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_noticed_or_changes_nothing() {
+        damage("flow_series.parquet", 5);
+        damage("handovers.parquet", 5);
+        damage("recording.json", 11);
+    }
+
+    #[test]
+    fn files_of_another_run_are_refused() {
+        let other = saved(&Recording { seed: 7, ..sample() });
+        let others = fs::read_dir(other.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        for name in others {
+            let folder = saved(&sample());
+            let (from, to) = (other.path().join(&name), folder.path().join(&name));
+            let is_equal = fs::read(&from).unwrap() == fs::read(&to).unwrap();
+            fs::copy(from, to).unwrap();
+            assert_eq!(load(folder.path()).is_ok(), is_equal, "{}", name.display());
+            fs::remove_file(folder.path().join(&name)).unwrap();
+            let is_needed = name != "SHA256SUMS";
+            assert_eq!(load(folder.path()).is_err(), is_needed, "without {}", name.display());
+        }
+        let folder = saved(&sample());
+        fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+        let mut series = sample();
+        series.flow_series.cwnd_bytes[0] += 1;
+        let from = saved(&series);
+        let name = "flow_series.parquet";
+        fs::copy(from.path().join(name), folder.path().join(name)).unwrap();
+        assert!(load(folder.path()).is_err(), "a window of another run");
+    }
+
+    #[test]
+    fn a_recording_of_a_version_without_digests_is_loaded() {
+        let folder = saved(&sample());
+        fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+        let path = folder.path().join("recording.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let (before, digest) = text.rsplit_once(",").unwrap();
+        assert!(digest.contains("\"digest\""), "{digest}");
+        fs::write(&path, format!("{before}\n}}\n")).unwrap();
+        assert_eq!(load(folder.path()).unwrap().digest(), sample().digest());
+    }
+
     #[test]
     fn a_series_that_is_none_is_refused() {
         let folder = saved(&sample());
+        fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
         let path = folder.path().join("flow_series.parquet");
         fs::copy(folder.path().join("link_series.parquet"), &path).unwrap();
         let error = load(folder.path()).unwrap_err();

@@ -1,9 +1,9 @@
 //! The folder that keeps a recording. It is checked before the run, because a run may take hours
 //! and its result must not be lost to a folder that cannot be written.
 //!
-//! Files are written under temporary names and renamed when they are complete. `recording.json` is
-//! the last, so that a folder with this file is complete. This also applies if the process is killed
-//! or the disk is full, but not in a power failure, because nothing is synced.
+//! A folder has one run at a time: others are refused while it is locked. Its files appear all at
+//! once when they are complete (`publish`). This also applies if the process is killed or the disk is
+//! full, but not in a power failure, because nothing is synced.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,16 +14,16 @@ use thiserror::Error;
 
 use crate::extra::ExtraTable;
 use crate::parquet::{ParquetError, file_name};
+use crate::sums::{SUMS, Summed, Sums};
 use crate::tables::Table;
 use crate::totals::Recording;
+use publish::{Lock, UNFINISHED, Unfinished, names};
 
 pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
 const CAPTURE: &str = "capture.pcapng";
 /// Begins the names of files that the scenario refers to.
 const ATTENUATION: &str = "attenuation-";
-/// Begins the name of every file that is not whole yet.
-const UNFINISHED: &str = ".bentpipe-";
 
 /// Why an output folder cannot be used. Each says which path.
 #[derive(Debug, Error)]
@@ -32,6 +32,15 @@ pub enum OutputError {
     #[error("{} is not a folder", path.display())]
     NotAFolder {
         /// The path.
+        path: PathBuf,
+    },
+    /// Another process writes a recording into the folder.
+    #[error(
+        "another run is writing into the folder {}; wait for its end, or choose another folder",
+        path.display()
+    )]
+    Busy {
+        /// The folder.
         path: PathBuf,
     },
     /// The folder holds files that Bentpipe did not write.
@@ -79,31 +88,45 @@ pub enum OutputError {
     },
 }
 
-/// A folder that was found fit for a recording. If nothing is saved, it leaves nothing behind.
+/// A folder that was found fit for a recording, and is kept for it. If nothing is saved, it leaves
+/// nothing behind.
 #[derive(Debug)]
 pub struct OutputFolder {
     path: PathBuf,
     /// The folder did not exist before.
     made: bool,
-    /// Names of the files that were begun, in the order in which they are to appear.
-    begun: Vec<String>,
+    /// The files of this run; `None` once they are published.
+    unfinished: Option<Unfinished>,
+    lock: Lock,
 }
 
 impl OutputFolder {
-    /// Makes the folder if need be, and finds out whether it can be written. A folder with
+    /// Makes the folder if need be, locks it, and finds out whether it can be written. A folder with
     /// contents is taken only if it holds a recording, which [`OutputFolder::save`] then replaces;
     /// any other is refused and left as it is, unless `force` is given. Even then only files with
-    /// the names of a recording's own are touched.
+    /// the names of a recording's own are touched. A folder that another run writes into is refused.
     pub fn create(path: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let path = path.into();
         let made = !path.exists();
         if !made && !path.is_dir() {
             return Err(OutputError::NotAFolder { path });
         }
-        match prepare(&path, force) {
-            Ok(None) => Ok(Self { path, made, begun: Vec::new() }),
-            Ok(Some(found)) => Err(OutputError::Foreign { path, found }),
-            Err(source) => Err(OutputError::Unwritable { path, source }),
+        let lock = match Lock::make(&path) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Err(OutputError::Busy { path }),
+            Err(source) => return Err(OutputError::Unwritable { path, source }),
+        };
+        match prepare(&path, force, &lock) {
+            Ok(Prepared::Ready(unfinished)) => {
+                Ok(Self { path, made, unfinished: Some(unfinished), lock })
+            }
+            Ok(Prepared::Foreign(found)) => Err(OutputError::Foreign { path, found }),
+            Err(source) => {
+                if made {
+                    let _ = fs::remove_dir(&path); // only succeeds if it is empty
+                }
+                Err(OutputError::Unwritable { path, source })
+            }
         }
     }
 
@@ -120,93 +143,73 @@ impl OutputFolder {
 
     /// Writes the recording and the scenario that it came from: `recording.json`,
     /// `scenario.toml` and copies of the `files` that it names, `attenuation-*`, and a Parquet file
-    /// for each table that has rows. Files of an earlier recording that this one does not have are
-    /// removed. If anything fails, the earlier recording is still there.
+    /// for each table that has rows. `SHA256SUMS` has the sums of all of them, but not of the
+    /// capture. Files of an earlier recording that this one does not have are removed. If anything
+    /// fails, the earlier recording is still there.
     pub fn save(
         mut self,
         recording: &Recording,
         scenario_text: &str,
         files: &[(String, PathBuf)],
     ) -> Result<(), OutputError> {
+        let mut sums = Sums::default();
         for (name, source) in files {
-            let mut file = self.begin(name)?;
+            let mut file = Summed::new(self.begin(name)?);
             File::open(source)
                 .and_then(|mut source| io::copy(&mut source, &mut file))
                 .and_then(|_| file.flush())
                 .map_err(|error| OutputError::Copy { path: source.clone(), source: error })?;
+            sums.add(name, file);
         }
         // An extra table is saved without rows too: only its file knows its columns.
         let saved = |table: &Table| table.fixed_name().is_none() || !table.is_empty(recording);
         for table in Table::all(recording).filter(saved) {
             let name = table.file_name(recording);
-            let file = self.begin(&name)?;
+            let mut file = Summed::new(self.begin(&name)?);
             table
-                .write_parquet(recording, file)
-                .map_err(|source| OutputError::Parquet { path: self.path.join(name), source })?;
+                .write_parquet(recording, &mut file)
+                .map_err(|source| OutputError::Parquet { path: self.path.join(&name), source })?;
+            sums.add(&name, file);
         }
-        self.write(SCENARIO, scenario_text)?;
-        self.write(RECORDING, &recording.to_json_pretty())?;
+        for (name, text) in [(SCENARIO, scenario_text), (RECORDING, &recording.to_json_pretty())] {
+            let file = self.write(name, text)?;
+            sums.add(name, file);
+        }
+        self.write(SUMS, &sums.text())?;
         self.publish()
     }
 
-    fn write(&mut self, name: &str, text: &str) -> Result<(), OutputError> {
-        let mut file = self.begin(name)?;
+    fn write(&mut self, name: &str, text: &str) -> Result<Summed<BufWriter<File>>, OutputError> {
+        let mut file = Summed::new(self.begin(name)?);
         file.write_all(text.as_bytes())
             .and_then(|()| file.flush())
-            .map_err(|source| OutputError::Write { path: self.path.join(name), source })
+            .map_err(|source| OutputError::Write { path: self.path.join(name), source })?;
+        Ok(file)
     }
 
     /// Opens the file that is to become `name`.
     fn begin(&mut self, name: &str) -> Result<BufWriter<File>, OutputError> {
-        let file = File::create(self.unfinished(name))
-            .map_err(|source| OutputError::Write { path: self.path.join(name), source })?;
-        if !self.begun.iter().any(|begun| begun == name) {
-            self.begun.push(name.to_owned());
-        }
-        Ok(BufWriter::new(file))
+        let unfinished = self.unfinished.as_ref().expect("only `publish` takes it, the last step");
+        File::create(unfinished.file(name))
+            .map(BufWriter::new)
+            .map_err(|source| OutputError::Write { path: self.path.join(name), source })
     }
 
-    /// Gives all files their names, in the order in which they were begun. What could fail for
-    /// want of space has been done by now.
+    /// Publishes the files. What could fail for want of space has been done by now.
     fn publish(&mut self) -> Result<(), OutputError> {
-        let copies = names(&self.path)
-            .map_err(|source| OutputError::Unwritable { path: self.path.clone(), source })?;
-        let copies = copies.into_iter().filter(|name| is_copy(name));
-        let earlier =
-            tables_of(&self.path.join(RECORDING)).into_iter().map(|name| file_name(&name));
-        for name in own_files().chain(earlier).chain(copies) {
-            if !self.begun.contains(&name) {
-                let path = self.path.join(name);
-                match fs::remove_file(&path) {
-                    Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                        return Err(OutputError::Write { path, source });
-                    }
-                    _ => {}
-                }
-            }
-        }
-        while !self.begun.is_empty() {
-            let path = self.path.join(&self.begun[0]);
-            fs::rename(self.unfinished(&self.begun[0]), &path)
-                .map_err(|source| OutputError::Write { path, source })?;
-            self.begun.remove(0);
-            self.made = false;
-        }
+        let unfinished = self.unfinished.take();
+        let published = unfinished.map_or(Ok(()), |files| files.publish(&self.path, &self.lock));
+        published
+            .map_err(|source| OutputError::Write { path: self.path.join(RECORDING), source })?;
+        self.made = false;
         Ok(())
-    }
-
-    fn unfinished(&self, name: &str) -> PathBuf {
-        self.path.join(format!("{UNFINISHED}{name}"))
     }
 }
 
-/// What was begun and not saved is no recording. Errors have nowhere to go here, and the worst
-/// they leave is a file whose name says that it is unfinished.
+/// What was begun and not saved is no recording.
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        for name in &self.begun {
-            let _ = fs::remove_file(self.unfinished(name));
-        }
+        self.unfinished = None; // removes it
         if self.made {
             let _ = fs::remove_dir(&self.path); // only succeeds if it is empty
         }
@@ -216,7 +219,7 @@ impl Drop for OutputFolder {
 /// Every name that any recording may have in its folder.
 fn own_files() -> impl Iterator<Item = String> {
     let tables = Table::FIXED.into_iter().filter_map(Table::fixed_name).map(file_name);
-    tables.chain([CAPTURE, SCENARIO, RECORDING].map(str::to_owned))
+    tables.chain([CAPTURE, SCENARIO, SUMS, RECORDING].map(str::to_owned))
 }
 
 /// Whether a file has the name of a copy: `attenuation-0.csv`.
@@ -225,17 +228,26 @@ fn is_copy(name: &str) -> bool {
     number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
 }
 
-/// Makes the folder and tries to write in it. `Some` is the name of a foreign file.
-fn prepare(path: &Path, force: bool) -> io::Result<Option<String>> {
-    fs::create_dir_all(path)?;
+/// What became of a folder.
+enum Prepared {
+    Ready(Unfinished),
+    /// It has this foreign file.
+    Foreign(String),
+}
+
+/// Finishes or removes what earlier runs have left, and tries to write into the folder.
+fn prepare(path: &Path, force: bool, lock: &Lock) -> io::Result<Prepared> {
+    publish::settle(path, lock)?;
     if !force && let Some(found) = foreign_file(path)? {
-        return Ok(Some(found));
+        return Ok(Prepared::Foreign(found));
     }
+    publish::remove_remains(path, lock)?;
+    let unfinished = Unfinished::create(path)?;
     // Only trying tells: permission bits say nothing of quotas, read-only mounts and superusers.
-    let probe = path.join(format!("{UNFINISHED}probe"));
+    let probe = unfinished.file("probe");
     fs::write(&probe, "can this folder be written?")?;
     fs::remove_file(&probe)?;
-    Ok(None)
+    Ok(Prepared::Ready(unfinished))
 }
 
 /// The first file by name that makes the folder foreign. None does in a folder with a recording,
@@ -246,11 +258,6 @@ fn foreign_file(path: &Path) -> io::Result<Option<String>> {
     names.sort();
     let own = names.iter().any(|name| name == RECORDING) && is_recording(&path.join(RECORDING));
     Ok(names.into_iter().next().filter(|_| !own))
-}
-
-/// Names of all that is in the folder.
-fn names(path: &Path) -> io::Result<Vec<String>> {
-    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Whether the file is ours and not some other program's `recording.json`.
@@ -278,5 +285,8 @@ fn tables_of(path: &Path) -> Vec<String> {
     })
 }
 
+mod publish;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use publish::settle_if_needed;

@@ -15,8 +15,8 @@ use parquet::schema::types::ColumnDescPtr;
 use crate::extra::Cells;
 
 /// A file with a table.
-pub(crate) struct Saved {
-    reader: SerializedFileReader<File>,
+pub(crate) struct Saved<'a> {
+    reader: &'a SerializedFileReader<File>,
 }
 
 /// What a cell of a series is in the file, and what it is where the file has null.
@@ -76,11 +76,14 @@ impl Stored for String {
     }
 }
 
-impl Saved {
-    /// Opens a file and reads what it says of itself.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+impl Saved<'_> {
+    /// Opens a file and passes it to `take`.
+    pub fn read<T>(
+        path: &Path,
+        take: impl FnOnce(&Saved<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let file = File::open(path).map_err(|error| Error::External(Box::new(error)))?;
-        Ok(Self { reader: SerializedFileReader::new(file)? })
+        columnar::read(file, |reader| take(&Saved { reader }))
     }
 
     /// Every column with its name, by the types that the file has.
@@ -119,10 +122,12 @@ impl Saved {
         }
         let optional = column.self_type().get_basic_info().repetition() == Repetition::OPTIONAL;
         let mut cells = Vec::new();
+        let mut all_rows = 0;
         for group in 0..metadata.num_row_groups() {
             let group = self.reader.get_row_group(group)?;
             let rows = usize::try_from(group.metadata().num_rows())
                 .map_err(|_| Error::General("it has a negative number of rows".into()))?;
+            all_rows += rows;
             let mut reader =
                 get_typed_column_reader::<C::Physical>(group.get_column_reader(place)?);
             let (mut levels, mut values) = (Vec::new(), Vec::new());
@@ -136,6 +141,11 @@ impl Saved {
                 false => cells.extend(values),
             }
         }
-        Ok(cells)
+        match cells.len() {
+            found if found == all_rows => Ok(cells),
+            found => {
+                Err(Error::General(format!("the column {name} has {found} of {all_rows} rows")))
+            }
+        }
     }
 }

@@ -99,7 +99,7 @@ macro_rules! columns {
                 vec![$(Cell::column(stringify!($field), Cow::Borrowed(&self.$field[..])),)+]
             }
             /// The columns as they were saved.
-            pub(crate) fn read(saved: &Saved) -> Result<Self, Error> {
+            pub(crate) fn read(saved: &Saved<'_>) -> Result<Self, Error> {
                 Ok(Self { $($field: saved.column(stringify!($field))?,)+ })
             }
         }

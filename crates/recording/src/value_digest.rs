@@ -10,6 +10,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hexadecimal;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::totals::{
     FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, Recording, TcpRecord,
@@ -20,7 +21,7 @@ impl Recording {
     pub fn value_digest(&self) -> String {
         let mut hash = Hash(Sha256::new());
         recording(&mut hash, self);
-        hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(hash.0)
     }
 }
 

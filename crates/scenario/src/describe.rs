@@ -1,5 +1,7 @@
 //! Descriptions of allowed values (from the schema) and found values, for messages.
 
+use std::borrow::Cow;
+
 use serde_json::Value as Json;
 
 use crate::tree::{Tree, Value};
@@ -132,13 +134,29 @@ pub(crate) fn bounds(schema: &Json) -> String {
     }
 }
 
+/// Characters of a text of the user's that a message shows.
+const LONGEST_TEXT: usize = 80;
+
+/// A text for a message, cut off where nobody reads on.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// A text as it is written in a scenario, for a message.
+pub(crate) fn quoted_short(text: &str) -> String {
+    format!("{:?}", shortened(text))
+}
+
 /// What stands in the scenario.
 pub(crate) fn found(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
         Value::Integer(integer) => integer.to_string(),
         Value::Float(float) => format!("{float:?}"),
-        Value::String(text) => format!("{text:?}"),
+        Value::String(text) => quoted_short(text),
         Value::Date(date) => format!("the date {date}"),
         Value::List(items) => match items.len() {
             0 => "an empty list".into(),

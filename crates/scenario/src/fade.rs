@@ -58,21 +58,30 @@ type RowFault = (usize, Box<Fault>);
 
 /// Reads the series in `file`; with `gaps` it may leave out samples.
 pub(crate) fn read(file: &FilePath, gaps: bool) -> Result<Vec<(Time, f64)>, Box<Fault>> {
-    // Whoever names a device would wait for ever.
-    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let bytes = if is_file { std::fs::read(file) } else { Err(ErrorKind::NotFound.into()) };
-    let bytes = bytes.map_err(|error| {
-        let found = match error.kind() {
-            ErrorKind::NotFound => "no such file".to_owned(),
-            _ => format!("one that cannot be read ({error})"),
-        };
-        Fault::new(None, "a file with times and attenuations", found)
-    })?;
+    let bytes = regular(file).and_then(|()| {
+        std::fs::read(file).map_err(|error| format!("one that cannot be read ({error})"))
+    });
+    let bytes =
+        bytes.map_err(|found| Fault::new(None, "a file with times and attenuations", found))?;
     let series = match bytes.starts_with(b"PAR1") {
         true => parquet::read(bytes)?,
         false => csv::read(&bytes)?,
     };
     series.finish(gaps)
+}
+
+/// Refuses what is no regular file: whoever names a device or a pipe would wait for ever.
+fn regular(file: &FilePath) -> Result<(), String> {
+    let kind = match file.metadata() {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err("no such file".into()),
+        Err(error) => return Err(format!("one that cannot be read ({error})")),
+    };
+    match kind {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err("a folder".into()),
+        _ => Err("a device, a pipe or a socket".into()),
+    }
 }
 
 /// The rows so far.

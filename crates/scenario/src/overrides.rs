@@ -44,7 +44,7 @@ impl FromStr for Override {
                 place: Place { set: Some(format!("--set {text}")), ..Place::default() },
                 path: String::new(),
                 expected: "PATH=VALUE such as flow.0.controller=reno".into(),
-                found: format!("{text:?}"),
+                found: describe::quoted_short(text),
                 reason: None,
                 suggestion: None,
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use recording::{CaptureError, Recording};
 use thiserror::Error;
 
 /// Reasons why a scenario cannot run on this machine's kernel. Each names what is required.
@@ -22,9 +23,14 @@ pub enum KernelError {
         /// What the system says.
         source: io::Error,
     },
-    /// The capture could not be written.
-    #[error(transparent)]
-    Capture(#[from] recording::CaptureError),
+    /// The capture could not be written. The rest of the run is not lost.
+    #[error("{source}")]
+    Capture {
+        /// What was wrong with it.
+        source: CaptureError,
+        /// The run without its packets.
+        recording: Box<Recording>,
+    },
 }
 
 /// A setting that a kernel cannot apply.

@@ -40,15 +40,19 @@ pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recor
     let plan = &plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
-    let (carried, emulation) = thread::scope(|scope| {
+    let (written, outcome) = thread::scope(|scope| {
         let writing = capture.map(|sink| scope.spawn(move || capture::write(sink, plan, &packets)));
         let outcome = with_network(scenario, seed, plan, seen, |lab| {
             carry(scenario, seed, lab, progress.as_mut())
         });
-        writing.map_or(Ok(()), |thread| joined(thread.join()))?;
-        outcome
-    })?;
-    Ok(record(scenario, seed, plan, carried, emulation))
+        (writing.map_or(Ok(()), |thread| joined(thread.join())), outcome)
+    });
+    let (carried, emulation) = outcome?;
+    let recording = record(scenario, seed, plan, carried, emulation);
+    match written {
+        Ok(()) => Ok(recording),
+        Err(source) => Err(KernelError::Capture { source, recording: Box::new(recording) }),
+    }
 }
 
 /// Lets the applications work in a thread of their own, and tells the caller how far they are.

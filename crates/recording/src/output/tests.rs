@@ -1,4 +1,5 @@
 use super::*;
+use crate::load;
 use crate::tables::tests::sample;
 
 fn folder() -> tempfile::TempDir {
@@ -21,6 +22,7 @@ fn a_recording_is_kept_with_its_scenario_and_a_file_for_each_table() {
     let path = parent.path().join("deep/out");
     OutputFolder::create(&path, false).unwrap().save(&sample(), "name = \"geo\"\n", &[]).unwrap();
     let expected = [
+        "SHA256SUMS",
         "flow_series.parquet",
         "flows.parquet",
         "handovers.parquet",
@@ -46,7 +48,8 @@ fn an_earlier_recording_is_replaced_and_none_of_its_files_stays_behind() {
 
     let second = Recording { scenario: "second".into(), ..Recording::default() };
     OutputFolder::create(path.path(), false).unwrap().save(&second, "", &[]).unwrap();
-    assert_eq!(files(path.path()), ["notes.txt", "recording.json", "scenario.toml"]);
+    let expected = ["SHA256SUMS", "notes.txt", "recording.json", "scenario.toml"];
+    assert_eq!(files(path.path()), expected);
 }
 
 #[test]
@@ -74,7 +77,8 @@ fn a_capture_appears_only_when_the_recording_is_saved() {
     let mut capture = output.capture().unwrap();
     capture.write_all(b"packets").unwrap();
     capture.flush().unwrap();
-    assert_eq!(files(path.path()), [".bentpipe-capture.pcapng"]);
+    let unfinished = files(path.path());
+    assert!(matches!(&unfinished[..], [one] if one.starts_with(UNFINISHED)), "{unfinished:?}");
     output.save(&Recording::default(), "", &[]).unwrap();
     assert_eq!(fs::read(path.path().join("capture.pcapng")).unwrap(), b"packets");
 }
@@ -96,14 +100,114 @@ fn force_takes_a_folder_with_other_files_and_keeps_them() {
     let path = folder();
     fs::write(path.path().join("thesis.tex"), "years of work").unwrap();
     OutputFolder::create(path.path(), true).unwrap().save(&Recording::default(), "", &[]).unwrap();
-    assert_eq!(files(path.path()), ["recording.json", "scenario.toml", "thesis.tex"]);
+    let expected = ["SHA256SUMS", "recording.json", "scenario.toml", "thesis.tex"];
+    assert_eq!(files(path.path()), expected);
 }
 
 #[test]
-fn the_remains_of_a_killed_run_do_not_make_a_folder_foreign() {
+fn the_remains_of_a_killed_run_do_not_make_a_folder_foreign_and_are_removed() {
     let path = folder();
-    fs::write(path.path().join(".bentpipe-capture.pcapng"), "half").unwrap();
+    fs::create_dir(path.path().join(".bentpipe-run-7-0")).unwrap();
+    fs::write(path.path().join(".bentpipe-run-7-0/capture.pcapng"), "half").unwrap();
     OutputFolder::create(path.path(), false).unwrap();
+    assert!(files(path.path()).is_empty());
+}
+
+#[test]
+fn a_folder_takes_one_run_at_a_time() {
+    let parent = folder();
+    let path = parent.path().join("out");
+    let mut first = OutputFolder::create(&path, false).unwrap();
+    first.capture().unwrap().write_all(b"packets").unwrap();
+    for force in [false, true] {
+        let error = OutputFolder::create(&path, force).unwrap_err();
+        assert!(matches!(error, OutputError::Busy { .. }), "{error}");
+    }
+    first.save(&sample(), "", &[]).unwrap();
+    assert_eq!(fs::read(path.join("capture.pcapng")).unwrap(), b"packets");
+    OutputFolder::create(&path, false).unwrap().save(&Recording::default(), "", &[]).unwrap();
+    assert_eq!(load(&path).unwrap().digest(), Recording::default().digest());
+}
+
+/// Whoever waits for a folder whose run saves nothing does not get the one that is removed.
+#[test]
+fn folders_that_come_and_go_are_never_lost() {
+    let parent = folder();
+    let path = parent.path().join("out");
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let output = match OutputFolder::create(path, false) {
+                        Err(OutputError::Busy { .. }) => continue,
+                        output => output.unwrap(),
+                    };
+                    if round % 2 == 0 {
+                        output.save(&Recording { seed, ..sample() }, "", &[]).unwrap();
+                        fs::remove_dir_all(path).unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// The steps of `publish::settle`, each as it leaves the folder if the process is killed after it.
+#[test]
+fn a_run_that_is_killed_while_it_publishes_leaves_one_whole_recording() {
+    let (complete, placing) = (".bentpipe-complete", ".bentpipe-placing");
+    let new =
+        Recording { scenario: "second".into(), links: sample().links, ..Recording::default() };
+    type Step = fn(&Path);
+    let steps: [Step; 7] = [
+        |_| {},
+        |out| {
+            let earlier = out.join(".bentpipe-complete/.earlier.json");
+            fs::rename(out.join("recording.json"), earlier).unwrap();
+        },
+        |out| fs::remove_file(out.join("handovers.parquet")).unwrap(),
+        |out| {
+            for name in ["flows", "pages", "objects", "flow_series", "link_series"] {
+                fs::remove_file(out.join(file_name(name))).unwrap();
+            }
+            fs::remove_file(out.join(CAPTURE)).unwrap();
+            fs::rename(out.join(".bentpipe-complete"), out.join(".bentpipe-placing")).unwrap();
+        },
+        |out| fs::remove_file(out.join(".bentpipe-placing/.earlier.json")).unwrap(),
+        |out| {
+            let links = file_name("links");
+            fs::rename(out.join(".bentpipe-placing").join(&links), out.join(links)).unwrap();
+        },
+        |out| {
+            for name in [SUMS, SCENARIO, RECORDING] {
+                fs::rename(out.join(".bentpipe-placing").join(name), out.join(name)).unwrap();
+            }
+        },
+    ];
+    for last in 0..steps.len() {
+        let path = folder();
+        let out = path.path().join("out");
+        let mut first = OutputFolder::create(&out, false).unwrap();
+        first.capture().unwrap().write_all(b"packets").unwrap();
+        first.save(&sample(), "first", &[]).unwrap();
+        let elsewhere = path.path().join("elsewhere");
+        OutputFolder::create(&elsewhere, false).unwrap().save(&new, "second", &[]).unwrap();
+        fs::rename(elsewhere, out.join(complete)).unwrap();
+        steps[..=last].iter().for_each(|step| step(&out));
+        if out.join(RECORDING).exists() {
+            let text = fs::read_to_string(out.join(SCENARIO)).unwrap();
+            assert_eq!(text, if last == 0 { "first" } else { "second" });
+        }
+        match last % 2 {
+            0 => assert_eq!(load(&out).unwrap().digest(), new.digest(), "step {last}"),
+            _ => drop(OutputFolder::create(&out, false).unwrap()),
+        }
+        let whole = ["SHA256SUMS", "links.parquet", "recording.json", "scenario.toml"];
+        assert_eq!(files(&out), whole, "step {last}");
+        assert_eq!(load(&out).unwrap().digest(), new.digest(), "step {last}");
+        assert!(!out.join(placing).exists());
+    }
 }
 
 #[test]
@@ -143,10 +247,10 @@ fn when_saving_fails_the_earlier_recording_is_still_whole() {
     let before = files(path.path());
     // A folder stands where the last file is to be prepared.
     let output = OutputFolder::create(path.path(), false).unwrap();
-    fs::create_dir(path.path().join(".bentpipe-recording.json")).unwrap();
+    let unfinished = files(path.path()).into_iter().find(|name| name.starts_with(UNFINISHED));
+    fs::create_dir(path.path().join(unfinished.unwrap()).join("recording.json")).unwrap();
     let error = output.save(&Recording::default(), "second", &[]).unwrap_err();
     assert!(matches!(&error, OutputError::Write { path, .. } if path.ends_with("recording.json")));
-    fs::remove_dir(path.path().join(".bentpipe-recording.json")).unwrap();
     assert_eq!(files(path.path()), before);
     assert_eq!(fs::read_to_string(path.path().join("scenario.toml")).unwrap(), "first");
 }

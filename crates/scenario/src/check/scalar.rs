@@ -25,7 +25,7 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
     let word = suggest::nearest(text, words).map(|word| format!("{word:?}"));
     let formats = fitting.iter().filter_map(|schema| schema["format"].as_str());
     let suggestion = word.or_else(|| formats.into_iter().find_map(|f| suggest::quantity(f, text)));
-    let problem = Problem::new(path.clone(), describe::expected(all), format!("{text:?}"));
+    let problem = Problem::new(path.clone(), describe::expected(all), describe::quoted_short(text));
     Some(Problem { reason, ..problem.suggest(suggestion) })
 }
 

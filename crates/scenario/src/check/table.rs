@@ -52,7 +52,7 @@ fn by_word<'a>(
     };
     schemas.iter().copied().find(|schema| constant(schema) == word).ok_or_else(|| {
         let near = suggest::nearest(word, words).map(|word| format!("{word:?}"));
-        Problem::new(path.key(key), expected, format!("{word:?}")).suggest(near).into()
+        Problem::new(path.key(key), expected, describe::quoted_short(word)).suggest(near).into()
     })
 }
 

@@ -3,6 +3,7 @@
 use ::csv::{ErrorKind, ReaderBuilder, StringRecord};
 
 use super::{Cell, Fault, Series};
+use crate::describe::quoted_short;
 use crate::error::{Place, excerpt};
 
 /// What may stand between the columns; the first of them that the first line has.
@@ -54,7 +55,7 @@ fn cell(text: &str) -> Cell {
         "" => Cell::Other("nothing".into()),
         text => match text.parse() {
             Ok(number) => Cell::Number(number),
-            Err(_) => Cell::Other(format!("{text:?}")),
+            Err(_) => Cell::Other(quoted_short(text)),
         },
     }
 }

@@ -6,14 +6,21 @@ use ::parquet::record::Field;
 use bytes::Bytes;
 
 use super::{Cell, Fault, Series};
+use crate::describe::shortened;
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<Series, Box<Fault>> {
-    let broken = |row: Option<usize>| {
-        move |error: ParquetError| {
-            Fault::new(row, "a Parquet file", "one that cannot be read").because(error.to_string())
-        }
-    };
-    let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(broken(None))?;
+    columnar::read(Bytes::from(bytes), |reader| Ok(rows(reader))).map_err(broken(None))?
+}
+
+/// A file that the reader of Parquet does not accept, from this row on.
+fn broken(row: Option<usize>) -> impl Fn(ParquetError) -> Box<Fault> {
+    move |error| {
+        let fault = Fault::new(row, "a Parquet file", "one that cannot be read");
+        fault.because(shortened(&error.to_string())).into()
+    }
+}
+
+fn rows(reader: &SerializedFileReader<Bytes>) -> Result<Series, Box<Fault>> {
     let columns = reader.metadata().file_metadata().schema_descr().num_columns();
     if columns != 2 {
         let expected = "two columns, time in s and attenuation in dB";
@@ -44,6 +51,6 @@ fn cell(field: &Field) -> Cell {
         Field::Float(number) => Cell::Number(f64::from(*number)),
         Field::Double(number) => Cell::Number(*number),
         Field::Null => Cell::Other("nothing".into()),
-        other => Cell::Other(format!("{other}, which is no number")),
+        other => Cell::Other(format!("{}, which is no number", shortened(&other.to_string()))),
     }
 }

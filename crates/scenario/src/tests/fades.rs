@@ -5,6 +5,7 @@ use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use link::{Awgn, Code};
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -88,10 +89,19 @@ fn a_series_is_read_however_it_is_written() {
 
 /// A Parquet file of two optional columns, `time` whole or not.
 fn table(times: &[Option<f64>], whole: bool, attenuations: &[Option<f64>]) -> Vec<u8> {
+    packed_table(times, whole, attenuations, Compression::UNCOMPRESSED)
+}
+
+fn packed_table(
+    times: &[Option<f64>],
+    whole: bool,
+    attenuations: &[Option<f64>],
+    compression: Compression,
+) -> Vec<u8> {
     let kind = if whole { "INT64" } else { "DOUBLE" };
     let schema = format!("message fade {{ OPTIONAL {kind} time; OPTIONAL DOUBLE attenuation; }}");
     let schema = Arc::new(parse_message_type(&schema).unwrap());
-    let properties = Arc::new(WriterProperties::builder().build());
+    let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
     let mut bytes = Vec::new();
     let mut file = SerializedFileWriter::new(&mut bytes, schema, properties).unwrap();
     let mut group = file.next_row_group().unwrap();
@@ -120,6 +130,66 @@ fn a_series_may_be_a_parquet_file() {
         let file = table(&times, whole, &[0.5, 12.0, 3.0].map(Some));
         let awgn = Bench::new().with("fade.csv", file).awgn(FILE);
         assert_eq!(awgn.budget().fade.samples(), expected);
+    }
+}
+
+#[test]
+fn a_parquet_file_may_be_compressed_as_its_writer_likes() {
+    let all = [
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ];
+    let times: Vec<_> = (0..=100).map(|second| Some(f64::from(second))).collect();
+    for compression in all {
+        let file = packed_table(&times, false, &vec![Some(3.0); 101], compression);
+        let awgn = Bench::new().with("fade.csv", file).awgn(FILE);
+        assert_eq!(awgn.budget().fade.samples().len(), 101, "{compression:?}");
+    }
+}
+
+/// The reader of Parquet asserts some of the footer, and panics.
+#[test]
+fn a_damaged_parquet_file_is_an_error_with_its_name() {
+    let times: Vec<_> = (0..=100).map(|second| Some(f64::from(second))).collect();
+    let whole = table(&times, false, &vec![Some(3.0); 101]);
+    let bench = Bench::new();
+    let mut panics = 0;
+    for at in whole.len() - 300..whole.len() {
+        for value in [0xff, whole[at] ^ 0x10] {
+            let mut damaged = whole.clone();
+            damaged[at] = value;
+            std::fs::write(bench.directory.path().join("fade.csv"), damaged).unwrap();
+            if let Err(errors) = bench.load(LOOSE, &[]) {
+                let error = errors.to_string();
+                assert!(error.contains("fade.csv"), "{error}");
+                panics += usize::from(error.contains("damaged: "));
+            }
+        }
+    }
+    assert!(panics > 0, "the reader of Parquet no longer panics: `columnar` has nothing to do");
+}
+
+#[test]
+fn long_cells_are_shortened() {
+    let word = "rain".repeat(100_000);
+    let number = "9".repeat(100_000);
+    for text in [format!("0,0\n1,{word}\n"), format!("0,0\n{number},1\n"), word] {
+        let found = Bench::new().with("fade.csv", text).refused(LOOSE);
+        assert!(found.len() < 500, "{} bytes", found.len());
+    }
+}
+
+/// Reading any of these would wait, or never end.
+#[test]
+fn only_regular_files_are_read() {
+    for (path, found) in [("/dev/zero", "a device, a pipe or a socket"), ("/tmp", "a folder")] {
+        let refused = Bench::new().refused(&LOOSE.replace("fade.csv", path));
+        let told = format!("found {path:?}: {found}");
+        assert!(refused.contains(&told), "{refused}");
     }
 }
 

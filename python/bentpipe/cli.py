@@ -1,6 +1,7 @@
 """The command line. Each command imports its modules when it runs, so that it starts quickly.
 
-Exit status: 0 done, 2 bad input, 130 interrupted by Ctrl-C (completed results are kept).
+Exit status: 0 done, 1 a defect, 2 bad input or output that cannot be written, 130 interrupted by
+Ctrl-C or SIGTERM (completed results are kept).
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import bentpipe
-from bentpipe import _native
+from bentpipe import _native, signals, stdout
+from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DEFECT = 1
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 FILE = click.Path(path_type=Path)
 sets_option = click.option(
@@ -53,8 +55,13 @@ class Duration(click.ParamType[float]):
 
 def refuse(message: str) -> NoReturn:
     """Reject bad input: message on stderr, exit status 2."""
+    sys.exit(told(message, BAD_INPUT))
+
+
+def told(message: str, status: int) -> int:
+    """Print a message on stderr, and return the exit status."""
     click.echo(f"bentpipe: {message}", err=True)
-    sys.exit(BAD_INPUT)
+    return status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -108,8 +115,16 @@ def run(
         if stopped is None:
             raise
         recording = stopped
+    except bentpipe.OutputError as error:
+        if error.recording is None:
+            raise
+        refuse(f"{error}{stdout.save_elsewhere(error.recording, scenario)}")
     if folder:
-        folder.save(recording, scenario)
+        try:
+            folder.save(recording, scenario)
+        except bentpipe.OutputError as error:
+            refuse(f"{error}{stdout.save_elsewhere(recording, scenario)}")
+    stdout.about_to_print(f"{scenario.name}-seed-{recording.seed}", recording.to_json, out)
     if as_json:
         click.echo(recording.to_json())
     else:
@@ -151,6 +166,7 @@ def shell(
     from bentpipe.console import print_quality
 
     scenario = bentpipe.Scenario.load(file, sets)
+    signals.leave_termination()
     status, quality = bentpipe.shell(
         scenario,
         command or (os.environ.get("SHELL", "/bin/sh"),),
@@ -196,7 +212,12 @@ def controllers(name: str | None, as_json: bool) -> None:
 @cli.command()
 @click.argument("file", type=FILE)
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
-@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run on the Dask cluster with this scheduler: tls://HOST:8786, or tcp:// in a network"
+    " whose users you all trust. Whoever reaches a scheduler can run code there.",
+)
 @click.option(
     "--out", type=FILE, metavar="DIR", help="Keep rows and summary here, and continue here."
 )
@@ -578,21 +599,46 @@ def warn_once() -> None:
     warnings.simplefilter("always", bentpipe.RenamedKeyWarning)
 
 
-def main() -> None:
+def run_command() -> int:
     """Run the command line. Errors become one line and an exit status."""
-    warn_once()
     try:
-        cli(prog_name="bentpipe", standalone_mode=False)
+        signals.interrupt()
+        with cli.make_context("bentpipe", sys.argv[1:]) as context:
+            cli.invoke(context)
     except bentpipe.BentpipeError as error:
         if "--json" in sys.argv:
             echo_errors(error)
-        refuse(str(error))
+        return told(str(error), BAD_INPUT)
+    except bentpipe.EngineError as error:
+        return told(str(error), DEFECT)
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("bentpipe: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        signals.end_at_once()
+        return told("interrupted", INTERRUPTED)
+    return 0
+
+
+def main() -> None:
+    """Run the command line and end the process. Output that cannot be written is bad input too."""
+    warn_once()
+    if sys.stdout is None:
+        refuse(stdout.CLOSED)
+    stdout.guard()
+    try:
+        try:
+            status: str | int | None = run_command()
+        except SystemExit as end:
+            status = end.code
+        signals.end_at_once()
+        sys.stdout.flush()
+    except stdout.StdoutError as error:
+        stdout.discard()
+        status = told(f"cannot write to stdout: {error}{stdout.told_saved()}", BAD_INPUT)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,15 @@ from bentpipe.numbers import decimals
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from rich.console import Console
     from rich.table import Table
 
     from bentpipe._native import ControllerEntry, KernelQuality, Recording
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
+UNLIMITED = 1 << 20
+"""A width that no table has."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -68,7 +71,33 @@ def show(*renderables: Any) -> None:
     """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(*renderables)
+    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    console.print(*(fitting(one, console) for one in renderables))
+
+
+def fitting(renderable: Any, console: Console) -> Any:
+    """The same, or the rows of a table below each other if it is wider than the terminal.
+
+    Rich would drop columns.
+    """
+    from rich.console import Group
+    from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
+
+    if not isinstance(renderable, Table):
+        return renderable
+    unlimited = console.options.update(max_width=UNLIMITED)
+    if Measurement.get(console, unlimited, renderable).minimum <= console.width:
+        return renderable
+    names = [str(column.header) for column in renderable.columns]
+    rows = zip(*(column.cells for column in renderable.columns), strict=True)
+    return Group(
+        *(
+            Text("\n".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=True)) + "\n")
+            for row in rows
+        )
+    )
 
 
 def print_recording(recording: Recording) -> None:

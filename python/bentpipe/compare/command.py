@@ -14,6 +14,8 @@ from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import workloads
 from bentpipe.console import show
 from bentpipe.errors import InputError
+from bentpipe.seal import sealed
+from bentpipe.stdout import about_to_print
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ def run_and_print(
     found = verdicts(whole)
     complete = len(whole) == len(asked)
     summary = tables.to_dict(link, taking_part, whole, found, left_out)
-    summary |= {"complete": complete, "command": [*command]}
+    summary = sealed(summary | {"complete": complete, "command": [*command]})
+    about_to_print("compare", lambda: as_json(summary).decode(), folder)
     if folder:
         save(folder / "compare.json", as_json(summary))
         save(folder / "compare.md", tables.markdown(link, whole, found, left_out).encode())

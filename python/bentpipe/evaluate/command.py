@@ -15,6 +15,8 @@ from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import CHECKLIST, NOT_COVERED, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, planned
+from bentpipe.seal import sealed
+from bentpipe.stdout import about_to_print
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ def run_and_print(
         for item, found in zip(chosen, results, strict=False)
     ]
     complete = len(reports) == len(chosen)
-    summary = tables.to_dict(reports, plan) | {"complete": complete, "command": [*command]}
+    found = tables.to_dict(reports, plan) | {"complete": complete, "command": [*command]}
+    summary = sealed(found)
+    about_to_print("evaluate", lambda: as_json(summary).decode(), folder)
     if folder:
         save(folder / "evaluate.json", as_json(summary))
         save(folder / "evaluate.md", tables.markdown(reports, candidate, against).encode())

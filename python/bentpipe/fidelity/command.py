@@ -14,6 +14,8 @@ from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import markdown, summary, text_table, to_dict
 from bentpipe.fidelity.variants import combinations
 from bentpipe.reproductions.command import writable
+from bentpipe.stdout import about_to_print
+from bentpipe.study.store import save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +50,10 @@ def run_and_print(
     with late_progress(scenario, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)
     found = to_dict(experiment, scenario, cells)
+    about_to_print(f"{scenario}-fidelity", lambda: json.dumps(found))
     if folder:
-        (folder / "fidelity.json").write_text(json.dumps(found, indent=1) + "\n")
-        (folder / "fidelity.md").write_text(markdown(cells))
+        save(folder / "fidelity.json", f"{json.dumps(found, indent=1)}\n".encode())
+        save(folder / "fidelity.md", markdown(cells).encode())
         for ending in ("svg", "png"):
             figure(cells, scenario).save(folder / f"fidelity.{ending}")
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -114,10 +115,11 @@ def check_figures(folder: Path, names: list[str]) -> None:
 
 def replace(path: Path, text: str) -> None:
     """Write a temporary file in the same folder, and rename it when it is complete."""
-    beside = path.with_name(f".bentpipe-{path.name}")
+    # A name of its own: two reports of one folder do not mix.
+    beside = path.with_name(f".bentpipe-report-{os.getpid()}-{path.name}")
     try:
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
-    except OSError:
+    except BaseException:
         beside.unlink(missing_ok=True)
         raise

@@ -6,12 +6,14 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
+from bentpipe.errors import BentpipeError
 from bentpipe.numbers import NONE, count, decimals, signed, with_interval
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.source import read_json
 from bentpipe.reproductions.plots import figure
 from bentpipe.reproductions.reproduction import Row, names
 from bentpipe.reproductions.tables import notes_of, published
+from bentpipe.seal import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +80,18 @@ class Saved:
     """The folder of one reproduction."""
 
     def __init__(self, folder: Path) -> None:
-        (paper, *_) = read_json(folder / "rows.json", "papers")["papers"]
+        content = read_json(folder / "rows.json", "papers")
+        (paper, *_) = content["papers"]
         self.name: str = paper["paper"]
         self.partial: bool = paper["partial"]
         self.rows = [Row(**{key: row[key] for key in Row.__annotations__}) for row in paper["rows"]]
         path = folder / "plots.json"
         held = read_json(path, "bentpipe", "title", "plots") if path.exists() else {}
+        if held.get("rows", content.get(KEY)) != content.get(KEY):
+            raise BentpipeError(
+                f"{path}: expected the plots of rows.json, found those of other runs;"
+                f" run `bentpipe papers run {self.name}` again"
+            )
         self.title: str = held.get("title", self.name)
         self.authors: str = held.get("authors", "")
         self.version: str = held.get("bentpipe", "of an unknown version")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe.errors import BentpipeError
+from bentpipe.seal import is_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def recognise(folder: Path) -> Source:
             what = "is a file" if folder.exists() else "does not exist"
             raise BentpipeError(f"{folder} {what}; expected {EXPECTED}")
         for name, kind in MARKS.items():
-            if (folder / name).is_file():
+            if (folder / name).is_file() or (kind == "run" and is_unsettled(folder)):
                 return Source(kind, folder, (folder,) if kind == "papers" else ())
         inner = sorted(path for path in folder.iterdir() if path.is_dir())
         reproductions = tuple(path for path in inner if (path / "rows.json").is_file())
@@ -55,6 +56,11 @@ def recognise(folder: Path) -> Source:
     hint = f"; {within[0]} is one" if within else ""
     marks = ", ".join(MARKS)
     raise BentpipeError(f"{folder} holds none of {marks}: expected {EXPECTED}{hint}")
+
+
+def is_unsettled(folder: Path) -> bool:
+    """True if a run was killed while it moved its files to their places. Loading it goes on."""
+    return any((folder / f".bentpipe-{state}").is_dir() for state in ("complete", "placing"))
 
 
 def read_text(path: Path) -> str:
@@ -73,6 +79,11 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
         content = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise BentpipeError(f"{path}:{error.lineno}: expected JSON, {error.msg}") from error
+    if isinstance(content, dict) and not is_whole(content):
+        raise BentpipeError(
+            f"{path}: expected the content that its checksum was made of, found another: it is"
+            " damaged, or was changed; the command that made it makes it again"
+        )
     missing = [key for key in keys if not isinstance(content, dict) or key not in content]
     if missing:
         raise BentpipeError(f"{path}: expected an object with {missing[0]!r}, found none")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.errors import BentpipeError
 from bentpipe.numbers import count, percent
 from bentpipe.plots import Point, interval_figure
 from bentpipe.plots.theme import PALETTE
@@ -35,6 +36,9 @@ def study_page(folder: Path) -> Page:
     plan = read_json(folder / "study.json", "bentpipe", "title", "parameters", "quantities")
     keys = ("scenario", "runs", "complete", "cells", "comparisons")
     found = read_json(folder / "summary.json", *keys)
+    if found.get("digest", plan.get("digest")) != plan.get("digest"):
+        raise BentpipeError(f"{folder / 'summary.json'}: expected the summary of this study, found"
+                            " that of another; the same study command writes it again")  # fmt: skip
     axes = [Axis(**{key: row[key] for key in Axis.__annotations__}) for row in plan["parameters"]]
     quantities = [Quantity(row, found) for row in plan["quantities"]]
     sections = [section(number, quantity, axes) for number, quantity in enumerate(quantities)]

@@ -11,10 +11,13 @@ from bentpipe.console import late_progress, nearest, show, table
 from bentpipe.errors import BentpipeError, OutputError
 from bentpipe.reproductions.reproduction import Reproduction, find, names, save
 from bentpipe.reproductions.tables import print_outcome
+from bentpipe.stdout import about_to_print
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from bentpipe.reproductions.reproduction import Outcome
 
 
 def print_list(as_json: bool) -> None:
@@ -59,6 +62,7 @@ def run_and_print(
         with late_progress(reproduction.name, total) as progress:
             outcome = reproduction.run(workers, progress)
         outcomes.append(outcome)
+        about_to_print("papers", lambda: as_object(outcomes))
         if not as_json:
             print_outcome(outcome)
         if reproduction.name in folders:
@@ -66,10 +70,15 @@ def run_and_print(
         if not outcome.complete:
             break
     if as_json:
-        click.echo(json.dumps({"papers": [outcome.to_dict() for outcome in outcomes]}))
+        click.echo(as_object(outcomes))
     elif out:
         show(f"Tables and plots are in {out}.")
     return all(outcome.complete for outcome in outcomes)
+
+
+def as_object(outcomes: Sequence[Outcome]) -> str:
+    """The object that `papers run --json` prints."""
+    return json.dumps({"papers": [outcome.to_dict() for outcome in outcomes]})
 
 
 def choose(name: str) -> Reproduction:

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module, resources
+from pathlib import Path
 from pkgutil import iter_modules
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import bentpipe
+from bentpipe.errors import OutputError
 from bentpipe.reproductions.published import Publication, Value, read
+from bentpipe.seal import KEY, sealed
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from bentpipe.reproductions.plots import Bars, Plot
     from bentpipe.study.statistics import Mean
+
+ROWS = "rows.json"
 
 Verdict = Literal["reproduced", "deviates", "not comparable"]
 
@@ -212,24 +217,40 @@ def names() -> list[str]:
 def save(outcome: Outcome, folder: Path) -> None:
     """Write the rows as JSON and text and, if complete, the plots as SVG and PNG to `folder`.
 
-    `plots.json` holds what the plots show, for `bentpipe report`, and the version that ran.
+    `plots.json` holds what the plots show, for `bentpipe report`, and the version that ran. Files
+    are moved to `folder` when all are written. An earlier `rows.json` is removed before that and
+    the new one is the last, so that a folder with this file is whole. `OutputError` if that fails.
     """
+    try:
+        with TemporaryDirectory(prefix=".bentpipe-", dir=folder) as name:
+            unfinished = Path(name)
+            write(outcome, unfinished)
+            (folder / ROWS).unlink(missing_ok=True)
+            for file in sorted(unfinished.iterdir(), key=lambda file: file.name == ROWS):
+                file.replace(folder / file.name)
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from error
+
+
+def write(outcome: Outcome, folder: Path) -> None:
+    """Write all files of an outcome."""
     import json
 
     from bentpipe.reproductions.plots import as_data, save_plot
     from bentpipe.reproductions.tables import as_text
 
-    text = json.dumps({"papers": [outcome.to_dict()]}, indent=1)
-    (folder / "rows.json").write_text(text + "\n")
-    (folder / "rows.txt").write_text(as_text(outcome))
     plots = outcome.reproduction.plots(outcome.results) if outcome.complete else {}
     for name, plot in plots.items():
         save_plot(plot, folder / name)
+    rows = sealed({"papers": [outcome.to_dict()]})
     held = {
         "bentpipe": bentpipe.__version__,
         "title": outcome.reproduction.publication.title,
         "authors": outcome.reproduction.publication.authors,
         "runs": sum(map(len, outcome.results.values())),
+        "rows": rows[KEY],
         "plots": {name: as_data(plot) for name, plot in plots.items()},
     }
-    (folder / "plots.json").write_text(json.dumps(held, separators=(",", ":")) + "\n")
+    (folder / "plots.json").write_text(json.dumps(sealed(held), separators=(",", ":")) + "\n")
+    (folder / "rows.txt").write_text(as_text(outcome))
+    (folder / ROWS).write_text(json.dumps(rows, indent=1) + "\n")

@@ -91,6 +91,11 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
             " 'bentpipe[cluster]'"
         ) from None
     make: Any = distributed.Client
+    if address.startswith("tls:") and not has_certificates():
+        raise ClusterError(
+            f"{address} needs certificates: expected their files in DASK_DISTRIBUTED__COMM__TLS__"
+            "CA_FILE, ...__TLS__CLIENT__CERT and ...__TLS__CLIENT__KEY (docs/studies.md)"
+        )
     try:
         # Dask retries for long, and logs errors of a client that gave up.
         greet(get_address_host_port(address), is_plain=not address.startswith("tls:"))
@@ -108,6 +113,14 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
         finally:
             with suppress(OSError, CancelledError):
                 client.close(timeout=TIMEOUT_S)
+
+
+def has_certificates() -> bool:
+    """True if Dask is configured for TLS connections of a client."""
+    from distributed.security import Security
+
+    arguments: Any = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+    return arguments.get("ssl_context") is not None
 
 
 def greet(place: tuple[str, int | None], *, is_plain: bool) -> None:

@@ -8,6 +8,7 @@ import click
 
 from bentpipe.console import late_progress, show, table
 from bentpipe.numbers import NONE, ends, signed, significant
+from bentpipe.stdout import about_to_print
 from bentpipe.study.plan import Study
 from bentpipe.study.store import as_json
 
@@ -33,6 +34,7 @@ def run_and_print(
     study = Study.load(file)
     with late_progress(study.title, study.most_runs, unit="runs") as progress:
         results = study.run(out=out, workers=workers, cluster=cluster, progress=progress)
+    about_to_print(study.name, lambda: as_json(results.summary).decode(), out)
     if as_one_object:
         click.echo(as_json(results.summary).decode(), nl=False)
     else:

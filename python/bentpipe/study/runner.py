@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bentpipe import _native
+from bentpipe.seal import sealed
 from bentpipe.study.results import Results
 from bentpipe.study.statistics import is_narrow
 from bentpipe.study.store import Store
@@ -76,7 +77,7 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
     finally:
         keeper.keep()
     rows = wanted_rows(store, targets_met)
-    summary = summarise(store.study, rows, complete)
+    summary = sealed(summarise(store.study, rows, complete))
     store.finish(summary)
     return Results(store.study, rows, summary)
 

@@ -2,18 +2,21 @@
 
 Every file is first written under a temporary name and then renamed, so that a killed study leaves
 only complete files. Rows are written in parts. Many parts are merged into one, also at the end. If
-that is interrupted, some rows exist twice and are read once.
+that is interrupted, some rows exist twice and are read once. Each part has a digest of its rows and
+of the study, so that damaged parts and those of other studies are not read.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
 from bentpipe import _native
 from bentpipe.errors import OutputError
+from bentpipe.seal import sealed
 from bentpipe.study.scenarios import write
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ MOST_PARTS = 64
 DESCRIPTION = "study.json"
 STUDY = "study.toml"
 SUMMARY = "summary.json"
+DIGEST = "bentpipe.digest"
+"""Key of a part's metadata: the digest of its rows."""
 
 Outcome = tuple[int, int, "Sequence[float | None]", float, int]
 """The result of one run: variant, replication, quantities, wall time, events."""
@@ -44,14 +49,20 @@ class Store:
         self.study = study
         self.parts = folder / "rows"
         try:
-            self.take()
+            # The lock comes first: whoever meets a folder that is being made finds it locked.
+            folder.mkdir(parents=True, exist_ok=True)
             self.lock = self.locked()
         except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise OutputError(f"cannot write to {folder}: {error.strerror}") from error
-        for unfinished in [*folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
-            unfinished.unlink()
+            raise unwritable(folder, error) from error
+        try:
+            self.take()
+            for unfinished in [*folder.glob(".*.tmp"), *self.parts.glob(".*.tmp")]:
+                unfinished.unlink()
+        except BaseException as error:
+            os.close(self.lock)
+            if isinstance(error, OSError):
+                raise unwritable(folder, error) from error
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +73,7 @@ class Store:
     def take(self) -> None:
         """Create the folder, or check that it belongs to this study."""
         found = self.folder / DESCRIPTION
-        description = as_json(self.study.description)
+        description = as_json(sealed(self.study.description))
         if found.exists():
             differing = differences(self.folder, self.study)
             if differing:
@@ -72,11 +83,11 @@ class Store:
                     f"{told}"
                 )
         else:
-            if self.folder.is_dir() and any(self.folder.iterdir()):
+            # A study that was killed at once leaves an unfinished description.
+            if any(path.name != f".{DESCRIPTION}.tmp" for path in self.folder.iterdir()):
                 raise OutputError(
                     f"{self.folder} holds files and is no study's folder; nothing was written"
                 )
-            self.folder.mkdir(parents=True, exist_ok=True)
             # First, because it marks the folder as this study's if the rest is interrupted.
             save(found, description)
         self.parts.mkdir(exist_ok=True)
@@ -93,7 +104,7 @@ class Store:
 
     def locked(self) -> int:
         """Lock the folder until the store is closed or the process ends."""
-        handle = os.open(self.folder, os.O_RDONLY)
+        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -109,22 +120,37 @@ class Store:
         """All rows by the number of their run, each once."""
         import polars as pl
 
-        frames = [pl.DataFrame(schema=schema(self.study))]
-        for part in self.files():
-            try:
-                frame = pl.read_parquet(part)
-            except (OSError, pl.exceptions.PolarsError) as error:
-                raise OutputError(
-                    f"cannot read {part} ({error}); without it, its runs are run again"
-                ) from None
-            if frame.schema != frames[0].schema:
-                raise OutputError(f"{part} is no part of this study: it has other columns")
-            values = frame.select(pl.selectors.float().is_finite().all()).row(0)
-            if not all(value is not False for value in values):
-                raise OutputError(f"{part} holds values that are no numbers; without it, its runs"
-                                  " are run again")  # fmt: skip
-            frames.append(frame)
+        frames = [pl.DataFrame(schema=schema(self.study)), *map(self.read, self.files())]
         return pl.concat(frames).unique("run", keep="first").sort("run")
+
+    def read(self, part: Path) -> pl.DataFrame:
+        """The rows of a part, or `OutputError` with what to do about it."""
+        import polars as pl
+
+        try:
+            frame = pl.read_parquet(part)
+            digest = pl.read_parquet_metadata(part).get(DIGEST)
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = str(error).partition("\n")[0]
+            raise self.damaged(part, f"cannot be read ({reason})") from None
+        if frame.schema != schema(self.study):
+            raise self.damaged(part, "has other columns than this study")
+        values = frame.select(pl.selectors.float().is_finite().all()).row(0)
+        if not all(value is not False for value in values):
+            raise self.damaged(part, "has values that are no numbers")
+        if digest != digest_of(frame, self.study):
+            raise self.damaged(part, "does not have the rows that this study wrote: it is damaged,"
+                               " or of another study")  # fmt: skip
+        return frame
+
+    def damaged(self, part: Path, reason: str) -> OutputError:
+        """The error for a part that cannot be used."""
+        others = len(self.files()) - 1
+        kept = f"; the rows of the {others} other parts are kept" if others else ""
+        return OutputError(
+            f"{part} {reason}. It is safe to delete this file: the same command then runs its runs"
+            f" again{kept}."
+        )
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
         """Save the rows of some runs."""
@@ -139,7 +165,8 @@ class Store:
         import io
 
         buffer = io.BytesIO()
-        rows.write_parquet(buffer, compression="snappy")
+        metadata = {DIGEST: digest_of(rows, self.study)}
+        rows.write_parquet(buffer, compression="snappy", metadata=metadata)
         files = self.files()
         number = int(files[-1].stem.removeprefix("part-")) + 1 if files else 0
         place = self.parts / f"part-{number:08}.parquet"
@@ -158,6 +185,29 @@ class Store:
         """Write the summary of the rows."""
         self.compact()
         save(self.folder / SUMMARY, as_json(summary))
+
+
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    """The error for a folder that the system does not let us write to."""
+    if isinstance(error, OutputError):
+        return error
+    return OutputError(f"cannot write to {folder}: {error.strerror}")
+
+
+def digest_of(rows: pl.DataFrame, study: Study) -> str:
+    """SHA-256 of the columns of rows, with the digest of their study."""
+    import polars as pl
+
+    digest = hashlib.sha256(study.description["digest"].encode())
+    for column in rows:
+        digest.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
+        if column.dtype == pl.String:
+            digest.update(json.dumps(column.to_list()).encode())
+        else:
+            nothing = False if column.dtype == pl.Boolean else 0
+            digest.update(column.is_null().to_numpy().tobytes())
+            digest.update(column.fill_null(nothing).to_numpy().tobytes())
+    return digest.hexdigest()
 
 
 def differences(folder: Path, study: Study) -> list[str]:
@@ -269,4 +319,5 @@ def save(place: Path, content: bytes) -> None:
         finally:
             os.close(folder)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise OutputError(f"cannot write {place}: {error.strerror}") from error

@@ -42,6 +42,7 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
     ]
     return {
         "study": study.name,
+        "digest": study.description["digest"],
         "bentpipe": _native.version(),
         "scenario": study.variants[0].scenario.name if len(names) == 1 else ", ".join(names),
         "runs": rows.height,

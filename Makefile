@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench replay-kernel soak fuzz lock clean $(STEPS)
+.PHONY: help run test check engine format bench replay-kernel soak fuzz kills lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -57,6 +57,9 @@ soak: ## random scenarios for MINUTES (60), checked and as users have it; findin
 
 fuzz: ## coverage-guided fuzzing of all parsers, each for SECONDS (60)
 	@scripts/fuzz.sh $(or $(SECONDS),60)
+
+kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is left
+	@$(PYTHON_OF_TESTS) tests/kills.py --minutes $(or $(MINUTES),60)
 
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade

@@ -202,6 +202,10 @@ def test_a_cluster_that_is_not_there_is_told(
         assert (done.returncode, done.stdout) == (2, "")
         assert f"no scheduler answers at {wrong}" in done.stderr
         assert "Traceback" not in done.stderr
+    done = bentpipe("study", file, "--cluster", "tls://127.0.0.1:8786", "--out", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "needs certificates" in done.stderr
+    assert done.stderr.count("\n") == 1
     for says in (b"", b"SSH-2.0-OpenSSH_9.2\r\n"):
         with listening(says) as place:
             done = bentpipe("study", file, "--cluster", place, "--out", tmp_path / "out")

@@ -26,6 +26,7 @@ from bentpipe.report.source import recognise
 from bentpipe.study import Study
 from bentpipe.study.store import Store
 from conftest import EXAMPLES, SMALL, STUDY
+from test_interrupt import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,10 +36,7 @@ if TYPE_CHECKING:
 
 COMMAND = (sys.executable, "-m", "bentpipe")
 LONGER = ("--set", "flow.0.traffic.download=6MB", "--set", "duration=1000s")
-FOREVER = (
-    "--set", "duration=1000000h", "--set", 'flow.0.traffic={bulk="unlimited"}',
-    "--set", "record.interval=1h",
-)  # fmt: skip
+FOREVER_SETS = tuple(word for one in FOREVER for word in ("--set", one))
 
 
 @pytest.fixture
@@ -289,7 +287,7 @@ def test_a_run_and_a_study_end_with_what_they_have(
     small: Path, file: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
-    command = [*COMMAND, "run", str(small), *FOREVER, "--out", str(out)]
+    command = [*COMMAND, "run", str(small), *FOREVER_SETS, "--out", str(out)]
     status, stderr = ended_by(number, command, lambda: out.exists())
     assert (status, stderr) == (130, "")
     assert bp.load(out).partial
@@ -310,7 +308,7 @@ def ended_by(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         deadline = time.monotonic() + 30
-        while not is_ready() and time.monotonic() < deadline:
+        while not is_ready() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(0.3)
         process.send_signal(number)
@@ -321,7 +319,7 @@ def ended_by(
 @pytest.mark.alone
 def test_ctrl_c_in_the_first_second_says_nothing_more(small: Path, file: Path) -> None:
     chance = random.Random(13)
-    commands = ([*COMMAND, "run", str(small), *FOREVER], [*COMMAND, "study", str(file)])
+    commands = ([*COMMAND, "run", str(small), *FOREVER_SETS], [*COMMAND, "study", str(file)])
     for number in range(12):
         with subprocess.Popen(
             commands[number % 2], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

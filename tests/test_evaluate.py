@@ -7,14 +7,18 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
+import bentpipe.evaluate
 from bentpipe.evaluate.checklist import CHECKLIST, FIRST, Item, Measure
 from bentpipe.evaluate.findings import finding, sentence, word
 from bentpipe.evaluate.items import labels_of, names_of, planned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bentpipe.compare.ranking import Runs
     from conftest import Bentpipe
 
@@ -91,6 +95,40 @@ def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
     ]
     stated = [float(number) for number in re.findall(r"\d+\.\d\d", item.note)]
     assert [round(load * 100, 2) for load in loads] == stated
+
+
+MARKS_DO_NOT_BOUND = {
+    "bbr": "ignores marks, as in Linux (tcp_bbr.c)",
+    "bbr3": "the model and not the mark bounds the window (draft-ietf-ccwg-bbr section 3.7)",
+    "ck-stp": "the window is constant (Davoli et al.)",
+}
+"""Controllers whose window marks do not hold at the product of the path, with the source."""
+
+
+def every_controller() -> Iterator[tuple[str, str]]:
+    """Each controller and each variant, with its setting in a scenario."""
+    for entry in bp.controllers():
+        yield entry.name, f'"{entry.name}"'
+        for other in entry.variants:
+            setting = f'{{ name = "{entry.name}", variant = "{other.variant}" }}'
+            yield f"{entry.name}/{other.variant}", setting
+
+
+def test_marks_hold_the_window_of_every_controller_at_the_product_of_the_path() -> None:
+    item = next(item for item in CHECKLIST if item.name == "marks")
+    scenario = Path(bp.evaluate.__file__).parent / "scenarios" / f"{item.scenario}.toml"
+    product = 20e6 * 0.1 / 8 / 1460
+    for name, setting in every_controller():
+        sets = [*item.sets, f"flow.0.controller={setting}", "record.interval=100ms"]
+        run = bp.run(bp.Scenario.load(scenario, sets), seed=1)
+        series = run.flow_series.filter((pl.col("flow") == 0) & (pl.col("t_s") > 10))
+        cwnd = series["cwnd_bytes"].mean() / 1460
+        goodput = run.flows.row(0, named=True)["goodput_bps"]
+        # 20 packets may wait, and the average lags.
+        bounded = cwnd <= product + 20
+        assert bounded or name in MARKS_DO_NOT_BOUND, f"{name}: mean cwnd {cwnd:.0f} segments"
+        # H-TCP, the lowest, is cut several times for each queue that the average remembers.
+        assert goodput >= 4.5e6, f"{name}: {goodput / 1e6:.1f} Mbit/s"
 
 
 def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 use crate::any::AnyController;
 use crate::entry::Entry;
 use crate::parameters::{ParameterError, Value, Values};
+use crate::parts::abe;
 use crate::parts::linux::VARIANT;
 use crate::registry::{self, Registered};
 use crate::window::Settings;
@@ -69,6 +70,11 @@ impl Specification {
 
     fn of(registered: &'static Registered) -> Self {
         Self { registered, values: Values::defaults(registered.entry.parameters) }
+    }
+
+    /// A parameter that was set and has an effect only if the network marks data (ECN).
+    pub fn only_with_marks(&self) -> Option<&'static str> {
+        abe::is_on(&self.values).then_some(abe::PARAMETER.name)
     }
 
     /// The word of the variant: `original` for the algorithm of the source.

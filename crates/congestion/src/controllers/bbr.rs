@@ -34,7 +34,7 @@ use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::delivery_model::{Aggregation, Arrival, Progress, WindowedMax, draw};
+use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, WindowedMax, draw};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
@@ -47,9 +47,6 @@ const CWND_GAIN: f64 = 2.0;
 const MARGIN: f64 = 0.99;
 /// Length of the bandwidth filter, and of that of aggregation, in rounds.
 const ROUNDS: u64 = 10;
-/// Growth of the bandwidth that shows that the pipe is not full, and rounds without it.
-const GROWTH: f64 = 1.25;
-const FLAT_ROUNDS: u32 = 3;
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 /// Smallest window in segments, and that of `ProbeRTT`.
 const LEAST_SEGMENTS: u64 = 4;
@@ -102,10 +99,7 @@ pub struct Bbr {
     pacing: f64,
     /// Whether `pacing` comes from an RTT.
     rtt_is_known: bool,
-    /// The bandwidth that has to be exceeded by 25 %, and rounds in which it was not.
-    full_bandwidth: f64,
-    flat_rounds: u32,
-    pipe_is_full: bool,
+    full_pipe: FullPipe,
     /// In fast recovery, or on the way back from a timeout.
     recovering: bool,
     /// In its first round.
@@ -143,9 +137,7 @@ impl Listed for Bbr {
             min_rtt_since: Time::ZERO,
             pacing: 0.0,
             rtt_is_known: false,
-            full_bandwidth: 0.0,
-            flat_rounds: 0,
-            pipe_is_full: false,
+            full_pipe: FullPipe::default(),
             recovering: false,
             conserving: false,
             prior_cwnd: 0,
@@ -188,7 +180,7 @@ impl Bbr {
     /// Until the pipe is full, the rate does not fall.
     fn set_pacing(&mut self, gain: f64) {
         let rate = gain * self.bandwidth.max() * MARGIN;
-        if rate > 0.0 && (self.pipe_is_full || rate > self.pacing) {
+        if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing) {
             self.pacing = rate;
         }
     }
@@ -243,20 +235,14 @@ impl Bbr {
     }
 
     fn check_whether_full(&mut self, arrival: &Arrival) {
-        if self.pipe_is_full || !self.progress.round_began || arrival.limited {
-            return;
-        }
-        if self.bandwidth.max() >= GROWTH * self.full_bandwidth {
-            self.full_bandwidth = self.bandwidth.max();
-            self.flat_rounds = 0;
-        } else {
-            self.flat_rounds += 1;
-            self.pipe_is_full = self.flat_rounds >= FLAT_ROUNDS;
+        if !self.full_pipe.reached {
+            let counts = self.progress.round_began && !arrival.limited;
+            self.full_pipe.check(self.bandwidth.max(), counts);
         }
     }
 
     fn check_drain(&mut self, arrival: &Arrival) {
-        if self.state == State::Startup && self.pipe_is_full {
+        if self.state == State::Startup && self.full_pipe.reached {
             self.state = State::Drain;
         }
         if self.state == State::Drain && arrival.pipe <= self.inflight(1.0, 0.0) {
@@ -311,7 +297,7 @@ impl Bbr {
         }
         self.min_rtt_since = now;
         self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
-        if self.pipe_is_full {
+        if self.full_pipe.reached {
             self.enter_probe_bw(now);
         } else {
             self.state = State::Startup;
@@ -349,10 +335,10 @@ impl Bbr {
 
     /// By what was acknowledged, and not beyond the target once the pipe was full.
     fn grow_towards_target(&mut self, acked: u64) {
-        let excess = if self.pipe_is_full { self.excess } else { 0.0 };
+        let excess = if self.full_pipe.reached { self.excess } else { 0.0 };
         let target = self.inflight(self.cwnd_gain(), excess);
         let window = &mut self.window;
-        if self.pipe_is_full {
+        if self.full_pipe.reached {
             window.cwnd = (window.cwnd + acked).min(target);
         } else if window.cwnd < target || self.progress.delivered < window.initial {
             window.cwnd += acked;
@@ -457,15 +443,14 @@ impl Controller for Bbr {
         self.save_cwnd();
         self.recovering = true;
         self.conserving = false;
-        self.full_bandwidth = 0.0;
+        self.full_pipe.forget_baseline();
         self.window.cwnd = self.window.mss;
     }
 
     /// A slow-down that was none: the search for a full pipe begins anew (`bbr_undo_cwnd`). The end of
     /// the recovery restores cwnd, and ssthresh means nothing.
     fn on_spurious_loss(&mut self, _cwnd: u64, _ssthresh: u64) {
-        self.full_bandwidth = 0.0;
-        self.flat_rounds = 0;
+        self.full_pipe.begin_again();
     }
 
     fn on_idle(&mut self) {}

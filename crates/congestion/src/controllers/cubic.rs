@@ -33,6 +33,7 @@ use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::abe;
 use crate::parts::linux::VARIANT;
 use crate::parts::slow_start::{self, SlowStart};
 use crate::standard;
@@ -60,6 +61,7 @@ const PARAMETERS: &[Parameter] = &[
                   window, to leave room for new flows (RFC 9438 section 4.7)",
     },
     slow_start::PARAMETER,
+    abe::PARAMETER,
     VARIANT,
 ];
 
@@ -68,6 +70,7 @@ const PARAMETERS: &[Parameter] = &[
 pub struct Cubic {
     window: Window,
     fast_convergence: bool,
+    abe: bool,
     slow_start: SlowStart,
     /// W_max in segments; zero when there was no loss, or a timeout since.
     w_max: f64,
@@ -133,6 +136,7 @@ impl Listed for Cubic {
         Self {
             window: Window::new(settings),
             fast_convergence: values.word("fast_convergence") == "on",
+            abe: abe::is_on(values),
             slow_start: SlowStart::named(values.word(slow_start::PARAMETER.name)),
             w_max: 0.0,
             prior: 0.0,
@@ -217,6 +221,17 @@ impl Controller for Cubic {
     /// Section 4.6: beta_cubic of the flight size, at least two segments.
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
         ((BETA * loss.flight as f64) as u64).max(2 * self.window.mss)
+    }
+
+    /// Sections 4.6 and 4.7; with ABE a mark leaves more of the flight size, and all else is the same.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        let before = self.window.cwnd;
+        standard::on_congestion_mark(self, loss);
+        if self.abe {
+            let ssthresh = abe::threshold(loss, &self.window, abe::CUBIC).min(before);
+            self.window.ssthresh = ssthresh;
+            self.window.cwnd = ssthresh;
+        }
     }
 
     /// Sections 4.6 and 4.7.
@@ -318,6 +333,22 @@ mod tests {
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_85_percent_and_w_max_is_the_window() {
+        for (word, mark) in [("off", 700), ("on", 850)] {
+            let mut values = Values::defaults(PARAMETERS);
+            values.set("cubic", "abe", Value::Word(word.into())).unwrap();
+            let mut cubic = cubic(1000);
+            cubic.abe = abe::is_on(&values);
+            cubic.on_congestion_mark(&loss(1000 * MSS));
+            assert_eq!((cubic.window.cwnd, cubic.window.ssthresh), (mark * MSS, mark * MSS));
+            assert!((cubic.w_max - 1000.0).abs() < 1e-9);
+            cubic.window.cwnd = 1000 * MSS;
+            cubic.on_loss(&loss(1000 * MSS));
+            assert_eq!(cubic.window.cwnd, 700 * MSS);
+        }
     }
 
     #[test]

@@ -2,11 +2,15 @@
 //!
 //! Source: RFC 5681 sections 3.1 and 3.2 (slow start, congestion avoidance, window after a loss)
 //! and RFC 6582 section 3.2 (partial ACKs). The two names share this window; they differ in the
-//! recovery that finds and repairs losses. All of it is the trait's default.
+//! recovery that finds and repairs losses. All of it is the trait's default, but for the response of
+//! `newreno` to a mark with ABE (RFC 8511), an option.
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
+use crate::events::Loss;
 use crate::parameters::Values;
+use crate::parts::abe;
+use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
@@ -14,6 +18,7 @@ use crate::window::{Settings, Window};
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,
+    abe: bool,
 }
 
 impl Listed for Reno {
@@ -32,12 +37,12 @@ impl Listed for Reno {
             source: "RFC 5681, RFC 6582",
             status: Status::Published,
             repair: Repair::PartialAcks,
-            parameters: &[],
+            parameters: &[abe::PARAMETER],
         },
     ];
 
-    fn build(settings: &Settings, _values: &Values) -> Self {
-        Self { window: Window::new(settings) }
+    fn build(settings: &Settings, values: &Values) -> Self {
+        Self { window: Window::new(settings), abe: abe::is_on(values) }
     }
 }
 
@@ -49,6 +54,16 @@ impl Controller for Reno {
     fn window_mut(&mut self) -> &mut Window {
         &mut self.window
     }
+
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        if self.abe {
+            let ssthresh = abe::threshold(loss, &self.window, abe::NEWRENO).min(self.window.cwnd);
+            self.window.ssthresh = ssthresh;
+            self.window.cwnd = ssthresh;
+        } else {
+            standard::on_congestion_mark(self, loss);
+        }
+    }
 }
 
 impl TcpPolicy for Reno {}
@@ -59,7 +74,8 @@ mod tests {
 
     use super::*;
     use crate::events::samples::ack;
-    use crate::events::{Ack, Loss, PartialAck, RecoveryStyle};
+    use crate::events::{Ack, PartialAck, RecoveryStyle};
+    use crate::parameters::Value;
 
     const MSS: u64 = 1000;
 
@@ -75,6 +91,24 @@ mod tests {
         );
         reno.window.cwnd = cwnd;
         reno
+    }
+
+    #[test]
+    fn with_abe_a_mark_leaves_four_fifths_and_a_loss_half() {
+        let mut reno = reno(100 * MSS, 200 * MSS);
+        reno.on_congestion_mark(&loss(100 * MSS, false));
+        assert_eq!((reno.window.cwnd, reno.window.ssthresh), (50 * MSS, 50 * MSS));
+        let mut values = Values::defaults(&[abe::PARAMETER]);
+        values.set("newreno", "abe", Value::Word("on".into())).unwrap();
+        reno.abe = abe::is_on(&values);
+        reno.window.cwnd = 100 * MSS;
+        reno.on_congestion_mark(&loss(100 * MSS, false));
+        assert_eq!((reno.window.cwnd, reno.window.ssthresh), (80 * MSS, 80 * MSS));
+        reno.on_loss(&loss(80 * MSS, false));
+        assert_eq!(reno.window.cwnd, 40 * MSS);
+        reno.window.cwnd = 2 * MSS;
+        reno.on_congestion_mark(&loss(2 * MSS, false));
+        assert_eq!(reno.window.cwnd, 2 * MSS);
     }
 
     fn loss(flight: u64, repeated: bool) -> Loss {

@@ -36,6 +36,62 @@ impl WindowedMax {
     }
 }
 
+/// A rate that is larger by this factor shows that the pipe was not full.
+const GROWTH: f64 = 1.25;
+/// Rounds without such a rate after which it is.
+const FLAT_ROUNDS: u32 = 3;
+
+/// Whether faster sending still makes delivery faster (draft-ietf-ccwg-bbr section 5.3.1.2;
+/// `bbr_check_full_bw_reached` in Linux).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FullPipe {
+    /// It was full once.
+    pub(crate) reached: bool,
+    /// It is, since this search began.
+    pub(crate) now: bool,
+    /// The rate that has to be exceeded.
+    baseline: f64,
+    pub(crate) flat_rounds: u32,
+}
+
+impl FullPipe {
+    /// Begins a new search from a rate.
+    pub(crate) fn search(&mut self, baseline: f64) {
+        *self = Self { reached: self.reached, now: false, baseline, flat_rounds: 0 };
+    }
+
+    /// Begins a new search from nothing, as after a slow-down that was none (section 5.5.11;
+    /// `bbr_undo_cwnd`).
+    pub(crate) fn begin_again(&mut self) {
+        *self = Self { reached: self.reached, ..Self::default() };
+    }
+
+    /// Any rate is a larger one, and the rounds counted so far stay: after a timeout.
+    pub(crate) fn forget_baseline(&mut self) {
+        self.baseline = 0.0;
+    }
+
+    pub(crate) fn reach(&mut self) {
+        self.now = true;
+        self.reached = true;
+    }
+
+    /// Once a round, unless the application limits the rate: then it does not `count`.
+    pub(crate) fn check(&mut self, rate: f64, counts: bool) {
+        if !counts {
+            return;
+        }
+        if rate >= GROWTH * self.baseline {
+            self.search(rate);
+            return;
+        }
+        self.flat_rounds += 1;
+        if self.flat_rounds >= FLAT_ROUNDS {
+            self.reach();
+        }
+    }
+}
+
 /// An ACK that delivered something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {

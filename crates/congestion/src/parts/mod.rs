@@ -1,5 +1,6 @@
 //! Parts that several algorithms share.
 
+pub(crate) mod abe;
 pub(crate) mod bandwidth;
 pub(crate) mod delivery_model;
 pub(crate) mod hoe;

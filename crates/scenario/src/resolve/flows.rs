@@ -38,6 +38,12 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let transport = Arc::new(transport(&flow.transport, &controller));
+        if let Some(parameter) = controller.only_with_marks().filter(|_| !transport.ecn) {
+            let path = path.key("controller").key(parameter);
+            let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
+            problems
+                .push(problem.because("it has an effect with transport.ecn = true only".into()));
+        }
         let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;

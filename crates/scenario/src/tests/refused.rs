@@ -65,6 +65,23 @@ pub(super) fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
 }
 
 #[test]
+fn a_parameter_without_an_effect_is_refused() {
+    let one = |controller: &str| {
+        let found = errors(&[("{ name = \"adalr\", rwnd = \"off\" }", controller)]);
+        let [error] = &found.0[..] else { panic!("{found}") };
+        (error.path.to_string(), found.to_string())
+    };
+    let (path, text) = one("{ alpha = 1, name = \"vegas\", variant = \"linux\" }");
+    assert_eq!(path, "flow[0].controller.alpha");
+    assert!(text.contains("variant = \"linux\""), "{text}");
+    for name in ["cubic", "newreno"] {
+        let (path, text) = one(&format!("{{ name = {name:?}, abe = \"on\" }}"));
+        assert_eq!(path, "flow[0].controller.abe");
+        assert!(text.contains("transport.ecn"), "{text}");
+    }
+}
+
+#[test]
 fn the_scenario_that_the_tests_break_is_sound() {
     Scenario::parse(SOUND, "geo.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
 }

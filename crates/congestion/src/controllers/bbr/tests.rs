@@ -303,9 +303,9 @@ fn startup_goes_on_after_a_pause_for_the_rtt_whose_rates_do_not_count() {
     path.run(secs(14.0), |path| {
         let bbr = &path.controller;
         match bbr.state {
-            State::ProbeRtt(_) => before = before.or(Some(bbr.flat_rounds)),
+            State::ProbeRtt(_) => before = before.or(Some(bbr.full_pipe.flat_rounds)),
             state if before.is_some() && after.is_none() => {
-                after = Some((state, bbr.flat_rounds));
+                after = Some((state, bbr.full_pipe.flat_rounds));
             }
             _ => {}
         }

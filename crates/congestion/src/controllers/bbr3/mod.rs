@@ -43,11 +43,11 @@ use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::delivery_model::{Arrival, Progress};
+use crate::parts::delivery_model::{Arrival, FullPipe, Progress};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
-use model::{FullPipe, Model, Undo};
+use model::{Model, Undo};
 use probe_bw::Cycle;
 use probe_rtt::MinRtt;
 
@@ -358,7 +358,9 @@ impl Controller for Bbr3 {
         self.update_latest_delivery(&arrival);
         self.update_congestion(&arrival);
         self.update_excess(&arrival);
-        self.full_pipe.check(&arrival, self.progress.round_began);
+        if let Some(rate) = arrival.sample.rate.filter(|_| !self.full_pipe.now) {
+            self.full_pipe.check(rate, self.progress.round_began && !arrival.limited);
+        }
         self.check_startup_done(&arrival);
         self.check_drain_done(&arrival);
         self.update_cycle(&arrival);

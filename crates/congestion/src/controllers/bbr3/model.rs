@@ -14,9 +14,6 @@ const HEADROOM: f64 = 0.15;
 const CYCLES: u64 = 2;
 /// Length of the filter of aggregation in rounds, in Startup and after it (2.12).
 const EXCESS_ROUNDS: [u64; 2] = [1, 10];
-/// Growth of the rate that shows that the pipe is not full, and rounds without it (5.3.1.2).
-const GROWTH: f64 = 1.25;
-const FLAT_ROUNDS: u32 = 3;
 
 /// The state before the losses of a round (5.5.11).
 #[derive(Clone, Copy, Debug)]
@@ -203,50 +200,5 @@ impl Bbr3 {
         }
         let headroom = (HEADROOM * long).max(self.window.mss as f64);
         (long - headroom).max(self.least_cwnd())
-    }
-}
-
-/// Whether faster sending still makes delivery faster (5.3.1.2).
-#[derive(Clone, Debug, Default)]
-pub(super) struct FullPipe {
-    /// It was full once.
-    pub(super) reached: bool,
-    /// It is, since this search began.
-    pub(super) now: bool,
-    baseline: f64,
-    flat_rounds: u32,
-}
-
-impl FullPipe {
-    /// Begins a new search from the rate of a sample.
-    pub(super) fn search(&mut self, arrival: &Arrival) {
-        let baseline = arrival.sample.rate.unwrap_or(0.0);
-        *self = Self { reached: self.reached, now: false, baseline, flat_rounds: 0 };
-    }
-
-    /// Begins a new search from nothing.
-    pub(super) fn begin_again(&mut self) {
-        *self = Self { reached: self.reached, ..Self::default() };
-    }
-
-    pub(super) fn reach(&mut self) {
-        self.now = true;
-        self.reached = true;
-    }
-
-    /// Once a round, unless the application limits the rate.
-    pub(super) fn check(&mut self, arrival: &Arrival, round_began: bool) {
-        let Some(rate) = arrival.sample.rate else { return };
-        if self.now || !round_began || arrival.limited {
-            return;
-        }
-        if rate >= GROWTH * self.baseline {
-            self.search(arrival);
-            return;
-        }
-        self.flat_rounds += 1;
-        if self.flat_rounds >= FLAT_ROUNDS {
-            self.reach();
-        }
     }
 }

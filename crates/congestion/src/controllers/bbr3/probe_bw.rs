@@ -95,7 +95,7 @@ impl Bbr3 {
             }
             State::Down if self.is_time_to_cruise(arrival.pipe) => self.state = State::Cruise,
             State::Refill if self.progress.round_began => {
-                self.full_pipe.search(arrival);
+                self.full_pipe.search(arrival.sample.rate.unwrap_or(0.0));
                 self.start_up();
             }
             State::Up if self.is_time_to_go_down(arrival) => {
@@ -129,7 +129,7 @@ impl Bbr3 {
             return true;
         }
         if self.uses_the_long_term_bound() {
-            self.full_pipe.search(arrival);
+            self.full_pipe.search(arrival.sample.rate.unwrap_or(0.0));
             return false;
         }
         self.full_pipe.now

@@ -41,8 +41,7 @@ pub(super) fn flows(
         if let Some(parameter) = controller.only_with_marks().filter(|_| !transport.ecn) {
             let path = path.key("controller").key(parameter);
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
-            problems
-                .push(problem.because("it has an effect with transport.ecn = true only".into()));
+            problems.push(problem.because("it has an effect with transport.ecn = true only"));
         }
         let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
         for copy in 0..flow.count {

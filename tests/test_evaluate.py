@@ -122,7 +122,7 @@ def test_marks_hold_the_window_of_every_controller_at_the_product_of_the_path() 
         sets = [*item.sets, f"flow.0.controller={setting}", "record.interval=100ms"]
         run = bp.run(bp.Scenario.load(scenario, sets), seed=1)
         series = run.flow_series.filter((pl.col("flow") == 0) & (pl.col("t_s") > 10))
-        cwnd = series["cwnd_bytes"].mean() / 1460
+        cwnd = series["cwnd_bytes"].to_numpy().mean() / 1460
         goodput = run.flows.row(0, named=True)["goodput_bps"]
         # 20 packets may wait, and the average lags.
         bounded = cwnd <= product + 20

@@ -1,7 +1,10 @@
 //! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
 
+mod acceptance;
 mod endpoint;
+mod handshake;
 mod probes;
+mod reset;
 
 use std::sync::Arc;
 
@@ -9,9 +12,12 @@ use crate::config::Recovery;
 use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
+use reset::Reset;
+
 use crate::config::Config;
+use crate::info::Agreed;
 use crate::receiver::Receiver;
-use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 use crate::sender::{Acknowledgement, Chunk, Phase, Sender};
 use crate::sequence::Space;
 use crate::timestamps::{round_trip, timestamp};
@@ -51,6 +57,15 @@ pub enum State {
     TimeWait,
 }
 
+/// What is sent before everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgent {
+    Nothing,
+    /// A SYN, or a SYN with ACK.
+    Syn,
+    Reset(Reset),
+}
+
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
 /// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
@@ -58,10 +73,16 @@ pub enum State {
 #[derive(Debug)]
 pub struct Connection {
     state: State,
-    /// A SYN, or a SYN with ACK, is to be sent.
-    send_syn: bool,
+    /// What goes before everything else.
+    urgent: Urgent,
+    /// The other end has reset the connection, or this end has.
+    was_reset: bool,
+    /// Before this, what is out of order in a segment without data is not answered again.
+    challenge_from: Time,
     /// SYNs sent so far.
     syns: u32,
+    /// The other end has opened the connection.
+    passive: bool,
     closing: bool,
     /// Options that this end offers, and after the set-up those that both have offered.
     scaling: bool,
@@ -74,6 +95,8 @@ pub struct Connection {
     echo: bool,
     /// Probes of the other end that are still to be answered.
     unanswered_probes: u32,
+    /// The other end sends probes.
+    peer_probes: bool,
     /// Window scale of this end and of the other (RFC 7323 section 2.2).
     shift: u8,
     peer_shift: u8,
@@ -83,7 +106,8 @@ pub struct Connection {
     /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
     recent_timestamp: u32,
     last_ack_sent: u64,
-    time_wait_until: Time,
+    /// TIME-WAIT ends.
+    quiet_until: Time,
     out: Space,
     inward: Space,
     config: Arc<Config>,
@@ -98,8 +122,11 @@ impl Connection {
         let needs = controller.needs();
         Self {
             state: State::Closed,
-            send_syn: false,
+            urgent: Urgent::Nothing,
+            was_reset: false,
+            challenge_from: Time::ZERO,
             syns: 0,
+            passive: false,
             closing: false,
             scaling: config.window_scaling,
             timestamps: config.timestamps,
@@ -108,13 +135,14 @@ impl Connection {
             dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
             echo: false,
             unanswered_probes: 0,
+            peer_probes: false,
             shift: 0,
             peer_shift: 0,
             window_limit: unscaled,
             peer_mss: 0,
             recent_timestamp: 0,
             last_ack_sent: 0,
-            time_wait_until: Time::NEVER,
+            quiet_until: Time::NEVER,
             out: Space::new(initial_sequence),
             inward: Space::new(0),
             sender: Sender::new(&config, controller),
@@ -126,7 +154,7 @@ impl Connection {
     /// Active open.
     pub fn connect(&mut self) {
         self.state = State::SynSent;
-        self.send_syn = true;
+        self.urgent = Urgent::Syn;
     }
 
     /// Passive open.
@@ -151,7 +179,9 @@ impl Connection {
         self.receiver.read(&self.config, bytes.min(self.receiver.unread()));
     }
 
-    /// The application will write no more: a FIN follows the data.
+    /// The application will write no more: a FIN follows the data. Before the set-up is complete it
+    /// waits for it; an application that gives the connection up instead (CLOSE in SYN-SENT, RFC
+    /// 9293 section 3.10.4) calls [`abort`](Self::abort), which then sends nothing.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.closing, true) {
             return;
@@ -177,9 +207,20 @@ impl Connection {
         !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Whether retransmission was given up (RFC 9293 section 3.8.3).
+    /// Whether the application has [closed](Self::close) its direction.
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Whether the connection ended before its time: retransmission was given up (RFC 9293 section
+    /// 3.8.3), or one of the ends has reset it.
     pub fn is_aborted(&self) -> bool {
-        self.sender.aborted()
+        self.sender.aborted() || self.was_reset
+    }
+
+    /// Whether one of the ends has reset the connection (RFC 9293 section 3.5.2).
+    pub fn is_reset(&self) -> bool {
+        self.was_reset
     }
 
     /// Bytes that the application has read so far: each byte of the other end's stream once.
@@ -223,6 +264,20 @@ impl Connection {
         self.sender.rtt()
     }
 
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The options that both ends use; before the set-up those that this end offers.
+    pub(crate) fn agreed(&self) -> Agreed {
+        Agreed {
+            scales: self.scaling.then_some((self.shift, self.peer_shift)),
+            timestamps: self.timestamps,
+            sack: self.sack,
+            ecn: self.ecn,
+        }
+    }
+
     /// What was sent.
     pub fn counters(&self) -> &Counters {
         self.sender.counters()
@@ -231,7 +286,7 @@ impl Connection {
     /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.sender.deadline().min(self.receiver.deadline()).min(self.time_wait_until)
+        self.sender.deadline().min(self.receiver.deadline()).min(self.quiet_until)
     }
 
     /// The deadline has come.
@@ -239,20 +294,21 @@ impl Connection {
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline();
         }
-        if self.time_wait_until <= now {
-            self.time_wait_until = Time::NEVER;
+        if self.quiet_until <= now {
+            self.quiet_until = Time::NEVER;
             self.state = State::Closed;
         }
         if self.sender.deadline() <= now {
             if matches!(self.state, State::SynSent | State::SynReceived) {
-                self.sender.on_syn_timeout(&self.config);
-                self.send_syn = true;
+                let opens = self.state == State::SynSent;
+                self.sender.on_syn_timeout(&self.config, opens);
+                self.urgent = Urgent::Syn;
             } else {
                 self.sender.on_deadline(now, &self.config);
             }
             if self.sender.aborted() {
                 self.state = State::Closed;
-                self.send_syn = false;
+                self.urgent = Urgent::Nothing;
                 self.receiver.ack_sent();
             }
         }
@@ -277,7 +333,7 @@ impl Connection {
     /// none.
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.send_syn
+        self.urgent != Urgent::Nothing
             || self.receiver.ack_is_due()
             || self.sender.has_work()
             || self.may_have_low_priority()
@@ -286,8 +342,10 @@ impl Connection {
     /// The next segment to be sent, if there is one.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.send_syn {
-            return self.next_syn(now);
+        match self.urgent {
+            Urgent::Nothing => {}
+            Urgent::Syn => return self.next_syn(now),
+            Urgent::Reset(reset) => return Some(self.next_reset(now, reset)),
         }
         // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
         let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
@@ -301,90 +359,20 @@ impl Connection {
         self.receiver.ack_is_due().then(|| self.bare_segment(now))
     }
 
-    fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
-        let syn = segment.flags.contains(Flags::SYN);
-        match self.state {
-            State::Listen if syn => {
-                self.take_syn_options(segment);
-                self.state = State::SynReceived;
-                self.send_syn = true;
-            }
-            State::SynSent if syn && self.acknowledges_syn(segment) => {
-                self.take_syn_options(segment);
-                self.establish(now, segment, u64::from(segment.window));
-                self.receiver.request_ack();
-            }
-            // Both ends have opened at once (RFC 9293 section 3.5).
-            State::SynSent if syn && !segment.flags.contains(Flags::ACK) => {
-                self.take_syn_options(segment);
-                self.state = State::SynReceived;
-                self.send_syn = true;
-            }
-            State::SynReceived if self.acknowledges_syn(segment) => {
-                // The window of a SYN is never scaled (RFC 7323 section 2.2).
-                let shift = if syn { 0 } else { self.peer_shift };
-                self.establish(now, segment, u64::from(segment.window) << shift);
-                self.on_established_segment(now, segment);
-            }
-            State::SynReceived if syn => self.send_syn = true,
-            _ => {}
-        }
-    }
-
-    fn acknowledges_syn(&self, segment: &Segment) -> bool {
-        segment.flags.contains(Flags::ACK)
-            && self.out.unwrap(segment.acknowledgement, 1).is_some_and(|number| number >= 1)
-    }
-
-    /// Options count only if both ends offer them (RFC 7323 sections 2.2 and 3.2, RFC 2018
-    /// section 2).
-    fn take_syn_options(&mut self, segment: &Segment) {
-        self.inward = Space::new(segment.sequence);
-        self.receiver.syn_received();
-        self.peer_mss = segment.mss;
-        self.timestamps &= segment.has_timestamps();
-        self.recent_timestamp = segment.timestamp;
-        self.sack &= segment.sack_permitted();
-        self.dsack &= self.sack;
-        self.ecn &= segment.flags.contains(Flags::ECE);
-        self.scaling &= segment.window_scale != Segment::NO_SCALE;
-        if self.scaling {
-            self.peer_shift = segment.window_scale.min(14);
-            self.shift = self.config.window_shift();
-            self.window_limit = u64::from(u16::MAX) << self.shift;
-        }
-    }
-
-    fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
-        self.state = if self.closing { State::FinWait1 } else { State::Established };
-        let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
-        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let mss = u64::from(self.config.mss.min(peer_mss) - options);
-        self.receiver.agree_on_mss(mss);
-        let lost_syn = self.syns > 1;
-        if !self.sack {
-            self.sender.do_without_sack();
-        }
-        self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
-        self.recent_timestamp = segment.timestamp;
-    }
-
     #[inline]
     fn on_established_segment(&mut self, now: Time, segment: &Segment) {
-        if segment.flags.contains(Flags::SYN) {
-            // The ACK that completed the set-up was lost (RFC 9293 section 3.10.7.4).
-            self.receiver.request_ack();
-            return;
-        }
         let expected = self.receiver.next();
         let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
-        let fin = segment.flags.contains(Flags::FIN);
-        if segment.flags.contains(Flags::CWR) {
-            self.echo = false;
-        }
         if segment.options.contains(Options::PROBE) {
             self.on_probe(now, segment, sequence);
             return;
+        }
+        if !self.is_plain(segment, sequence) && !self.accepts(now, segment, sequence) {
+            return;
+        }
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
         }
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, fin);
@@ -413,7 +401,8 @@ impl Connection {
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         let window = u64::from(segment.window) << self.peer_shift;
         let answers_probe = segment.options.contains(Options::PROBE_ANSWER);
-        if self.sender.knows_already(sequence, number, window) && !answers_probe {
+        let plain = segment.sack_blocks == 0 && !answers_probe;
+        if plain && self.sender.knows_already(sequence, number, window) {
             return;
         }
         let mut blocks = segment.blocks();
@@ -438,10 +427,6 @@ impl Connection {
         let out = self.out;
         let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
         self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
-        if number > self.sender.max() {
-            // An acknowledgement of what was never sent (RFC 9293 section 3.10.7.4).
-            self.receiver.request_ack();
-        }
     }
 
     fn advance_close(&mut self, now: Time, fin: bool) {
@@ -458,37 +443,9 @@ impl Connection {
             state => state,
         };
         // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
-        if self.state == State::TimeWait && (fin || self.time_wait_until == Time::NEVER) {
-            self.time_wait_until = now + TIME_WAIT;
+        if self.state == State::TimeWait && (fin || self.quiet_until == Time::NEVER) {
+            self.quiet_until = now + TIME_WAIT;
         }
-    }
-
-    fn next_syn(&mut self, now: Time) -> Option<Segment> {
-        self.send_syn = false;
-        let answer = self.state == State::SynReceived;
-        self.syns += 1;
-        self.sender.syn_sent(now, self.syns > 1);
-        let mut segment = Segment {
-            sequence: self.out.wrap(0),
-            flags: Flags::SYN
-                .with_if(self.ecn, Flags::ECE)
-                .with_if(self.ecn && !answer, Flags::CWR),
-            window: self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16,
-            mss: self.config.mss as u16,
-            window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
-            options: Options::default()
-                .with_if(self.sack, Options::SACK_PERMITTED)
-                .with_if(self.timestamps, Options::TIMESTAMPS),
-            timestamp: timestamp(now),
-            ..Segment::default()
-        };
-        if answer {
-            segment.flags = segment.flags.with(Flags::ACK);
-            segment.acknowledgement = self.inward.wrap(1);
-            segment.echo = self.recent_timestamp;
-            self.last_ack_sent = 1;
-        }
-        Some(segment)
     }
 
     #[inline(always)]
@@ -580,3 +537,6 @@ fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
     let end = space.unwrap(block.end, near)?;
     (start < end).then_some(Range { start, end })
 }
+
+#[cfg(test)]
+mod tests;

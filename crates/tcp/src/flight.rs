@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use crate::info::Outstanding;
 use transport::Range;
 
 /// When a segment was sent; of those sent at once, the one that ends first goes first (RFC 8985
@@ -297,6 +298,16 @@ impl Flight {
         self.sacked
     }
 
+    /// What is known of these segments.
+    pub(crate) fn outstanding(&self) -> Outstanding {
+        let sacked = self.segments.iter().filter(|segment| segment.delivered);
+        Outstanding {
+            sacked: sacked.map(|segment| segment.range().len()).sum(),
+            lost: self.lost,
+            retransmitted: self.repeating(),
+        }
+    }
+
     /// Bytes that were sent again and are in the network.
     pub(crate) fn repeating(&self) -> u64 {
         let repeating = self.segments.iter().filter(|s| s.repeating && !s.delivered);
@@ -326,6 +337,26 @@ impl Flight {
         let first = self.segments.partition_point(|segment| segment.end <= self.cursor);
         let missing = |segment: &&Segment| segment.is_missing() && !segment.delivered;
         self.segments.range(first..).find(missing).map(Segment::range)
+    }
+}
+
+/// For tests: all that is counted while segments come and go, from scratch.
+#[cfg(test)]
+impl Flight {
+    pub(crate) fn recount(&self, una: u64, max: u64) {
+        let mut fresh = Self::default();
+        let mut end = una;
+        for segment in &self.segments {
+            assert!(segment.start == end && segment.start < segment.end, "{segment:?} after {end}");
+            end = segment.end;
+            fresh.count(segment);
+            fresh.sacked += u32::from(segment.delivered);
+            let waits = segment.is_missing() && !segment.delivered;
+            assert!(!waits || segment.end > self.cursor, "passed over {segment:?}");
+        }
+        assert!(self.segments.is_empty() || end == max, "{end} and {max}");
+        let counted = |flight: &Self| (flight.pipe, flight.lost, flight.missing, flight.sacked);
+        assert_eq!(counted(self), counted(&fresh), "pipe, lost, missing, sacked");
     }
 }
 

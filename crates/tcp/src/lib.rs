@@ -9,6 +9,7 @@
 mod config;
 mod connection;
 mod flight;
+mod info;
 mod receiver;
 mod scoreboard;
 mod segment;
@@ -18,5 +19,6 @@ mod timestamps;
 
 pub use config::{Config, DelayedAck, Recovery, SsthreshBasis};
 pub use connection::{Connection, State};
+pub use info::Info;
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::Phase;

@@ -1,5 +1,6 @@
 //! The receiving half of a connection: reassembly, acknowledgements and the advertised window.
 
+use crate::config::Recovery;
 use units::Time;
 
 use crate::config::Config;
@@ -8,6 +9,9 @@ use transport::Range;
 use transport::Reassembly;
 
 const NOTHING: Range = Range { start: 0, end: 0 };
+
+/// RFC 9293 section 3.7.1.
+const SMALLEST_FULL: u64 = 536;
 
 /// The receiving half. Sequence numbers are 64 bits; the SYN is 0 and the first byte is 1.
 #[derive(Clone, Debug)]
@@ -24,8 +28,11 @@ pub(crate) struct Receiver {
     advertised: Option<u64>,
     /// Number of the FIN, once it is known; beyond all others until then.
     fin: u64,
-    /// Segments received in order and not acknowledged.
-    unacknowledged: u32,
+    /// Bytes received in order and not acknowledged.
+    unacknowledged: u64,
+    /// Payload of a full-sized segment of the other end: the largest that has arrived (as Linux,
+    /// `tcp_measure_rcv_mss`), at first that of an end that names no MSS.
+    full: u64,
     /// An ACK is due at once.
     ack_now: bool,
     /// An ACK is due at this time.
@@ -46,6 +53,7 @@ impl Receiver {
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
+            full: u64::from(config.mss).min(SMALLEST_FULL),
             ack_now: false,
             ack_at: Time::NEVER,
             duplicate: NOTHING,
@@ -104,23 +112,48 @@ impl Receiver {
         length: u64,
         fin: bool,
     ) {
-        let end = start + length;
-        if fin && end <= self.right_edge {
-            self.fin = end;
+        let reached = start + length;
+        if fin && reached <= self.right_edge {
+            self.note_fin(reached);
         }
-        let end = (end + u64::from(fin)).min(self.right_edge + u64::from(self.fin == end));
+        // What lies beyond the window or behind the FIN is no data.
+        let last = reached.min(self.right_edge).min(self.fin);
+        let end = last + u64::from(fin && reached == self.fin);
         if end <= self.next || start >= end {
             // Old data, or data beyond the window: say again what is expected (RFC 9293 section
             // 3.10.7.4).
             self.ack_now = true;
-            if start < end && end <= self.next {
-                self.duplicate = Range { start, end };
-            }
+            self.note_duplicate(start, end);
         } else if start <= self.next {
+            self.note_duplicate(start, self.next);
             self.on_data_in_order(now, config, end);
         } else {
             self.on_data_above_a_gap(start, end);
         }
+    }
+
+    /// The stream ends at `end`, if that is possible: there is one end, and nothing has arrived
+    /// behind it.
+    #[cold]
+    fn note_fin(&mut self, end: u64) {
+        let highest = self.gaps.as_ref().and_then(|gaps| gaps.end()).unwrap_or(0).max(self.next);
+        if self.fin == u64::MAX && end >= highest {
+            self.fin = end;
+        }
+    }
+
+    /// What lies below the next number expected has arrived for the second time.
+    pub(crate) fn note_duplicate(&mut self, start: u64, end: u64) {
+        let end = end.min(self.next);
+        if start < end {
+            self.duplicate = Range { start, end };
+        }
+    }
+
+    /// Behind the last number that the other end may send.
+    #[inline]
+    pub(crate) fn right_edge(&self) -> u64 {
+        self.right_edge
     }
 
     /// A probe brought data. Its answer tells so, and all that is due besides stays due: the answer
@@ -131,31 +164,45 @@ impl Receiver {
         self.keep_ack_due(due);
     }
 
-    /// What is due of ACKs: at once or when, and for how many segments.
-    pub(crate) fn ack_due(&self) -> (bool, Time, u32) {
+    /// What is due of ACKs: at once or when, and for how many bytes.
+    pub(crate) fn ack_due(&self) -> (bool, Time, u64) {
         (self.ack_now, self.ack_at, self.unacknowledged)
     }
 
     /// Whatever was acknowledged meanwhile, the same ACK is still due.
-    pub(crate) fn keep_ack_due(&mut self, due: (bool, Time, u32)) {
+    pub(crate) fn keep_ack_due(&mut self, due: (bool, Time, u64)) {
         (self.ack_now, self.ack_at, self.unacknowledged) = due;
     }
 
     #[inline]
     fn on_data_in_order(&mut self, now: Time, config: &Config, end: u64) {
+        let length = end - self.next;
         self.next = end;
         self.advertised = None;
-        self.unacknowledged += 1;
+        self.unacknowledged += length;
+        self.full = self.full.max(length.min(self.mss));
         if self.gaps.is_some() {
             self.close_gap();
         }
         if config.reads_at_once {
             self.read = 1 + self.in_order();
         }
-        if self.unacknowledged >= config.delayed_ack.segments || self.finished() {
+        if self.owes_an_ack(config) || self.finished() {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + config.delayed_ack.timeout;
+        }
+    }
+
+    /// An ACK is due for each so many full-sized segments, counted in bytes (RFC 5681 section 4.2).
+    /// Linux does not wait for the last of them to be full (`__tcp_ack_snd_check`).
+    #[inline]
+    fn owes_an_ack(&self, config: &Config) -> bool {
+        let segments = u64::from(config.delayed_ack.segments);
+        if segments <= 1 || config.recovery == Recovery::Linux {
+            self.unacknowledged > segments.saturating_sub(1) * self.full
+        } else {
+            self.unacknowledged >= segments * self.full
         }
     }
 
@@ -175,8 +222,8 @@ impl Receiver {
     fn on_data_above_a_gap(&mut self, start: u64, end: u64) {
         self.ack_now = true;
         let gaps = self.gaps.get_or_insert_default();
-        if gaps.holds(start, end) {
-            self.duplicate = Range { start, end };
+        if let Some(twice) = gaps.overlap(start, end) {
+            self.duplicate = twice;
         }
         gaps.insert(start, end);
     }
@@ -266,6 +313,21 @@ impl Receiver {
     }
 }
 
+/// For tests: what has to hold between the numbers of a receiver.
+#[cfg(test)]
+impl Receiver {
+    pub(crate) fn recount(&self, config: &Config) {
+        assert!(self.read <= self.next.max(1), "{} read of {}", self.read, self.next);
+        assert!(self.next <= self.right_edge.saturating_add(1), "beyond the window");
+        assert!(self.fin >= self.next.saturating_sub(1), "a FIN below {}", self.next);
+        assert!(self.unread() <= config.receive_buffer.get(), "{} unread", self.unread());
+        for range in self.sack_ranges() {
+            assert!(self.next < range.start && range.end <= self.right_edge + 1, "{range:?}");
+        }
+        assert_eq!(self.has_gaps(), self.sack_ranges().next().is_some());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use units::{Bytes, Span};
@@ -276,6 +338,7 @@ mod tests {
 
     fn config() -> Config {
         Config {
+            recovery: Recovery::Sack,
             mss: MSS as u32,
             receive_buffer: Bytes(20 * MSS),
             window_scaling: false,

@@ -13,6 +13,7 @@
 //!   does.
 
 use crate::flight::{Flight, Segment};
+use crate::info::Outstanding;
 use transport::{Range, RangeSet};
 
 /// Ranges of selectively acknowledged, lost and retransmitted data.
@@ -164,6 +165,19 @@ impl Scoreboard {
         self.pipe_with_gaps(una, max)
     }
 
+    /// What is known of the bytes between `una` and `max`.
+    pub(crate) fn outstanding(&self, una: u64, max: u64) -> Outstanding {
+        if let Some(flight) = &self.flight {
+            return flight.outstanding();
+        }
+        let holes = |below: u64| self.holes(una, below.min(max)).map(Range::len).sum();
+        Outstanding {
+            sacked: self.sacked.total(),
+            lost: holes(self.lost_below),
+            retransmitted: holes(self.retransmitted_below),
+        }
+    }
+
     /// Kept apart, so that nothing of it burdens those who lose nothing.
     #[inline(never)]
     fn pipe_with_gaps(&self, una: u64, max: u64) -> u64 {
@@ -213,7 +227,7 @@ impl Scoreboard {
     /// `range` was sent again.
     pub(crate) fn retransmitted(&mut self, range: Range) {
         if range.end > self.retransmitted_below && self.flight.is_none() {
-            self.sacked_retransmitted += self.sacked_between(self.retransmitted_below, range.start);
+            self.sacked_retransmitted += self.sacked_between(self.retransmitted_below, range.end);
             self.retransmitted_below = range.end;
         }
     }
@@ -249,12 +263,44 @@ impl Scoreboard {
         above.map(|range| range.end - range.start.max(from)).sum()
     }
 
-    /// Sacked bytes between two points that one gap at most separates from each other.
+    /// Sacked bytes between two points that lie near each other.
     fn sacked_between(&self, from: u64, to: u64) -> u64 {
-        match self.sacked.at_or_above(from) {
-            Some(range) if range.start < to => range.end.min(to) - range.start.max(from),
-            _ => 0,
+        let (mut bytes, mut start) = (0, from);
+        while let Some(range) = self.sacked.at_or_above(start).filter(|range| range.start < to) {
+            bytes += range.end.min(to) - range.start.max(from);
+            start = range.end;
         }
+        bytes
+    }
+}
+
+/// For tests: all that is counted while ACKs come in, from scratch.
+#[cfg(test)]
+impl Scoreboard {
+    pub(crate) fn recount(&self, una: u64, max: u64) {
+        let mut total = 0;
+        for range in self.sacked.iter() {
+            assert!(una < range.end && range.end <= max, "{range:?} outside of {una}..{max}");
+            total += range.len();
+        }
+        assert_eq!(self.sacked.total(), total);
+        if let Some(flight) = &self.flight {
+            flight.recount(una, max);
+            return;
+        }
+        let below = |to: u64| {
+            let ends = self
+                .sacked
+                .iter()
+                .map(|range| range.end.min(to).saturating_sub(range.start.max(una).min(to)));
+            ends.sum::<u64>()
+        };
+        let retransmitted = self.retransmitted_below.max(una);
+        assert_eq!(self.sacked_retransmitted, below(self.retransmitted_below), "sacked and again");
+        let lost_below = self.lost_below.clamp(una, max);
+        let above = (max - lost_below) - (below(max) - below(lost_below));
+        let again = (retransmitted - una) - below(retransmitted);
+        assert_eq!(self.pipe(una, max), above + again, "pipe");
     }
 }
 

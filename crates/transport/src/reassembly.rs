@@ -30,10 +30,15 @@ impl<const N: usize> Reassembly<N> {
         }
     }
 
-    /// Returns true if all of `start..end` has arrived before.
-    pub fn holds(&self, start: u64, end: u64) -> bool {
-        let range = self.waiting.at_or_above(start);
-        range.is_some_and(|range| range.start <= start && end <= range.end)
+    /// The first part of `start..end` that has arrived before, if any has.
+    pub fn overlap(&self, start: u64, end: u64) -> Option<Range> {
+        let range = self.waiting.at_or_above(start).filter(|range| range.start < end)?;
+        Some(Range { start: range.start.max(start), end: range.end.min(end) })
+    }
+
+    /// The number behind the highest that waits.
+    pub fn end(&self) -> Option<u64> {
+        self.waiting.end()
     }
 
     /// Everything up to `next` has arrived in order. Returns how far the order reaches with what

@@ -212,6 +212,11 @@ impl RttEstimator {
         self.sampled.then_some(Span::from_nanos(self.srtt as u64))
     }
 
+    /// The variation of the RTT (RTTVAR).
+    pub fn rttvar(&self) -> Span {
+        Span::from_nanos(self.rttvar as u64)
+    }
+
     /// The smallest sample.
     pub fn min(&self) -> Option<Span> {
         self.sampled.then_some(self.min)

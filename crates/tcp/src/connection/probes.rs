@@ -34,6 +34,7 @@ impl Connection {
     #[cold]
     pub(super) fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
         self.unanswered_probes += 1;
+        self.peer_probes = true;
         self.take_acknowledgement(now, segment, sequence, false);
         if !segment.options.contains(Options::DUMMY) {
             self.take_timestamp(segment, sequence);

@@ -7,7 +7,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use transport::Range;
 
-use super::{HeldBy, Phase, Sender};
+use super::{Phase, Sender};
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,11 @@ impl Sender {
             self.max = self.max.max(ack.number);
         }
         let is_too_high = ack.number > self.max && !self.passes(ack.number);
-        if ack.number < self.una || is_too_high {
+        if is_too_high {
+            return;
+        }
+        if ack.number < self.una {
+            self.take_old_ack(now, config, ack, blocks);
             return;
         }
         let window_moved = self.update_window(ack);
@@ -62,12 +66,15 @@ impl Sender {
         } else if !ack.answers_probe {
             let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
             self.give_feedback(now, config, ack, 0, sacked, duplicate);
+            if ack.marked {
+                self.on_mark(now, config, 0);
+            }
             if duplicate {
                 self.on_duplicate(now, config);
             }
         }
-        if ack.marked || self.has_instruments() {
-            self.take_more_out_of(now, config, ack, acked, window_moved);
+        if self.has_instruments() {
+            self.take_more_out_of(now, config, ack, window_moved);
         }
         self.taken = self.advertised;
         let state = self.send_state();
@@ -75,25 +82,46 @@ impl Sender {
         self.leave_persist_if_open();
     }
 
-    /// What an ACK tells only connections with instruments, or that were marked.
+    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 4; Linux does the
+    /// same in `tcp_ack`).
+    #[cold]
+    fn take_old_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        blocks: impl Iterator<Item = Range>,
+    ) {
+        if !self.uses_sack() {
+            return;
+        }
+        let una = self.una;
+        let sacked = self.take_sack_blocks(now, config, una, blocks);
+        let duplicate = self.flight() > 0 && sacked > 0;
+        let ack =
+            Acknowledgement { number: una, window: self.advertised, round_trip: None, ..*ack };
+        self.give_feedback(now, config, &ack, 0, sacked, duplicate);
+        if duplicate {
+            self.on_duplicate(now, config);
+        }
+        if self.has_instruments() {
+            self.finish_ack(now, config, &ack, false);
+        }
+    }
+
+    /// What an ACK tells only connections with instruments.
     #[inline(never)]
     fn take_more_out_of(
         &mut self,
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
-        acked: u64,
         window_moved: bool,
     ) {
         if ack.answers_probe {
             self.note_answer(now);
         }
-        if ack.marked {
-            self.on_mark(now, config, acked);
-        }
-        if self.has_instruments() {
-            self.finish_ack(now, config, ack, window_moved);
-        }
+        self.finish_ack(now, config, ack, window_moved);
     }
 
     /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
@@ -163,10 +191,15 @@ impl Sender {
         self.duplicates = 0;
         self.limited = 0;
         self.give_feedback(now, config, ack, acked, sacked, false);
+        if ack.marked {
+            self.on_mark(now, config, acked);
+        }
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
             Phase::Open | Phase::Timeout => {
-                self.grow(now, config, acked, ack.marked);
+                let held = ack.marked || self.una < self.no_growth_below;
+                let counted = self.delivered_by_this_ack().unwrap_or(acked);
+                self.grow(now, config, counted, held);
                 true
             }
         };
@@ -181,10 +214,10 @@ impl Sender {
     }
 
     /// Tells the controller about an ACK outside of fast recovery. One that echoes a mark lets no
-    /// window grow (RFC 3168 section 6.1.2). The receiver echoes until it knows of the reduction, so
-    /// this is the round trip without growth that Linux has as a state of its own (`TCP_CA_CWR`).
-    fn grow(&mut self, now: Time, config: &Config, acked: u64, marked: bool) {
-        let limited = self.held_by == HeldBy::CongestionWindow || !config.window_validation;
+    /// window grow (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round
+    /// trip after a mark (`TCP_CA_CWR`); `held` says so.
+    pub(super) fn grow(&mut self, now: Time, config: &Config, acked: u64, held: bool) {
+        let limited = !config.window_validation || self.fills_window();
         let ack = Ack {
             now,
             acked,
@@ -192,7 +225,7 @@ impl Sender {
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
-            cwnd_limited: limited && !marked,
+            cwnd_limited: limited && !held,
         };
         self.controller.on_ack(&ack);
     }

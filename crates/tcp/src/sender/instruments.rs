@@ -109,6 +109,7 @@ impl Sender {
             self.instruments.as_mut().is_some_and(|instruments| instruments.pacer.holds(now));
         if held {
             self.held_by = HeldBy::CongestionWindow;
+            self.note_full_usage();
         }
         held
     }

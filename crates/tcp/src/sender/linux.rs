@@ -129,6 +129,15 @@ impl Sender {
         });
     }
 
+    /// Bytes that have arrived by what this ACK says. Linux lets the window grow by them, and so by
+    /// none that SACK has reported before; RFC 5681 section 3.1 counts what is acknowledged
+    /// cumulatively.
+    #[inline]
+    pub(super) fn delivered_by_this_ack(&self) -> Option<u64> {
+        let linux = self.instruments.as_ref()?.linux.as_ref()?;
+        Some(linux.news.delivered)
+    }
+
     /// New data is acknowledged.
     pub(super) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
         let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
@@ -459,7 +468,7 @@ impl Sender {
     }
 
     /// Whether this recovery is the one in use.
-    pub(super) fn recovers_like_linux(&self) -> bool {
+    pub(crate) fn recovers_like_linux(&self) -> bool {
         self.recovery == Recovery::Linux
     }
 }

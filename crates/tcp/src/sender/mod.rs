@@ -3,6 +3,7 @@
 //! - `acknowledge`: an ACK arrives; windows, RTT samples, and what recovery makes of it
 //! - `recovery`: from a loss to its repair (Reno, NewReno, SACK, timeout)
 //! - `transmit`: what to send next
+//! - `usage`: whether cwnd is what limits the sender, and what becomes of one that is not used
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority
@@ -18,19 +19,25 @@ mod spurious;
 mod tail_loss_probe;
 mod timers;
 mod transmit;
+mod usage;
 
 use crate::config::Recovery;
 use congestion::{AnyController, Controller};
 use units::Time;
 
 use crate::config::Config;
+use crate::info::Outstanding;
 use crate::scoreboard::Scoreboard;
 use transport::{Counters, Progress, RttEstimator};
 
 use instruments::Instruments;
+use usage::Usage;
 
 pub(crate) use acknowledge::Acknowledgement;
 pub(crate) use transmit::Chunk;
+
+/// `tcp_syn_linear_timeouts` of Linux.
+const LINEAR_SYNS: u32 = 4;
 
 /// Where loss recovery stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +95,12 @@ pub(crate) struct Sender {
     recover: u64,
     /// Bytes sent by limited transmit since the last new ACK.
     limited: u64,
+    /// cwnd stands still until this much is acknowledged.
+    no_growth_below: u64,
+    /// How far cwnd was used in the current window.
+    usage: Usage,
+    /// Behind the last segment that was not full (SND.SML of Minshall).
+    small_end: u64,
     /// What had been sent when the window was last reduced: one reduction answers all marks of a
     /// round trip (RFC 3168 section 6.1.2).
     reduced_at: u64,
@@ -136,6 +149,9 @@ impl Sender {
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
             limited: 0,
+            no_growth_below: 0,
+            usage: Usage::default(),
+            small_end: 0,
             reduced_at: 0,
             tell_reduction: false,
             first_partial_ack: false,
@@ -160,10 +176,13 @@ impl Sender {
     }
 
     /// Nobody answered the SYN in time (RFC 6298 rule 5.5).
-    pub(crate) fn on_syn_timeout(&mut self, config: &Config) {
+    pub(crate) fn on_syn_timeout(&mut self, config: &Config, opens: bool) {
         self.retries += 1;
         self.aborted = self.retries > config.max_retries;
-        self.rtt.back_off(&config.rto);
+        // Linux backs off only after the first four of an active open (`tcp_syn_linear_timeouts`).
+        if !(opens && config.recovery == Recovery::Linux && self.retries <= LINEAR_SYNS) {
+            self.rtt.back_off(&config.rto);
+        }
         self.deadline = Time::NEVER;
     }
 
@@ -285,6 +304,48 @@ impl Sender {
         self.fin_queued && self.una > self.written
     }
 
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// Whether everything below `number` was sent.
+    #[inline]
+    pub(crate) fn may_be_acknowledged(&self, number: u64) -> bool {
+        number <= self.max || (self.probing && number == self.una + 1) || self.has_probed(number)
+    }
+
+    /// The largest window that the other end has ever advertised (MAX.SND.WND of RFC 5961).
+    pub(crate) fn max_advertised(&self) -> u64 {
+        self.max_advertised
+    }
+
+    /// The connection is over: no timer runs any more, and nothing is to be sent.
+    pub(crate) fn stop(&mut self) {
+        self.stop_timer();
+        self.instruments = None;
+        self.resend_head = false;
+        self.phase = Phase::Open;
+        self.buffered = self.max;
+    }
+
+    pub(crate) fn advertised(&self) -> u64 {
+        self.advertised
+    }
+
+    pub(crate) fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// Window probes in a row that nobody has answered.
+    pub(crate) fn unanswered_window_probes(&self) -> u32 {
+        if self.persisting { self.persist_backoff } else { 0 }
+    }
+
+    /// What is known of the flight.
+    pub(crate) fn outstanding(&self) -> Outstanding {
+        self.scoreboard.outstanding(self.una, self.max)
+    }
+
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
@@ -332,5 +393,21 @@ impl Sender {
 
     fn uses_sack(&self) -> bool {
         matches!(self.recovery, Recovery::Sack | Recovery::Linux)
+    }
+}
+
+/// For tests: what has to hold between the numbers of a sender.
+#[cfg(test)]
+impl Sender {
+    pub(crate) fn recount(&self) {
+        assert!(self.una <= self.max, "{} acknowledged of {}", self.una, self.max);
+        let end = self.written + u64::from(self.fin_queued);
+        assert!(self.max <= end.max(1), "{} sent of {end}", self.max);
+        if self.una > 0 && !self.aborted {
+            self.scoreboard.recount(self.una, self.max);
+        }
+        let window = self.controller.window();
+        assert!(window.cwnd >= window.mss, "cwnd {} of {}", window.cwnd, window.mss);
+        assert!(self.counters.retransmissions <= self.counters.segments);
     }
 }

@@ -155,6 +155,12 @@ impl Sender {
         }
     }
 
+    /// Whether a probe has brought everything below `number` ahead of its turn.
+    pub(super) fn has_probed(&self, number: u64) -> bool {
+        let probes = self.instruments.as_ref().and_then(|i| i.probes.as_ref());
+        probes.and_then(|probes| probes.carried.end()).is_some_and(|end| number <= end)
+    }
+
     /// The receiver expects `number`, which lies above all that was sent in order. Passes over what
     /// lies between, if probes have carried it, and returns whether they have.
     #[cold]

@@ -18,8 +18,10 @@ const PATIENT_RECOVERIES: u32 = 16;
 /// State of RACK for a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
-    /// The segment sent last of those that have arrived, and its round trip.
-    latest: Option<(Departure, Span)>,
+    /// The segment sent last of those that have arrived (`RACK.xmit_ts` and `RACK.end_seq`).
+    latest: Option<Departure>,
+    /// The round trip of the segment that has arrived last (`RACK.rtt`).
+    round_trip: Span,
     /// The highest sequence number that has arrived (`RACK.fack`), and what it was before the ACK that
     /// is being processed: its SACK blocks, which come first, overtake nothing that it acknowledges.
     highest: u64,
@@ -50,6 +52,7 @@ impl Rack {
     pub(super) fn new() -> Self {
         Self {
             latest: None,
+            round_trip: Span::ZERO,
             highest: 0,
             highest_before: 0,
             reordering_seen: false,
@@ -76,9 +79,11 @@ impl Rack {
         if segment.again && (sent_later || min_rtt.is_some_and(|min| round_trip < min)) {
             return;
         }
+        // Whatever was sent before it (RFC 8985 section 6.2, step 2).
+        self.round_trip = round_trip;
         let departure = segment.departure();
-        if self.latest.is_none_or(|(latest, _)| departure > latest) {
-            self.latest = Some((departure, round_trip));
+        if self.latest.is_none_or(|latest| departure > latest) {
+            self.latest = Some(departure);
         }
     }
 
@@ -107,14 +112,13 @@ impl Rack {
     /// The segment sent last of those that have arrived, if any has, and how long after their
     /// departure those sent before it are lost (step 5).
     pub(super) fn patience(&self, situation: Situation) -> Option<(Departure, Span)> {
-        let (latest, round_trip) = self.latest?;
-        Some((latest, round_trip + self.reordering_window(situation)))
+        Some((self.latest?, self.round_trip + self.reordering_window(situation)))
     }
 
     /// How long after its departure a segment that is outstanding at a timeout is lost
     /// (section 6.3).
     pub(super) fn patience_at_timeout(&self) -> Span {
-        self.latest.map_or(Span::ZERO, |(_, round_trip)| round_trip)
+        self.round_trip
     }
 
     fn reordering_window(&self, situation: Situation) -> Span {
@@ -168,18 +172,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_last_sets_the_time_whatever_arrived_last() {
+    fn the_round_trip_is_that_of_what_arrived_last_and_the_time_that_of_what_was_sent_last() {
         let rack = after(&[1, 5, 3], &[]);
-        let (departure, round_trip) = rack.latest.unwrap();
-        assert_eq!((departure.at, round_trip), (at(5), Span::from_millis(495)));
+        let departure = rack.latest.unwrap();
+        assert_eq!((departure.at, rack.round_trip), (at(5), Span::from_millis(497)));
     }
 
     #[test]
     fn a_copy_that_returns_faster_than_any_segment_was_the_original() {
         let rack = after(&[1, 200], &[200]);
-        assert_eq!(rack.latest.unwrap().0.at, at(1));
+        assert_eq!(rack.latest.unwrap().at, at(1));
         let rack = after(&[1, 50], &[50]);
-        assert_eq!(rack.latest.unwrap().0.at, at(50));
+        assert_eq!(rack.latest.unwrap().at, at(50));
     }
 
     #[test]
@@ -192,7 +196,7 @@ mod tests {
             flight.on_acknowledged(3, |segment| {
                 rack.on_delivered(at(500), segment, None, Some(echoed));
             });
-            assert_eq!(rack.latest.unwrap().0.at, at(latest), "{echoed}");
+            assert_eq!(rack.latest.unwrap().at, at(latest), "{echoed}");
         }
     }
 

@@ -51,14 +51,23 @@ impl Sender {
     }
 
     /// The receiver echoes that a router has marked data. Losses have reduced the window already
-    /// (RFC 3168 section 6.1.2).
+    /// (RFC 3168 section 6.1.2). Comes before the window could grow for this ACK. Linux lets it stand
+    /// until what was outstanding is acknowledged (`TCP_CA_CWR`); RFC 3168 only asks that no ACK with
+    /// an echo makes it grow.
+    #[cold]
     pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
         if self.phase == Phase::Open && self.una > self.reduced_at {
-            // What this ACK covers was outstanding when the mark was made.
-            let flight = self.flight_to_reduce(config) + acked;
+            let flight = self.flight_to_reduce(config);
+            // What this ACK covers was outstanding when the mark was made. cwnd has it already.
+            let halves_cwnd =
+                config.ssthresh_basis == SsthreshBasis::Cwnd || self.recovers_like_linux();
+            let flight = if halves_cwnd { flight } else { flight + acked };
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
             self.stop_resuming();
+            if self.recovers_like_linux() {
+                self.no_growth_below = self.max;
+            }
         }
     }
 
@@ -137,10 +146,19 @@ impl Sender {
     }
 
     /// Returns whether the retransmission timer is to be restarted.
-    pub(super) fn on_new_data_in_fast_recovery(&mut self, now: Time, acked: u64) -> bool {
+    pub(super) fn on_new_data_in_fast_recovery(
+        &mut self,
+        now: Time,
+        config: &Config,
+        acked: u64,
+    ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
             self.controller.on_recovery_exit(now);
+            // In Linux the ACK that ends recovery lets the window grow (`tcp_cong_control`).
+            if let Some(delivered) = self.delivered_by_this_ack() {
+                self.grow(now, config, delivered, false);
+            }
             return true;
         }
         let style = if self.uses_sack() {
@@ -160,7 +178,9 @@ impl Sender {
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
         self.counters.timeouts += 1;
         self.retries += 1;
-        if self.retries > config.max_retries {
+        // An end that has taken its window back is there, and will open it again (RFC 9293 section
+        // 3.8.6).
+        if self.retries > config.max_retries && self.advertised > 0 {
             self.aborted = true;
             self.stop_timer();
             return;

@@ -69,7 +69,8 @@ impl Sender {
     }
 
     fn persist_interval(&self, config: &Config) -> Span {
-        let base = config.persist_timeout.max(Span::from_nanos(1));
+        // The first after an RTO (RFC 9293 section 3.8.6.1, SHLD-29).
+        let base = self.rtt.rto().max(config.persist_timeout).max(Span::from_nanos(1));
         base.doubled(self.persist_backoff).min(LONGEST_PERSIST)
     }
 }

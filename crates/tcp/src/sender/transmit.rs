@@ -78,6 +78,14 @@ impl Sender {
     fn next_probe(&mut self, now: Time) -> Option<Chunk> {
         let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
         let fits = length > 0 && self.advertised >= length;
+        if !fits && (length == 0 || self.recovers_like_linux()) {
+            // One number back, without data: Linux (`tcp_xmit_probe_skb`), and whoever has only a
+            // FIN to send.
+            self.probing = false;
+            self.last_sent = now;
+            let start = self.una - 1;
+            return Some(Chunk { start, length: 0, fin: false, push: false, again: true });
+        }
         if fits {
             self.probing = false;
             self.stop_timer();
@@ -142,7 +150,13 @@ impl Sender {
             self.counters.retransmissions += 1;
             self.counters.bytes += length;
         }
-        Chunk { start: range.start, length, fin, push: range.end >= self.written, again: true }
+        Chunk {
+            start: range.start,
+            length,
+            fin,
+            push: length > 0 && range.end >= self.written,
+            again: true,
+        }
     }
 
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
@@ -199,8 +213,18 @@ impl Sender {
         if length == self.mss {
             return true;
         }
-        let may_be_small = !config.nagle || self.flight() == 0;
+        let may_be_small = !config.nagle || !self.waits_for_more(length);
         length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2)
+    }
+
+    /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged, with
+    /// `recovery = "linux"` while another one that was not full is (Minshall's variant,
+    /// `tcp_nagle_check`). The last before a FIN does not wait: nothing can be added to it.
+    fn waits_for_more(&self, length: u64) -> bool {
+        if self.fin_queued && self.max + length == self.written {
+            return false;
+        }
+        if self.recovers_like_linux() { self.small_end > self.una } else { self.flight() > 0 }
     }
 
     /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
@@ -216,14 +240,21 @@ impl Sender {
     fn restart_if_idle(&mut self, now: Time, config: &Config) {
         let idle = self.flight() == 0 && now.since(self.last_sent) > self.rtt.rto();
         if idle && config.idle_restart && self.max > 1 {
-            self.controller.on_idle();
+            self.restart_after_idle(now);
         }
     }
 
     #[cold]
     fn next_fin(&mut self, now: Time) -> Option<Chunk> {
-        let due = self.fin_queued && self.max == self.written;
-        due.then(|| self.send_new(now, 0))
+        if !self.fin_queued || self.max != self.written {
+            return None;
+        }
+        // The FIN takes a number, and so room in the window (RFC 9293 section 3.8.6).
+        if self.una + self.advertised <= self.max {
+            self.held_by = HeldBy::AdvertisedWindow;
+            return None;
+        }
+        Some(self.send_new(now, 0))
     }
 
     /// Inlined into the one place that sends nearly all segments; the others are cold.
@@ -234,6 +265,10 @@ impl Sender {
         let fin = self.fin_queued && reached == self.written;
         self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
         self.max = reached + u64::from(fin);
+        self.note_usage();
+        if length < self.mss {
+            self.small_end = reached;
+        }
         if self.timed.is_none() {
             self.timed = Some((self.max, now));
         }
@@ -243,6 +278,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written, again: false }
+        Chunk { start, length, fin, push: length > 0 && reached == self.written, again: false }
     }
 }

@@ -37,7 +37,8 @@ fn news_on_a_segment_that_carries_data_counts_as_a_duplicate() {
     let mut script = sender();
     for n in 12..=14 {
         let ack = script.sack_of(10, std::slice::from_ref(&(11..n)));
-        script.receive(Segment { payload: 10, ..ack });
+        let sequence = ack.sequence + 10 * (n as u32 - 12);
+        script.receive(Segment { payload: 10, sequence, ..ack });
     }
     assert_eq!(script.end.phase(), Phase::FastRecovery);
     assert_eq!(script.end.counters().retransmissions, 1);

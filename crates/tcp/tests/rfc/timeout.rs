@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use congestion::{Settings, Specification};
 use tcp::Recovery::{NewReno, Reno, Sack};
-use tcp::SsthreshBasis;
-use tcp::{Config, Connection, Phase, State};
+use tcp::{Config, Connection, Flags, Phase, SsthreshBasis, State};
 use units::{Span, Time};
 
 use crate::script::Script;
@@ -159,22 +158,22 @@ fn byte_counting_is_by_single_segments_after_a_timeout() {
 /// RFC 9293 section 3.8.3: R2.
 #[test]
 fn a_connection_is_aborted_after_so_many_retransmissions_of_one_segment() {
-    for retransmission_threshold in [1, 3, 15] {
-        let config = Config { max_retries: retransmission_threshold, ..config() };
+    for max_retries in [1, 3, 15] {
+        let config = Config { max_retries: max_retries, ..config() };
         let mut wire = Wire::established(&config);
         wire = wire.losing(|sent| sent.is_data());
         wire.forget();
         wire.write(A, MSS);
         wire.run();
         let sent = wire.sent(A, Sent::is_data).count() as u32;
-        assert_eq!(sent, 1 + retransmission_threshold);
+        assert_eq!(sent, 1 + max_retries);
         assert!(wire.ends[A].is_aborted());
         assert_eq!(wire.ends[A].state(), State::Closed);
     }
 }
 
 #[test]
-fn an_aborted_connection_is_silent() {
+fn an_aborted_connection_answers_with_resets_only() {
     let config = Config { max_retries: 1, ..config() };
     let mut wire = Wire::established(&config).losing(|sent| sent.by == A && sent.is_data());
     wire.write(A, MSS);
@@ -185,7 +184,10 @@ fn an_aborted_connection_is_silent() {
     assert!(wire.ends[A].is_aborted());
     wire.forget();
     wire.run_for(Span::from_secs(20));
-    assert_eq!(wire.sent(A, |_| true).count(), 0);
+    // RFC 9293 section 3.10.7.1.
+    assert_eq!(wire.sent(A, |_| true).count(), 1);
+    assert_eq!(wire.sent(A, |sent| sent.segment.flags.contains(Flags::RST)).count(), 1);
+    assert!(wire.ends[B].is_reset());
     assert_eq!(wire.ends[A].deadline(), Time::NEVER);
 }
 

@@ -210,8 +210,7 @@ proptest! {
             prop_assert_eq!(wire.ends[other].delivered(), ends[end].bytes());
             prop_assert!(wire.ends[other].peer_has_finished());
             // When both close at once, the ACK of one FIN may be lost while the other is answered.
-            // The peer is then gone and says nothing any more (it would send a RST, which these
-            // ends do not know), and the FIN is given up.
+            // The peer is then gone and answers the FIN with a reset.
             let left_alone =
                 wire.ends[end].is_aborted() && wire.ends[other].state() == State::Closed;
             let acknowledged = wire.ends[end].acknowledged();

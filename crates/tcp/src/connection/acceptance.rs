@@ -1,0 +1,150 @@
+//! Which segments of an open connection are taken in (RFC 9293 section 3.10.7.4, RFC 5961,
+//! RFC 7323 sections 3.2 and 5.3).
+//!
+//! Where RFC and kernel part, `recovery = "linux"` follows the kernel (`tcp_validate_incoming`):
+//!
+//! - A segment without the timestamps that were agreed on is taken; the RFC drops it.
+//! - An old timestamp on a bare ACK that is only out of order is taken (`tcp_disordered_ack`); the
+//!   RFC answers and drops it like any other.
+//!
+//! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
+//! the window has no other number for its ACKs.
+
+use units::Time;
+
+use crate::segment::{Flags, Segment};
+
+use super::{Connection, State, TIME_WAIT};
+
+impl Connection {
+    /// Nothing about the segment needs a second look: it is the next one, in the window, and
+    /// acknowledges something that was sent.
+    #[inline]
+    pub(super) fn is_plain(&self, segment: &Segment, sequence: u64) -> bool {
+        let bits = segment.flags.0 & (Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0);
+        let length = u64::from(segment.payload);
+        bits == Flags::ACK.0
+            && sequence == self.receiver.next()
+            && sequence + length <= self.receiver.right_edge()
+            && self.has_good_timestamp(segment)
+            && self.acknowledges_something_sent(segment)
+    }
+
+    /// As agreed, and not older than the one before.
+    #[inline]
+    fn has_good_timestamp(&self, segment: &Segment) -> bool {
+        !self.timestamps || (segment.has_timestamps() && !self.has_old_timestamp(segment))
+    }
+
+    #[inline]
+    fn has_old_timestamp(&self, segment: &Segment) -> bool {
+        (segment.timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0
+    }
+
+    #[inline]
+    fn acknowledges_something_sent(&self, segment: &Segment) -> bool {
+        let una = self.sender.una();
+        let number = self.out.unwrap(segment.acknowledgement, una);
+        number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
+    }
+
+    /// Whether a segment that is not [plain](Self::is_plain) is taken in. Answers it if not.
+    #[cold]
+    pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
+        let reset = segment.flags.contains(Flags::RST);
+        if !reset && !self.accepts_timestamp(now, segment, sequence) {
+            return false;
+        }
+        if !self.is_in_window(segment, sequence) {
+            if !reset {
+                self.answer_old_or_far(now, segment, sequence);
+            }
+            return !reset && self.lags(segment, sequence);
+        }
+        if reset {
+            self.on_reset(now, segment, sequence);
+            return false;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // RFC 5961 section 4.2.
+            self.answer_what_is_out_of_place(now, segment);
+            return false;
+        }
+        segment.flags.contains(Flags::ACK) && self.accepts_acknowledgement(now, segment)
+    }
+
+    /// Protection against wrapped sequence numbers (RFC 7323 section 5.3, R1).
+    fn accepts_timestamp(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
+        if !self.timestamps {
+            return true;
+        }
+        if !segment.has_timestamps() {
+            // RFC 7323 section 3.2.
+            return self.sender.recovers_like_linux();
+        }
+        if !self.has_old_timestamp(segment) {
+            return true;
+        }
+        let bare = segment.payload == 0 && !segment.flags.contains(Flags::FIN);
+        if self.sender.recovers_like_linux() && bare && sequence == self.receiver.next() {
+            return true;
+        }
+        self.answer_old_or_far(now, segment, sequence);
+        false
+    }
+
+    /// RFC 9293 section 3.4, table 6.
+    fn is_in_window(&self, segment: &Segment, sequence: u64) -> bool {
+        let next = self.receiver.next();
+        let control = segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::SYN);
+        let end = sequence + u64::from(segment.payload) + u64::from(control);
+        let is_old = if end == sequence { sequence < next } else { end <= next };
+        !is_old && sequence <= self.receiver.right_edge()
+    }
+
+    /// A bare ACK of an end that does not know yet that its window probe, or the data of its probes
+    /// for capacity, was taken in: these do not count as sent before they are acknowledged. Two
+    /// such ends would otherwise refuse each other's ACKs for ever. One number back is also a
+    /// keep-alive (RFC 9293 section 3.8.4).
+    fn lags(&mut self, segment: &Segment, sequence: u64) -> bool {
+        let bits = segment.flags.0 & (Flags::SYN.0 | Flags::ACK.0 | Flags::FIN.0);
+        let bare = bits == Flags::ACK.0 && segment.payload == 0;
+        let next = self.receiver.next();
+        bare && sequence < next
+            && (sequence + 1 == next || self.peer_probes)
+            && self.acknowledges_something_sent(segment)
+    }
+
+    /// The other end may not know what has arrived. What is old is reported as received twice.
+    fn answer_old_or_far(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        self.answer_what_is_out_of_place(now, segment);
+        let end = sequence + u64::from(segment.payload);
+        self.receiver.note_duplicate(sequence, end);
+        // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            self.quiet_until = now + TIME_WAIT;
+        }
+    }
+
+    /// RFC 5961 section 3.2: only the very next number resets.
+    fn on_reset(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        if sequence == self.receiver.next() {
+            self.end_by_reset();
+        } else {
+            self.answer_what_is_out_of_place(now, segment);
+        }
+    }
+
+    /// RFC 5961 section 5.2. An ACK that is merely old is taken for its SACK blocks.
+    fn accepts_acknowledgement(&mut self, now: Time, segment: &Segment) -> bool {
+        let una = self.sender.una();
+        let number = self.out.unwrap(segment.acknowledgement, una);
+        let accepted = number.is_some_and(|number| {
+            number + self.sender.max_advertised() >= una && self.sender.may_be_acknowledged(number)
+        });
+        if !accepted {
+            self.answer_what_is_out_of_place(now, segment);
+        }
+        accepted
+    }
+}

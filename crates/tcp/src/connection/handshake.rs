@@ -1,0 +1,175 @@
+//! Set-up (RFC 9293 sections 3.5, 3.10.7.1 to 3.10.7.4).
+
+use units::Time;
+
+use crate::segment::{Flags, Options, Segment, TIMESTAMPS_BYTES};
+use crate::sequence::Space;
+use crate::timestamps::timestamp;
+
+use super::{Connection, DEFAULT_MSS, State, Urgent};
+
+impl Connection {
+    /// A segment arrived before the connection was open, or after it was closed.
+    pub(super) fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
+        match self.state {
+            State::Closed => self.refuse(segment),
+            State::Listen => self.on_segment_in_listen(segment),
+            State::SynSent => self.on_segment_in_syn_sent(now, segment),
+            _ => self.on_segment_in_syn_received(now, segment),
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.2.
+    fn on_segment_in_listen(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.refuse(segment);
+        } else if segment.flags.contains(Flags::SYN) {
+            self.passive = true;
+            self.take_syn_options(segment);
+            self.state = State::SynReceived;
+            self.urgent = Urgent::Syn;
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.3.
+    fn on_segment_in_syn_sent(&mut self, now: Time, segment: &Segment) {
+        let has_ack = segment.flags.contains(Flags::ACK);
+        if has_ack && !self.acknowledges_syn(segment) {
+            self.refuse(segment);
+        } else if segment.flags.contains(Flags::RST) {
+            if has_ack {
+                self.end_by_reset();
+            }
+        } else if segment.flags.contains(Flags::SYN) {
+            self.take_syn_options(segment);
+            if has_ack {
+                self.establish(now, segment, u64::from(segment.window));
+                self.receiver.request_ack();
+            } else {
+                // Both ends have opened at once (section 3.5).
+                self.state = State::SynReceived;
+                self.urgent = Urgent::Syn;
+            }
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4.
+    fn on_segment_in_syn_received(&mut self, now: Time, segment: &Segment) {
+        let syn = segment.flags.contains(Flags::SYN);
+        let has_ack = segment.flags.contains(Flags::ACK);
+        let next = self.receiver.next();
+        let Some(sequence) = self.inward.unwrap(segment.sequence, next) else { return };
+        if syn && !has_ack {
+            // The answer to it was lost.
+            if sequence == 0 {
+                self.urgent = Urgent::Syn;
+            }
+            return;
+        }
+        // The SYN with ACK of an end that has opened at once lies before the window.
+        let lowest = if syn { 0 } else { next };
+        if sequence < lowest || sequence > self.receiver.right_edge() {
+            self.answer_what_is_out_of_place(now, segment);
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            if sequence == next {
+                self.end_set_up_by_reset();
+            }
+            return;
+        }
+        if !has_ack {
+            return;
+        }
+        if !self.acknowledges_syn(segment) {
+            self.refuse(segment);
+            return;
+        }
+        // The window of a SYN is never scaled (RFC 7323 section 2.2).
+        let shift = if syn { 0 } else { self.peer_shift };
+        self.establish(now, segment, u64::from(segment.window) << shift);
+        self.on_established_segment(now, segment);
+    }
+
+    /// A reset during the set-up: who has listened listens again (RFC 9293 section 3.10.7.4).
+    fn end_set_up_by_reset(&mut self) {
+        if self.passive {
+            self.forget();
+            self.state = State::Listen;
+        } else {
+            self.end_by_reset();
+        }
+    }
+
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::ACK) && self.out.unwrap(segment.acknowledgement, 1) == Some(1)
+    }
+
+    /// Options count only if both ends offer them (RFC 7323 sections 2.2 and 3.2, RFC 2018
+    /// section 2).
+    fn take_syn_options(&mut self, segment: &Segment) {
+        self.inward = Space::new(segment.sequence);
+        self.receiver.syn_received();
+        self.peer_mss = segment.mss;
+        self.timestamps &= segment.has_timestamps();
+        self.recent_timestamp = segment.timestamp;
+        self.sack &= segment.sack_permitted();
+        self.dsack &= self.sack;
+        // A SYN asks with both bits, and a SYN with ACK agrees with the first alone (RFC 3168
+        // section 6.1.1).
+        let answer = segment.flags.contains(Flags::ACK);
+        let agrees = segment.flags.contains(Flags::ECE);
+        self.ecn &= agrees && segment.flags.contains(Flags::CWR) != answer;
+        self.scaling &= segment.window_scale != Segment::NO_SCALE;
+        if self.scaling {
+            self.peer_shift = segment.window_scale.min(14);
+            self.shift = self.config.window_shift();
+            self.window_limit = u64::from(u16::MAX) << self.shift;
+        }
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
+        self.state = if self.closing { State::FinWait1 } else { State::Established };
+        let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mss = u64::from(self.config.mss.min(peer_mss) - options);
+        self.receiver.agree_on_mss(mss);
+        let lost_syn = self.syns > 1;
+        if !self.sack {
+            self.sender.do_without_sack();
+        }
+        self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
+        self.recent_timestamp = segment.timestamp;
+    }
+
+    pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
+        self.urgent = Urgent::Nothing;
+        let answer = self.state == State::SynReceived;
+        self.syns += 1;
+        self.sender.syn_sent(now, self.syns > 1);
+        let mut segment = Segment {
+            sequence: self.out.wrap(0),
+            flags: Flags::SYN
+                .with_if(self.ecn, Flags::ECE)
+                .with_if(self.ecn && !answer, Flags::CWR),
+            window: self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16,
+            mss: self.config.mss as u16,
+            window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
+            options: Options::default()
+                .with_if(self.sack, Options::SACK_PERMITTED)
+                .with_if(self.timestamps, Options::TIMESTAMPS),
+            timestamp: timestamp(now),
+            ..Segment::default()
+        };
+        if answer {
+            segment.flags = segment.flags.with(Flags::ACK);
+            segment.acknowledgement = self.inward.wrap(1);
+            segment.echo = self.recent_timestamp;
+            self.last_ack_sent = 1;
+        }
+        Some(segment)
+    }
+}

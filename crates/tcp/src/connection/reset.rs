@@ -1,0 +1,98 @@
+//! Resets and challenges (RFC 9293 section 3.5.2, RFC 5961).
+
+use units::{Span, Time};
+
+use crate::segment::{Flags, Options, Segment};
+use crate::timestamps::timestamp;
+
+use super::{Connection, State, Urgent};
+
+/// What is out of place in a segment without data is answered once in this time, so that two ends
+/// that take each other's ACKs amiss do not go on for ever. RFC 5961 section 7 asks for a limit and
+/// leaves it open; this is that of Linux (`tcp_invalid_ratelimit`).
+const CHALLENGE_INTERVAL: Span = Span::from_millis(500);
+
+/// A reset that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reset {
+    sequence: u32,
+    acknowledgement: Option<u32>,
+    /// With the timestamps of the connection (RFC 7323 section 3.2).
+    timestamps: bool,
+}
+
+impl Connection {
+    /// Ends the connection at once, whatever is outstanding: ABORT of RFC 9293 section 3.10.5.
+    pub fn abort(&mut self) {
+        if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+            self.end_by_reset();
+            return;
+        }
+        let reset = Reset {
+            sequence: self.out.wrap(self.sender.max()),
+            acknowledgement: Some(self.inward.wrap(self.receiver.next())),
+            timestamps: self.timestamps,
+        };
+        self.end_by_reset();
+        self.urgent = Urgent::Reset(reset);
+    }
+
+    /// A segment for which there is no connection (RFC 9293 section 3.10.7.1).
+    pub(super) fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let reset = if segment.flags.contains(Flags::ACK) {
+            Reset { sequence: segment.acknowledgement, acknowledgement: None, timestamps: false }
+        } else {
+            let control = u32::from(segment.flags.contains(Flags::SYN))
+                + u32::from(segment.flags.contains(Flags::FIN));
+            let length = u32::from(segment.payload) + control;
+            let acknowledgement = Some(segment.sequence.wrapping_add(length));
+            Reset { sequence: 0, acknowledgement, timestamps: false }
+        };
+        self.urgent = Urgent::Reset(reset);
+    }
+
+    /// The connection is over without a farewell.
+    pub(super) fn end_by_reset(&mut self) {
+        self.forget();
+        self.state = State::Closed;
+        self.was_reset = true;
+    }
+
+    /// No timer runs any more, and nothing is to be sent.
+    pub(super) fn forget(&mut self) {
+        self.urgent = Urgent::Nothing;
+        self.quiet_until = Time::NEVER;
+        self.sender.stop();
+        self.receiver.ack_sent();
+    }
+
+    /// A segment that is not taken in is answered with an ACK of what is expected; without data of
+    /// its own not every time.
+    pub(super) fn answer_what_is_out_of_place(&mut self, now: Time, segment: &Segment) {
+        let has_data = segment.payload > 0 || segment.flags.contains(Flags::FIN);
+        if has_data && !segment.flags.contains(Flags::SYN) {
+            self.receiver.request_ack();
+        } else if now >= self.challenge_from {
+            self.challenge_from = now + CHALLENGE_INTERVAL;
+            self.receiver.request_ack();
+        }
+    }
+
+    pub(super) fn next_reset(&mut self, now: Time, reset: Reset) -> Segment {
+        self.urgent = Urgent::Nothing;
+        let has_ack = reset.acknowledgement.is_some();
+        Segment {
+            sequence: reset.sequence,
+            acknowledgement: reset.acknowledgement.unwrap_or(0),
+            flags: Flags::RST.with_if(has_ack, Flags::ACK),
+            window_scale: Segment::NO_SCALE,
+            options: Options::default().with_if(reset.timestamps, Options::TIMESTAMPS),
+            timestamp: timestamp(now),
+            echo: self.recent_timestamp,
+            ..Segment::default()
+        }
+    }
+}

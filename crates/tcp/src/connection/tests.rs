@@ -1,0 +1,285 @@
+//! A connection whose other end misbehaves at random. Nothing that it sends may make the connection
+//! panic, and after each event everything that is counted on the way is counted from scratch.
+
+use congestion::{Settings, Specification};
+use proptest::prelude::*;
+use transport::{Pacing, RtoConfig};
+use units::Bytes;
+
+use super::*;
+use crate::config::{DelayedAck, Recovery};
+
+const OWN: u32 = u32::MAX - 20_000;
+const PEER: u32 = u32::MAX / 2 - 9_000;
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// A segment, by its distance from what this end expects: sequence and acknowledgement number,
+    /// length, bits, window, blocks from and to, and whether it has a timestamp and how old.
+    Segment {
+        sequence: i64,
+        acknowledgement: i64,
+        length: u16,
+        bits: u8,
+        window: u16,
+        blocks: Vec<(i64, i64)>,
+        clock: Option<i32>,
+        marked: bool,
+    },
+    /// An ACK that a well-behaved end could send: so much of what is outstanding, and blocks above.
+    Ack {
+        share: u64,
+        blocks: Vec<(u64, u64)>,
+        echo: bool,
+    },
+    Write(u64),
+    Read(u64),
+    Wait(u64),
+    Deadline,
+    Close,
+}
+
+fn segment() -> impl Strategy<Value = Event> {
+    let near = || prop_oneof![4 => Just(0_i64), 4 => -3000_i64..3000, 1 => -3_000_000_000_i64..3_000_000_000];
+    let bits = prop_oneof![8 => Just(0x10_u8), 2 => Just(0x11_u8), 2 => any::<u8>()];
+    let length = prop_oneof![3 => Just(0_u16), 3 => Just(100_u16), 2 => 0_u16..1500];
+    let blocks = prop::collection::vec((-500_i64..3000, -500_i64..3000), 0..4);
+    let clock =
+        prop_oneof![6 => Just(Some(0)), 1 => Just(None), 2 => (-100_i32..100).prop_map(Some)];
+    (near(), near(), length, bits, any::<u16>(), blocks, clock, any::<bool>()).prop_map(
+        |(sequence, acknowledgement, length, bits, window, blocks, clock, marked)| Event::Segment {
+            sequence,
+            acknowledgement,
+            length,
+            bits,
+            window,
+            blocks,
+            clock,
+            marked,
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let blocks = prop::collection::vec((0_u64..40, 1_u64..8), 0..4);
+    prop_oneof![
+        5 => segment(),
+        8 => (0_u64..120, blocks, any::<bool>())
+            .prop_map(|(share, blocks, echo)| Event::Ack { share, blocks, echo }),
+        3 => (1_u64..5000).prop_map(Event::Write),
+        1 => (0_u64..3000).prop_map(Event::Read),
+        3 => (0_u64..300).prop_map(Event::Wait),
+        2 => Just(Event::Deadline),
+        1 => Just(Event::Close),
+    ]
+}
+
+fn config(recovery: Recovery, options: u8) -> Config {
+    let has = |bit: u8| options & bit != 0;
+    Config {
+        recovery,
+        mss: 100,
+        receive_buffer: Bytes(3000),
+        reads_at_once: has(1),
+        window_scaling: has(2),
+        timestamps: has(4),
+        delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(40) },
+        ecn: has(8),
+        dsack: has(16),
+        rto: RtoConfig { min: Span::from_millis(200), ..RtoConfig::default() },
+        pacing: if has(32) { Pacing::Linux } else { Pacing::Controller },
+        limited_transmit: has(64),
+        nagle: has(128),
+        ..Config::default()
+    }
+}
+
+/// The connection and its clock.
+struct Bench {
+    end: Connection,
+    now: Time,
+    clock: u32,
+}
+
+impl Bench {
+    fn new(recovery: Recovery, controller: &str, options: u8) -> Self {
+        let config = Arc::new(config(recovery, options));
+        let mss = config.mss;
+        let settings = Settings {
+            mss,
+            initial_window: 10 * u64::from(mss),
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        let Ok(specification) = Specification::named(controller) else { panic!("{controller}") };
+        let controller = specification.build(&settings);
+        let mut end = Connection::new(config, controller, OWN);
+        end.connect();
+        Self { end, now: Time::ZERO + Span::from_millis(5), clock: 1000 }
+    }
+
+    fn open(&mut self) {
+        let Some(syn) = self.end.next_segment(self.now) else { panic!("no SYN") };
+        self.now += Span::from_millis(50);
+        let answer = Segment {
+            sequence: PEER,
+            acknowledgement: OWN.wrapping_add(1),
+            flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE),
+            window: 4000,
+            mss: 100,
+            window_scale: 0,
+            options: syn.options,
+            timestamp: self.clock,
+            echo: syn.timestamp,
+            ..Segment::default()
+        };
+        self.end.on_segment(self.now, &answer);
+        assert!(self.end.is_established());
+    }
+
+    fn drain(&mut self) {
+        for _ in 0..1000 {
+            if self.end.next_segment(self.now).is_none() {
+                break;
+            }
+        }
+        while self.end.may_have_low_priority() && self.end.next_of_low_priority(self.now).is_some()
+        {
+        }
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Segment {
+                sequence,
+                acknowledgement,
+                length,
+                bits,
+                window,
+                blocks,
+                clock,
+                marked,
+            } => {
+                let una = self.end.sender.una() as i64;
+                let out = |number: i64| OWN.wrapping_add(number as u32);
+                let mut segment = Segment {
+                    sequence: PEER
+                        .wrapping_add((self.end.receiver.next() as i64 + sequence) as u32),
+                    acknowledgement: out(una + acknowledgement),
+                    flags: Flags(*bits),
+                    window: *window,
+                    payload: *length,
+                    window_scale: Segment::NO_SCALE,
+                    ..Segment::default()
+                };
+                for (start, end) in blocks {
+                    segment.sack[usize::from(segment.sack_blocks)] =
+                        Block { start: out(una + start), end: out(una + end) };
+                    segment.sack_blocks += 1;
+                }
+                if let Some(clock) = clock {
+                    segment.options = Options::TIMESTAMPS;
+                    segment.timestamp = self.clock.wrapping_add_signed(*clock);
+                    segment.echo = timestamp(self.now).wrapping_add_signed(*clock);
+                }
+                self.end.on_segment(self.now, &segment);
+                if *marked {
+                    self.end.on_congestion_experienced();
+                }
+            }
+            Event::Ack { share, blocks, echo } => {
+                let (una, flight) = (self.end.sender.una(), self.end.flight());
+                let number = una + flight * share.min(&100) / 100;
+                let mut segment = Segment {
+                    sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
+                    acknowledgement: OWN.wrapping_add(number as u32),
+                    flags: Flags::ACK.with_if(*echo, Flags::ECE),
+                    window: 4000,
+                    window_scale: Segment::NO_SCALE,
+                    options: Options::TIMESTAMPS,
+                    timestamp: self.clock,
+                    echo: timestamp(self.now).wrapping_sub(50),
+                    ..Segment::default()
+                };
+                for (start, length) in blocks {
+                    let start = number + 100 * start;
+                    let end = (start + 100 * length).min(self.end.sender.max());
+                    if start < end {
+                        segment.sack[usize::from(segment.sack_blocks)] = Block {
+                            start: OWN.wrapping_add(start as u32),
+                            end: OWN.wrapping_add(end as u32),
+                        };
+                        segment.sack_blocks += 1;
+                    }
+                }
+                self.end.on_segment(self.now, &segment);
+            }
+            Event::Write(bytes) if !self.end.closing => self.end.write(*bytes),
+            Event::Write(_) => {}
+            Event::Read(bytes) => self.end.read(*bytes),
+            Event::Wait(millis) => {
+                self.now += Span::from_millis(*millis);
+                self.clock = self.clock.wrapping_add(*millis as u32);
+            }
+            Event::Deadline => {
+                let deadline = self.end.deadline();
+                if deadline != Time::NEVER {
+                    self.now = self.now.max(deadline);
+                }
+            }
+            Event::Close => self.end.close(),
+        }
+        if self.end.deadline() <= self.now {
+            self.end.on_deadline(self.now);
+        }
+    }
+
+    fn recount(&self) {
+        self.end.sender.recount();
+        self.end.receiver.recount(&self.end.config);
+        let info = self.end.info();
+        assert!(info.sacked + info.not_sent < u64::MAX / 2, "{info:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_the_other_end_sends_upsets_the_counting(
+        recovery in prop::sample::select(vec![
+            Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux,
+        ]),
+        controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3", "peach", "adalr"]),
+        options: u8,
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let mut bench = Bench::new(recovery, controller, options);
+        bench.open();
+        bench.drain();
+        for event in &events {
+            bench.happen(event);
+            bench.recount();
+            bench.drain();
+            bench.recount();
+        }
+    }
+
+    #[test]
+    fn nothing_upsets_a_connection_that_is_not_open_yet(
+        listens: bool,
+        options: u8,
+        events in prop::collection::vec(segment(), 1..40),
+    ) {
+        let mut bench = Bench::new(Recovery::Sack, "newreno", options);
+        if listens {
+            bench.end.state = State::Listen;
+            bench.end.urgent = Urgent::Nothing;
+        }
+        for event in &events {
+            bench.drain();
+            bench.happen(event);
+            bench.recount();
+        }
+    }
+}

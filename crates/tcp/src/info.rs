@@ -1,0 +1,118 @@
+//! What a connection knows about itself: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
+
+use congestion::Controller;
+use units::Span;
+
+use crate::connection::{Connection, State};
+use crate::sender::Phase;
+
+/// A look at a connection. Amounts are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// State of the connection.
+    pub state: State,
+    /// State of loss recovery.
+    pub phase: Phase,
+    /// Payload of a full segment that this end sends.
+    pub mss: u64,
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow start threshold; `u64::MAX` before the first reduction.
+    pub ssthresh: u64,
+    /// Sent and not acknowledged cumulatively.
+    pub unacked: u64,
+    /// Of that, acknowledged selectively.
+    pub sacked: u64,
+    /// Of that, counted as lost and not known to have arrived, retransmitted or not.
+    pub lost: u64,
+    /// Of that, retransmitted and not known to have arrived.
+    pub retransmitted: u64,
+    /// Written by the application and never sent.
+    pub not_sent: u64,
+    /// Acknowledged since the start.
+    pub acknowledged: u64,
+    /// Received in order since the start.
+    pub received: u64,
+    /// Retransmissions of segments since the start.
+    pub retransmissions: u64,
+    /// Timeouts in a row without progress.
+    pub timeouts_in_a_row: u32,
+    /// Window probes in a row without an answer.
+    pub window_probes: u32,
+    /// Retransmission timeout.
+    pub rto: Span,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Span>,
+    /// Its variation.
+    pub rttvar: Span,
+    /// Smallest round-trip time.
+    pub min_rtt: Option<Span>,
+    /// Window scale of this end, if both ends use the option.
+    pub own_scale: Option<u8>,
+    /// Window scale of the other end, if both ends use the option.
+    pub peer_scale: Option<u8>,
+    /// Both ends use timestamps.
+    pub timestamps: bool,
+    /// Both ends use selective acknowledgements.
+    pub sack: bool,
+    /// Both ends use ECN.
+    pub ecn: bool,
+    /// Payload of a full segment that the other end sends, as far as known.
+    pub advertised: u64,
+}
+
+impl Connection {
+    /// A look at everything that has a name in `TCP_INFO`.
+    pub fn info(&self) -> Info {
+        let sender = self.sender();
+        let window = sender.controller().window();
+        let outstanding = sender.outstanding();
+        let rtt = sender.rtt();
+        let agreed = self.agreed();
+        Info {
+            state: self.state(),
+            phase: sender.phase(),
+            mss: sender.mss(),
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            unacked: sender.flight(),
+            sacked: outstanding.sacked,
+            lost: outstanding.lost,
+            retransmitted: outstanding.retransmitted,
+            not_sent: sender.written().saturating_sub(sender.max().max(1)),
+            acknowledged: self.acknowledged(),
+            received: self.delivered() + self.unread(),
+            retransmissions: sender.counters().retransmissions,
+            timeouts_in_a_row: sender.retries(),
+            window_probes: sender.unanswered_window_probes(),
+            rto: rtt.rto(),
+            srtt: rtt.srtt(),
+            rttvar: rtt.rttvar(),
+            min_rtt: rtt.min(),
+            own_scale: agreed.scales.map(|(own, _)| own),
+            peer_scale: agreed.scales.map(|(_, peer)| peer),
+            timestamps: agreed.timestamps,
+            sack: agreed.sack,
+            ecn: agreed.ecn,
+            advertised: sender.advertised(),
+        }
+    }
+}
+
+/// The options that both ends use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Window scales of this end and of the other.
+    pub(crate) scales: Option<(u8, u8)>,
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) ecn: bool,
+}
+
+/// Bytes between SND.UNA and SND.NXT by what is known of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outstanding {
+    pub(crate) sacked: u64,
+    pub(crate) lost: u64,
+    pub(crate) retransmitted: u64,
+}

@@ -1,0 +1,90 @@
+//! Whether cwnd is what limits the sender, and what becomes of a window that is not used.
+//!
+//! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
+//! one of more than half of it: by RFC 7661 in both phases ("pipeACK >= cwnd / 2", with the largest
+//! flight of a window as pipeACK), with `recovery = "linux"` in slow start only
+//! (`tcp_is_cwnd_limited`). What a window was used for is forgotten with the next one
+//! (`tcp_cwnd_validate`).
+//!
+//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO.
+//! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
+//! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, counts
+//! from the last ACK that could let cwnd grow and so hardly ever applies before this one; it is left
+//! out, as is the decay after five minutes of RFC 7661 section 4.4.2.
+
+use congestion::{Controller, Window};
+use units::Time;
+
+use super::Sender;
+
+/// How far cwnd was used since `end` was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    /// The largest flight.
+    peak: u64,
+    /// The window ends when this is acknowledged.
+    end: u64,
+    /// cwnd was full.
+    full: bool,
+}
+
+impl Sender {
+    /// New data has left.
+    #[inline(always)]
+    pub(super) fn note_usage(&mut self) {
+        let flight = self.max - self.una;
+        let full = flight + self.mss > self.controller.window().cwnd;
+        let usage = &mut self.usage;
+        if full || self.una >= usage.end || (!usage.full && flight > usage.peak) {
+            *usage = Usage { peak: flight, end: self.max, full };
+        }
+    }
+
+    /// Something else stands for cwnd: a rate that follows from it.
+    pub(super) fn note_full_usage(&mut self) {
+        self.usage = Usage { peak: self.flight(), end: self.max, full: true };
+    }
+
+    /// Whether cwnd may grow.
+    #[inline]
+    pub(super) fn fills_window(&self) -> bool {
+        if self.usage.full {
+            return true;
+        }
+        let window = self.controller.window();
+        let half = 2 * self.usage.peak;
+        if self.recovers_like_linux() {
+            window.in_slow_start() && window.cwnd < half
+        } else {
+            window.cwnd <= half
+        }
+    }
+
+    /// Idle for longer than the RTO: the window says nothing about the path any more.
+    #[cold]
+    pub(super) fn restart_after_idle(&mut self, now: Time) {
+        let before = *self.controller.window();
+        self.controller.on_idle();
+        let (rto, idle) = (self.rtt.rto(), now.since(self.last_sent));
+        let restarts = self.controller.window().cwnd < before.cwnd;
+        if self.recovers_like_linux() && restarts {
+            let least = before.cwnd.min(before.initial);
+            let mut cwnd = before.cwnd;
+            let mut left = idle.saturating_sub(rto);
+            while left > units::Span::ZERO && cwnd > least {
+                cwnd /= 2;
+                left = left.saturating_sub(rto);
+            }
+            let window = self.controller.window_mut();
+            window.cwnd = cwnd.max(least);
+            window.ssthresh = window.ssthresh.max(three_quarters(&before));
+        }
+        // Once, even if the receiver's window holds the data back.
+        self.last_sent = now;
+    }
+}
+
+/// What Linux keeps as ssthresh of a window that was not used (`tcp_current_ssthresh`).
+fn three_quarters(window: &Window) -> u64 {
+    window.cwnd / 2 + window.cwnd / 4
+}

@@ -9,6 +9,7 @@
 //! Namespaces have no names and devices are not kept: both vanish with the descriptors of the
 //! process, even if it is killed.
 
+mod bare;
 mod capture;
 mod clock;
 mod controllers;
@@ -30,6 +31,7 @@ mod sys;
 mod tcp_info;
 mod traffic;
 
+pub use bare::{BareHost, set_socket_option, socket_info};
 pub use error::{KernelError, Refusal};
 pub use hosts::available;
 pub use run::{Options, run};

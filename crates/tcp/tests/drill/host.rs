@@ -1,0 +1,548 @@
+//! The simulated TCP as a host of scripts: one connection in virtual time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use congestion::{Settings, Specification};
+use drill::{Action, Argument, Call, Ecn, Flags, Host, Live, Outcome, Packet, Script, Setting};
+use tcp::{Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State};
+use transport::{Estimator, RtoConfig};
+use units::{Bytes, SizeLimit, Span, Time};
+
+/// Both spaces of sequence numbers wrap early.
+const OWN: u32 = u32::MAX - 2_500;
+const PEER: u32 = u32::MAX / 2 - 1_200;
+
+/// Whose rules the simulated TCP follows where they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Those of the RFCs.
+    Rfc,
+    /// `recovery = "linux"` and `rto.estimator = "linux"`.
+    Linux,
+}
+
+/// The configuration that a script finds.
+pub fn config(profile: Profile) -> Config {
+    let linux = profile == Profile::Linux;
+    let ms = Span::from_millis;
+    Config {
+        recovery: if linux { Recovery::Linux } else { Recovery::Sack },
+        receive_buffer: Bytes(6_291_456),
+        reads_at_once: false,
+        delayed_ack: DelayedAck { segments: 2, timeout: ms(if linux { 40 } else { 200 }) },
+        dsack: true,
+        rto: RtoConfig {
+            estimator: if linux { Estimator::Linux } else { Estimator::Rfc6298 },
+            min: ms(if linux { 200 } else { 1000 }),
+            max: Span::from_secs(if linux { 120 } else { 60 }),
+            ..RtoConfig::default()
+        },
+        persist_timeout: ms(if linux { 200 } else { 1000 }),
+        nagle: true,
+        ..Config::default()
+    }
+}
+
+/// A descriptor of the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Socket {
+    Fresh,
+    Listener,
+    Connection,
+}
+
+/// The simulated TCP.
+pub struct Simulated {
+    profile: Profile,
+    now: Time,
+    config: Config,
+    controller: String,
+    initial_window: u64,
+    sockets: BTreeMap<i64, Socket>,
+    non_blocking: Vec<i64>,
+    connection: Option<Connection>,
+    /// It has passed from the listener to a descriptor of its own.
+    accepted: bool,
+    /// A close throws everything away.
+    aborts: bool,
+}
+
+type Try<T> = Result<T, String>;
+
+impl Simulated {
+    /// A host that follows `profile`.
+    pub fn new(profile: Profile, script: &Script) -> Self {
+        let mut config = config(profile);
+        config.nagle = !sets_no_delay_before_it_writes(script);
+        Self {
+            profile,
+            now: Time::ZERO,
+            config,
+            controller: "newreno".to_owned(),
+            initial_window: 10,
+            sockets: BTreeMap::new(),
+            non_blocking: Vec::new(),
+            connection: None,
+            accepted: false,
+            aborts: false,
+        }
+    }
+
+    fn build(&mut self) -> Try<&mut Connection> {
+        let config = Arc::new(self.config.clone());
+        let mss = config.mss;
+        let settings = Settings {
+            mss,
+            initial_window: self.initial_window * u64::from(mss),
+            initial_ssthresh: u64::MAX,
+            // Linux counts all that an ACK acknowledges (`tcp_slow_start`).
+            byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
+        };
+        let specification =
+            Specification::named(&self.controller).map_err(|error| error.to_string())?;
+        let connection = Connection::new(config, specification.build(&settings), OWN);
+        Ok(self.connection.insert(connection))
+    }
+
+    fn open(&mut self, socket: Socket) -> i64 {
+        let number = (3..).find(|number| !self.sockets.contains_key(number)).unwrap_or(3);
+        self.sockets.insert(number, socket);
+        number
+    }
+
+    fn socket(&self, call: &Call) -> Try<(i64, Socket)> {
+        let number = call.number(0).ok_or("a descriptor that is no number")?;
+        let socket = self.sockets.get(&number).copied();
+        Ok((number, socket.ok_or_else(|| format!("descriptor {number}"))?))
+    }
+
+    fn live(&mut self) -> Try<&mut Connection> {
+        self.connection.as_mut().ok_or_else(|| "no connection".to_owned())
+    }
+
+    fn set_option(&mut self, call: &Call) -> Try<Outcome> {
+        self.socket(call)?;
+        let option = call.name(2).ok_or("an option without a name")?;
+        let value = call.number(3);
+        let before = self.connection.is_none();
+        match (option, value) {
+            ("SO_REUSEADDR" | "SO_PRIORITY", Some(_)) => {}
+            // Looked for when the host was made.
+            ("TCP_NODELAY", Some(1)) if !self.config.nagle => {}
+            ("TCP_QUICKACK", Some(0)) => {}
+            ("SO_LINGER", _) => self.aborts = lingers_for_nothing(call)?,
+            ("TCP_MAXSEG", Some(mss)) if before => self.config.mss = mss as u32,
+            ("TCP_WINDOW_CLAMP" | "SO_RCVBUF" | "SO_RCVBUFFORCE", Some(bytes)) if before => {
+                self.config.receive_buffer = Bytes(bytes as u64);
+            }
+            ("SO_SNDBUF", Some(bytes)) if before => {
+                self.config.send_buffer = SizeLimit::of(Bytes(bytes as u64))
+            }
+            // What waits for room in the buffer is not told from what waits for the window.
+            ("SO_SNDBUF", Some(_)) => {}
+            ("TCP_CONGESTION", _) if before => {
+                let name = call.text(3).ok_or("a controller without a name")?;
+                self.choose(name)?;
+            }
+            _ => return Err(format!("the socket option {option} = {value:?} here")),
+        }
+        Ok(Outcome::Returned(0))
+    }
+
+    fn choose(&mut self, name: &str) -> Try<()> {
+        let name = if name == "reno" { "newreno" } else { name };
+        Specification::named(name).map_err(|error| error.to_string())?;
+        self.controller = name.to_owned();
+        Ok(())
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Try<()> {
+        let unknown = || format!("the kernel parameter {name} = {value}");
+        let number = value.split_whitespace().next_back().and_then(|word| word.parse::<u64>().ok());
+        let short = name.strip_prefix("net.ipv4.tcp_").ok_or_else(unknown)?;
+        let switch = || match number {
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            _ => Err(unknown()),
+        };
+        let linux = self.profile == Profile::Linux;
+        match (short, number) {
+            ("timestamps", _) => self.config.timestamps = switch()?,
+            ("window_scaling", _) => self.config.window_scaling = switch()?,
+            ("dsack", _) => self.config.dsack = switch()?,
+            ("slow_start_after_idle", _) => self.config.idle_restart = switch()?,
+            ("ecn", Some(0 | 1)) => self.config.ecn = switch()?,
+            ("sack", _) => {
+                self.config.recovery = match (switch()?, linux) {
+                    (false, _) => Recovery::NewReno,
+                    (true, false) => Recovery::Sack,
+                    (true, true) => Recovery::Linux,
+                };
+            }
+            ("reordering", Some(number)) => self.config.dupthresh = number as u32,
+            ("rmem", Some(bytes)) => self.config.receive_buffer = Bytes(bytes),
+            ("syn_retries" | "synack_retries" | "retries2", Some(number)) => {
+                self.config.max_retries = number as u32;
+            }
+            ("congestion_control", _) => self.choose(value)?,
+            // What the profile of Linux does anyway.
+            ("frto", Some(2)) | ("early_retrans", Some(3 | 4)) | ("recovery", Some(1)) if linux => {
+            }
+            // Of no effect on what a simulated TCP does.
+            (
+                "wmem" | "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor"
+                | "notsent_lowat" | "moderate_rcvbuf" | "no_metrics_save",
+                Some(_),
+            ) => {}
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, number: i64) -> Try<Outcome> {
+        self.build()?.connect();
+        self.sockets.insert(number, Socket::Connection);
+        self.accepted = true;
+        let non_blocking = self.non_blocking.contains(&number);
+        Ok(if non_blocking { Outcome::Failed("EINPROGRESS") } else { Outcome::Blocks })
+    }
+
+    fn accept(&mut self) -> Outcome {
+        let ready = self.connection.as_ref().is_some_and(Connection::is_established);
+        if !ready || self.accepted {
+            return Outcome::Blocks;
+        }
+        self.accepted = true;
+        Outcome::Returned(self.open(Socket::Connection))
+    }
+
+    fn write(&mut self, call: &Call) -> Try<Outcome> {
+        let (_, socket) = self.socket(call)?;
+        let bytes = call.number(2).ok_or("a length that is no number")?;
+        if call.arguments.len() > 3 && call.number(3) != Some(0) {
+            return Err(format!("the flags {:?}", call.arguments[3]));
+        }
+        if socket != Socket::Connection {
+            return Err("a descriptor without connection".to_owned());
+        }
+        let connection = self.live()?;
+        if connection.is_closing() {
+            return Ok(Outcome::Failed("EPIPE"));
+        }
+        connection.write(bytes as u64);
+        Ok(Outcome::Returned(bytes))
+    }
+
+    fn read(&mut self, call: &Call) -> Try<Outcome> {
+        let (number, _) = self.socket(call)?;
+        let most = call.number(2).ok_or("a length that is no number")?;
+        let non_blocking = self.non_blocking.contains(&number);
+        let connection = self.live()?;
+        let bytes = connection.unread().min(most as u64);
+        if bytes > 0 {
+            connection.read(bytes);
+            return Ok(Outcome::Returned(bytes as i64));
+        }
+        if connection.is_reset() {
+            return Ok(Outcome::Failed("ECONNRESET"));
+        }
+        if connection.peer_has_finished() {
+            return Ok(Outcome::Returned(0));
+        }
+        Ok(if non_blocking { Outcome::Failed("EAGAIN") } else { Outcome::Blocks })
+    }
+
+    fn close(&mut self, call: &Call) -> Try<Outcome> {
+        let (number, socket) = self.socket(call)?;
+        if socket == Socket::Connection {
+            let aborts = self.aborts;
+            let connection = self.live()?;
+            // RFC 9293 section 3.6.1: data that nobody will read any more.
+            let gives_up = connection.state() == State::SynSent;
+            if aborts || gives_up || connection.unread() > 0 {
+                connection.abort();
+            } else {
+                connection.close();
+            }
+        }
+        self.sockets.remove(&number);
+        Ok(Outcome::Returned(0))
+    }
+
+    fn packet_of(segment: &Segment) -> Packet {
+        let syn = segment.flags.contains(tcp::Flags::SYN);
+        let block = |block: &Block| (block.start.wrapping_sub(PEER), block.end.wrapping_sub(PEER));
+        let is_ack = segment.flags.contains(tcp::Flags::ACK);
+        let scale =
+            (syn && segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale);
+        Packet {
+            ecn: Some(if segment.is_ecn_capable() { Ecn::Ect0 } else { Ecn::None }),
+            flags: Flags(segment.flags.0),
+            start: segment.sequence.wrapping_sub(OWN),
+            length: u32::from(segment.payload),
+            ack: is_ack.then(|| segment.acknowledgement.wrapping_sub(PEER)),
+            window: Some(segment.window),
+            options: Some(drill::Options {
+                mss: (segment.mss > 0).then_some(segment.mss),
+                window_scale: scale,
+                sack_permitted: segment.sack_permitted(),
+                timestamp: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
+                sack: segment.blocks().iter().map(block).collect(),
+            }),
+        }
+    }
+
+    fn segment_of(packet: &Packet) -> Try<Segment> {
+        let options = packet.options.clone().unwrap_or_default();
+        let mut segment = Segment {
+            sequence: packet.start.wrapping_add(PEER),
+            acknowledgement: packet.ack.map_or(0, |ack| ack.wrapping_add(OWN)),
+            flags: tcp::Flags(packet.flags.0),
+            window: packet.window.unwrap_or(0),
+            payload: u16::try_from(packet.length).map_err(|_| "a segment of more than 64 KiB")?,
+            mss: options.mss.unwrap_or(0),
+            window_scale: options.window_scale.unwrap_or(Segment::NO_SCALE),
+            options: tcp::Options::default()
+                .with_if(options.timestamp.is_some(), tcp::Options::TIMESTAMPS)
+                .with_if(options.sack_permitted, tcp::Options::SACK_PERMITTED),
+            ..Segment::default()
+        };
+        if let Some((value, echo)) = options.timestamp {
+            (segment.timestamp, segment.echo) = (value, echo);
+        }
+        if options.sack.len() > segment.sack.len() {
+            return Err("more than four SACK blocks".to_owned());
+        }
+        for (to, (start, end)) in segment.sack.iter_mut().zip(&options.sack) {
+            *to = Block { start: start.wrapping_add(OWN), end: end.wrapping_add(OWN) };
+            segment.sack_blocks += 1;
+        }
+        Ok(segment)
+    }
+}
+
+/// Nagle's algorithm cannot be switched off on the way; before the first byte that is no
+/// difference.
+fn sets_no_delay_before_it_writes(script: &Script) -> bool {
+    let calls = script.events.iter().filter_map(|event| match &event.action {
+        Action::Call(call) => Some(call),
+        _ => None,
+    });
+    let writes = |call: &&Call| matches!(call.name.as_str(), "write" | "send" | "sendto");
+    let mut before = calls.take_while(|call| !writes(call));
+    before.any(|call| call.name(2) == Some("TCP_NODELAY") && call.number(3) == Some(1))
+}
+
+/// Whether `SO_LINGER` is on and its time zero; any other time is not supported.
+fn lingers_for_nothing(call: &Call) -> Try<bool> {
+    let fields = match call.arguments.get(3) {
+        Some(Argument::Fields(fields)) => fields.as_slice(),
+        _ => &[],
+    };
+    let field = |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
+    match (field("onoff"), field("linger")) {
+        (Some(Argument::Number(1)), Some(Argument::Number(0))) => Ok(true),
+        (Some(Argument::Number(0)), _) => Ok(false),
+        _ => Err("the option SO_LINGER with a time".to_owned()),
+    }
+}
+
+impl Host for Simulated {
+    fn now(&self) -> i64 {
+        (self.now.as_nanos() / 1000) as i64
+    }
+
+    fn step(&mut self, until: i64) -> Try<Option<Live>> {
+        let until = Time::from_nanos(until as u64 * 1000);
+        let at = self.now();
+        let now = self.now;
+        let Some(connection) = &mut self.connection else {
+            self.now = until;
+            return Ok(None);
+        };
+        if let Some(segment) = connection.next_segment(now) {
+            return Ok(Some(Live { at, packet: Self::packet_of(&segment) }));
+        }
+        let deadline = connection.deadline();
+        if deadline > until {
+            self.now = until;
+        } else {
+            self.now = deadline.max(now);
+            connection.on_deadline(self.now);
+        }
+        Ok(None)
+    }
+
+    fn inject(&mut self, packet: &Packet) -> Try<()> {
+        let segment = Self::segment_of(packet)?;
+        let now = self.now;
+        if self.connection.is_none() {
+            if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
+                return Err("a segment for nobody".to_owned());
+            }
+            self.build()?.listen();
+        }
+        let connection = self.live()?;
+        if packet.ecn == Some(Ecn::Ce) {
+            connection.on_congestion_experienced();
+        }
+        connection.on_segment(now, &segment);
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call) -> Try<Outcome> {
+        match call.name.as_str() {
+            "socket" => Ok(Outcome::Returned(self.open(Socket::Fresh))),
+            "bind" => self.socket(call).map(|_| Outcome::Returned(0)),
+            "listen" => {
+                let (number, _) = self.socket(call)?;
+                self.sockets.insert(number, Socket::Listener);
+                Ok(Outcome::Returned(0))
+            }
+            "connect" => {
+                let (number, _) = self.socket(call)?;
+                self.connect(number)
+            }
+            "accept" => match self.accept() {
+                Outcome::Blocks
+                    if call.number(0).is_some_and(|n| self.non_blocking.contains(&n)) =>
+                {
+                    Ok(Outcome::Failed("EAGAIN"))
+                }
+                outcome => Ok(outcome),
+            },
+            "setsockopt" => self.set_option(call),
+            "getsockopt" => match (call.name(2), call.number(3)) {
+                (Some("SO_ERROR"), Some(0)) => Ok(Outcome::Returned(0)),
+                (Some("TCP_MAXSEG"), Some(expected)) => {
+                    let found = i64::from(self.full_segment().unwrap_or(self.config.mss));
+                    Ok(Outcome::Returned(if found == expected { 0 } else { found }))
+                }
+                (option, _) => Err(format!("getsockopt of {option:?}")),
+            },
+            "fcntl" => {
+                let (number, _) = self.socket(call)?;
+                match call.name(1) {
+                    Some("F_GETFL") => Ok(Outcome::Returned(0x2)),
+                    Some("F_SETFL") => {
+                        self.non_blocking.retain(|other| *other != number);
+                        if call.names(2).contains(&"O_NONBLOCK") {
+                            self.non_blocking.push(number);
+                        }
+                        Ok(Outcome::Returned(0))
+                    }
+                    other => Err(format!("fcntl with {other:?}")),
+                }
+            }
+            "write" | "send" | "sendto" => self.write(call),
+            "read" | "recv" => self.read(call),
+            "shutdown" => match call.name(1) {
+                Some("SHUT_WR" | "SHUT_RDWR") => {
+                    self.live()?.close();
+                    Ok(Outcome::Returned(0))
+                }
+                other => Err(format!("shutdown of {other:?}")),
+            },
+            "close" => self.close(call),
+            other => Err(format!("the call {other}")),
+        }
+    }
+
+    fn resume(&mut self, call: &Call) -> Try<Outcome> {
+        match call.name.as_str() {
+            "accept" => Ok(self.accept()),
+            "read" | "recv" => self.read(call),
+            "connect" => {
+                let connection = self.live()?;
+                Ok(match connection.state() {
+                    State::SynSent | State::SynReceived => Outcome::Blocks,
+                    _ if connection.is_reset() => Outcome::Failed("ECONNREFUSED"),
+                    _ if connection.is_aborted() => Outcome::Failed("ETIMEDOUT"),
+                    _ => Outcome::Returned(0),
+                })
+            }
+            other => Err(format!("a {other} that blocks")),
+        }
+    }
+
+    fn set(&mut self, setting: &Setting) -> Try<()> {
+        match setting {
+            Setting::Parameter(name, value) => self.set_parameter(name, value),
+            Setting::InitialWindow(segments) => {
+                self.initial_window = u64::from(*segments);
+                Ok(())
+            }
+        }
+    }
+
+    fn info(&mut self) -> Try<BTreeMap<&'static str, i64>> {
+        self.live().map(|connection| fields(&connection.info()))
+    }
+
+    fn full_segment(&mut self) -> Option<u32> {
+        self.connection.as_ref().map(|connection| connection.info().mss as u32)
+    }
+}
+
+/// The names of linux/tcp.h, with its units: segments and microseconds.
+fn fields(info: &Info) -> BTreeMap<&'static str, i64> {
+    let segments = |bytes: u64| bytes.div_ceil(info.mss.max(1)) as i64;
+    let micros = |span: Span| (span.as_nanos() / 1000) as i64;
+    let bit = |set: bool, bit: i64| if set { bit } else { 0 };
+    let recovery = match info.phase {
+        Phase::FastRecovery => 3,
+        Phase::Timeout => 4,
+        Phase::Open if info.sacked > 0 => 1,
+        Phase::Open => 0,
+    };
+    let state = match info.state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    };
+    let ssthresh = if info.ssthresh == u64::MAX {
+        0x7fff_ffff
+    } else {
+        (info.ssthresh / info.mss.max(1)) as i64
+    };
+    BTreeMap::from([
+        ("tcpi_state", state),
+        ("tcpi_ca_state", recovery),
+        ("tcpi_retransmits", i64::from(info.timeouts_in_a_row)),
+        ("tcpi_probes", i64::from(info.window_probes)),
+        (
+            "tcpi_options",
+            bit(info.timestamps, 1)
+                + bit(info.sack, 2)
+                + bit(info.own_scale.is_some(), 4)
+                + bit(info.ecn, 8),
+        ),
+        ("tcpi_snd_wscale", info.peer_scale.map_or(0, i64::from)),
+        ("tcpi_rcv_wscale", info.own_scale.map_or(0, i64::from)),
+        ("tcpi_rto", micros(info.rto)),
+        ("tcpi_snd_mss", info.mss as i64),
+        ("tcpi_unacked", segments(info.unacked)),
+        ("tcpi_sacked", segments(info.sacked)),
+        ("tcpi_lost", segments(info.lost)),
+        ("tcpi_retrans", segments(info.retransmitted)),
+        ("tcpi_rtt", info.srtt.map_or(0, micros)),
+        ("tcpi_rttvar", micros(info.rttvar)),
+        ("tcpi_min_rtt", info.min_rtt.map_or(-1, micros)),
+        ("tcpi_snd_ssthresh", ssthresh),
+        ("tcpi_snd_cwnd", (info.cwnd / info.mss.max(1)) as i64),
+        ("tcpi_total_retrans", info.retransmissions as i64),
+        ("tcpi_bytes_acked", info.acknowledged as i64),
+        ("tcpi_bytes_received", info.received as i64),
+        ("tcpi_notsent_bytes", info.not_sent as i64),
+        ("tcpi_snd_wnd", info.advertised as i64),
+    ])
+}

@@ -1,0 +1,92 @@
+//! The scripts of `crates/tcp/tests/drill/scripts` on the TCP of this machine's kernel: those that
+//! claim to describe Linux (`linux` and `both`). A script that is wrong about Linux is found here.
+//!
+//! The kernel runs in real time, each script in a namespace of its own and many at once. Where a
+//! machine is too busy to keep packetdrill's tolerance of 4 ms, a script is tried again; one that
+//! is wrong fails each time.
+//!
+//! One file alone: `DRILL=name cargo test -p testbed --test drill`.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod host;
+mod wire;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use drill::{Follows, Rigour, Script};
+use host::Kernel;
+
+/// That of packetdrill, but nothing more than what the script says may be sent, and the push bit does
+/// not count: Linux sets it where its segmentation offload ends a burst.
+const RIGOUR: Rigour = Rigour { complete: true, push: false, ..Rigour::PACKETDRILL };
+/// How often a script may be late.
+const TRIES: u32 = 3;
+/// Scripts that run at once; they mostly wait.
+const AT_ONCE: usize = 16;
+
+fn scripts() -> Vec<Script> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcp/tests/drill/scripts");
+    let wanted = std::env::var("DRILL").unwrap_or_default();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains(&wanted))
+        .collect();
+    paths.sort();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        drill::parse(&name, &fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let of_linux = |script: &Script| matches!(script.follows, Some(Follows::Linux | Follows::Both));
+    paths.iter().map(read).filter(of_linux).collect()
+}
+
+fn play(script: &Script) -> Result<(), String> {
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        // A thread of its own: it stays in its namespace.
+        outcome = thread::scope(|scope| {
+            let play = || {
+                let mut host = Kernel::new()?;
+                drill::play(script, &mut host, RIGOUR).map_err(|failure| failure.to_string())
+            };
+            scope.spawn(play).join().unwrap()
+        });
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+#[test]
+fn the_kernel_passes_every_script_that_is_about_it() {
+    if let Err(missing) = testbed::available() {
+        // Not `eprintln`, which is kept back of tests that pass.
+        drop(writeln!(io::stderr(), "skipped: {missing}"));
+        return;
+    }
+    let queue: Mutex<VecDeque<_>> = Mutex::new(scripts().into());
+    let failures = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some(script) = queue.lock().unwrap().pop_front() else { return };
+                    if let Err(failure) = play(&script) {
+                        failures.lock().unwrap().push(format!("{failure}\n    {}", script.rule));
+                    }
+                }
+            });
+        }
+    });
+    let mut failures = failures.into_inner().unwrap();
+    failures.sort();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}

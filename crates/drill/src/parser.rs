@@ -231,7 +231,9 @@ impl<'a> Reader<'a> {
         }
         let start = self.at;
         let letters = self.while_in(|c| !c.is_whitespace());
-        let flags = Flags::read(letters).ok_or_else(|| {
+        // `-` is a segment without any.
+        let none = (letters == "-").then(Flags::default);
+        let flags = none.or_else(|| Flags::read(letters)).ok_or_else(|| {
             self.at = start;
             self.instead_of("TCP flags")
         })?;

@@ -43,7 +43,7 @@ pub fn play(script: &Script, host: &mut dyn Host, rigour: Rigour) -> Result<(), 
         rigour: Rigour { tolerance, ..rigour },
         sent: VecDeque::new(),
         clocks: BTreeMap::new(),
-        blocking: None,
+        blocking: Vec::new(),
         last: None,
     };
     for event in &script.events {
@@ -89,7 +89,7 @@ struct Player<'a> {
     sent: VecDeque<Live>,
     /// TSval of the script to TSval of the host.
     clocks: BTreeMap<u32, u32>,
-    blocking: Option<Blocking>,
+    blocking: Vec<Blocking>,
     /// When the last event was due, if it was a segment that arrived.
     last: Option<i64>,
 }
@@ -117,7 +117,7 @@ impl Player<'_> {
                 self.last = Some(from);
                 self.refuse_leftovers(from)?;
                 self.host.inject(&self.translated(packet)).map_err(Problem::Unsupported)?;
-                self.look_after_call()
+                self.look_after_calls()
             }
             Action::Call(call) => {
                 self.run_until(from)?;
@@ -161,7 +161,7 @@ impl Player<'_> {
     fn step(&mut self, until: i64) -> Result<(), Problem> {
         let live = self.host.step(until).map_err(Problem::Differs)?;
         self.sent.extend(live);
-        self.look_after_call()
+        self.look_after_calls()
     }
 
     /// Segments that should have been expected before `now`.
@@ -250,15 +250,11 @@ impl Player<'_> {
     }
 
     fn call(&mut self, call: &Call, line: usize, ends: Option<i64>) -> Result<(), Problem> {
-        if let Some(blocking) = &self.blocking {
-            let what = format!("a call while that of line {} blocks", blocking.line);
-            return Err(Problem::Unsupported(what));
-        }
         let began = self.host.now();
         match self.host.call(call).map_err(Problem::Unsupported)? {
             Outcome::Blocks => {
                 let ends = ends.unwrap_or(began);
-                self.blocking = Some(Blocking { call: call.clone(), line, began, ends });
+                self.blocking.push(Blocking { call: call.clone(), line, began, ends });
                 Ok(())
             }
             outcome => match ends {
@@ -270,32 +266,35 @@ impl Player<'_> {
         }
     }
 
-    fn look_after_call(&mut self) -> Result<(), Problem> {
-        let Some(Blocking { call, line, began, ends }) = self.blocking.take() else {
-            return Ok(());
-        };
-        let outcome = self.host.resume(&call).map_err(Problem::Unsupported)?;
-        let (now, margin) = (self.host.now(), self.margin(ends - began));
-        if outcome != Outcome::Blocks {
+    fn look_after_calls(&mut self) -> Result<(), Problem> {
+        let now = self.host.now();
+        for Blocking { call, line, began, ends } in std::mem::take(&mut self.blocking) {
+            let outcome = self.host.resume(&call).map_err(Problem::Unsupported)?;
+            let margin = self.margin(ends - began);
+            let due = ends as f64 / 1e6;
+            if outcome == Outcome::Blocks {
+                if now > ends + margin {
+                    let what = format!("{} blocks beyond {due:.6}", call.name);
+                    return Err(Problem::Call(line, what));
+                }
+                self.blocking.push(Blocking { call, line, began, ends });
+                continue;
+            }
             if (now - ends).abs() > margin {
-                let (now, ends) = (now as f64 / 1e6, ends as f64 / 1e6);
-                let what = format!("{} ended at {now:.6} and not at {ends:.6}", call.name);
+                let now = now as f64 / 1e6;
+                let what = format!("{} ended at {now:.6} and not at {due:.6}", call.name);
                 return Err(Problem::Call(line, what));
             }
-            return compare_result(&call, &outcome).map_err(|what| Problem::Call(line, what));
+            compare_result(&call, &outcome).map_err(|what| Problem::Call(line, what))?;
         }
-        if now > ends + margin {
-            let ends = ends as f64 / 1e6;
-            return Err(Problem::Call(line, format!("{} blocks beyond {ends:.6}", call.name)));
-        }
-        self.blocking = Some(Blocking { call, line, began, ends });
         Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Problem> {
         let now = self.host.now();
-        let last = self.blocking.as_ref().map_or(now, |b| b.ends + self.margin(b.ends - b.began));
-        while self.blocking.is_some() {
+        let ends = self.blocking.iter().map(|b| b.ends + self.margin(b.ends - b.began));
+        let last = ends.max().unwrap_or(now);
+        while !self.blocking.is_empty() {
             self.step(last + 1)?;
         }
         if self.rigour.complete {

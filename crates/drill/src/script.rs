@@ -111,6 +111,14 @@ pub enum Argument {
 }
 
 impl Call {
+    /// The descriptor that the call returns, by which the script calls it.
+    pub fn descriptor(&self) -> Option<i64> {
+        match self.result {
+            Expected::Number(number) if number >= 0 => Some(number),
+            _ => None,
+        }
+    }
+
     /// Argument `n` as a number; a list of one counts as its element.
     pub fn number(&self, n: usize) -> Option<i64> {
         match self.arguments.get(n)? {

@@ -8,6 +8,8 @@ pub enum Setting {
     Parameter(String, String),
     /// The initial window in segments (`ip route ... initcwnd`).
     InitialWindow(u32),
+    /// The queueing discipline of the interface (`tc qdisc replace`).
+    Queueing(String),
 }
 
 /// What the public scripts begin with: the settings of their `defaults.sh`, as far as a host
@@ -63,6 +65,14 @@ fn read(command: &str, settings: &mut Vec<Setting>) -> Option<()> {
     }
     if program == "sysctl" || program.ends_with("/set_sysctls.py") {
         return read_parameters(command.split_once(char::is_whitespace)?.1, settings);
+    }
+    if let Some(queueing) = command.strip_prefix("tc qdisc replace dev tun0 root ") {
+        settings.push(Setting::Queueing(queueing.trim().to_owned()));
+        return Some(());
+    }
+    // Offloads only join segments on their way.
+    if program == "ethtool" && command.contains("-K tun0") {
+        return Some(());
     }
     if command.starts_with("ip tcp_metrics flush") {
         return Some(());

@@ -1,9 +1,10 @@
-//! Runs all scripts below a folder against the simulated TCP with the rules of Linux and prints a
-//! manifest: name, verdict, line and first difference. Made for the public scripts of packetdrill
+//! Runs all scripts below a folder against the simulated TCP, with the rules of Linux or, on
+//! request, with those of the RFCs, and prints a manifest: name, verdict, line and first difference.
+//! `tests/drill/public.tsv` is that manifest with a reason for each that does not pass. Made for the public scripts of packetdrill
 //! and of the Linux kernel, which have licences of their own and are no part of this project:
 //!
 //! ```text
-//! cargo run -p tcp --example drill -- .../packetdrill/gtests/net/tcp
+//! cargo run -p tcp --example drill -- .../packetdrill/gtests/net/tcp [rfc]
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
@@ -26,8 +27,16 @@ const RIGOUR: Rigour = Rigour { push: false, ..Rigour::PACKETDRILL };
 
 fn main() -> ExitCode {
     let Some(folder) = std::env::args().nth(1) else {
-        eprintln!("usage: drill FOLDER");
+        eprintln!("usage: drill FOLDER [rfc]");
         return ExitCode::from(2);
+    };
+    let profile = match std::env::args().nth(2).as_deref() {
+        None => Profile::Linux,
+        Some("rfc") => Profile::Rfc,
+        Some(other) => {
+            eprintln!("expected `rfc` or nothing, found `{other}`");
+            return ExitCode::from(2);
+        }
     };
     let mut paths = Vec::new();
     if let Err(error) = collect(Path::new(&folder), &mut paths) {
@@ -39,7 +48,7 @@ fn main() -> ExitCode {
     println!("script\tverdict\tline\tfirst difference");
     for path in &paths {
         let name = path.strip_prefix(&folder).unwrap_or(path).display();
-        match run(path) {
+        match run(path, profile) {
             Ok(()) => {
                 passed += 1;
                 println!("{name}\tpasses\t\t");
@@ -70,7 +79,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn run(path: &Path) -> Result<(), Failure> {
+fn run(path: &Path, profile: Profile) -> Result<(), Failure> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| Failure::Syntax {
         path: name.clone(),
@@ -78,5 +87,5 @@ fn run(path: &Path) -> Result<(), Failure> {
         what: error.to_string(),
     })?;
     let script = drill::parse(&name, &text)?;
-    drill::play(&script, &mut Simulated::new(Profile::Linux, &script), RIGOUR)
+    drill::play(&script, &mut Simulated::new(profile, &script), RIGOUR)
 }

@@ -13,6 +13,9 @@ pub struct Info {
     pub state: State,
     /// State of loss recovery.
     pub phase: Phase,
+    /// A mark has reduced the window, and what was outstanding then is not all acknowledged; only
+    /// with [`Recovery::Linux`](crate::Recovery::Linux).
+    pub reduced_by_mark: bool,
     /// Payload of a full segment that this end sends.
     pub mss: u64,
     /// Congestion window.
@@ -57,7 +60,7 @@ pub struct Info {
     pub sack: bool,
     /// Both ends use ECN.
     pub ecn: bool,
-    /// Payload of a full segment that the other end sends, as far as known.
+    /// The window that the other end advertises.
     pub advertised: u64,
 }
 
@@ -72,6 +75,7 @@ impl Connection {
         Info {
             state: self.state(),
             phase: sender.phase(),
+            reduced_by_mark: sender.is_reduced_by_mark(),
             mss: sender.mss(),
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,

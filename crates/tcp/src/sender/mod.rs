@@ -332,6 +332,10 @@ impl Sender {
         self.advertised
     }
 
+    pub(crate) fn is_reduced_by_mark(&self) -> bool {
+        self.una < self.no_growth_below
+    }
+
     pub(crate) fn retries(&self) -> u32 {
         self.retries
     }

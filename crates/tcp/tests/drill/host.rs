@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use congestion::{Settings, Specification};
+use congestion::{Settings, Specification, Value};
 use drill::{Action, Argument, Call, Ecn, Flags, Host, Live, Outcome, Packet, Script, Setting};
 use tcp::{Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State};
-use transport::{Estimator, RtoConfig};
+use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
 /// Both spaces of sequence numbers wrap early.
@@ -64,6 +64,10 @@ pub struct Simulated {
     connection: Option<Connection>,
     /// It has passed from the listener to a descriptor of its own.
     accepted: bool,
+    /// ECN is agreed to and not asked for.
+    answers_ecn: bool,
+    /// The application has shut down its reading half.
+    deaf: bool,
     /// A close throws everything away.
     aborts: bool,
 }
@@ -85,6 +89,8 @@ impl Simulated {
             non_blocking: Vec::new(),
             connection: None,
             accepted: false,
+            answers_ecn: false,
+            deaf: false,
             aborts: false,
         }
     }
@@ -99,14 +105,18 @@ impl Simulated {
             // Linux counts all that an ACK acknowledges (`tcp_slow_start`).
             byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
         };
-        let specification =
+        let mut specification =
             Specification::named(&self.controller).map_err(|error| error.to_string())?;
+        if self.controller == "cubic" && self.profile == Profile::Linux {
+            let slow_start = Value::Word("hystart".into());
+            specification.set("slow_start", slow_start).map_err(|error| error.to_string())?;
+        }
         let connection = Connection::new(config, specification.build(&settings), OWN);
         Ok(self.connection.insert(connection))
     }
 
-    fn open(&mut self, socket: Socket) -> i64 {
-        let number = (3..).find(|number| !self.sockets.contains_key(number)).unwrap_or(3);
+    fn open(&mut self, socket: Socket, call: &Call) -> i64 {
+        let number = call.descriptor().unwrap_or(3);
         self.sockets.insert(number, socket);
         number
     }
@@ -173,6 +183,8 @@ impl Simulated {
             ("dsack", _) => self.config.dsack = switch()?,
             ("slow_start_after_idle", _) => self.config.idle_restart = switch()?,
             ("ecn", Some(0 | 1)) => self.config.ecn = switch()?,
+            // Answers, and does not ask.
+            ("ecn", Some(2)) => self.answers_ecn = true,
             ("sack", _) => {
                 self.config.recovery = match (switch()?, linux) {
                     (false, _) => Recovery::NewReno,
@@ -192,7 +204,7 @@ impl Simulated {
             // Of no effect on what a simulated TCP does.
             (
                 "wmem" | "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor"
-                | "notsent_lowat" | "moderate_rcvbuf" | "no_metrics_save",
+                | "notsent_lowat" | "min_tso_segs" | "moderate_rcvbuf" | "no_metrics_save",
                 Some(_),
             ) => {}
             _ => return Err(unknown()),
@@ -208,13 +220,13 @@ impl Simulated {
         Ok(if non_blocking { Outcome::Failed("EINPROGRESS") } else { Outcome::Blocks })
     }
 
-    fn accept(&mut self) -> Outcome {
+    fn accept(&mut self, call: &Call) -> Outcome {
         let ready = self.connection.as_ref().is_some_and(Connection::is_established);
         if !ready || self.accepted {
             return Outcome::Blocks;
         }
         self.accepted = true;
-        Outcome::Returned(self.open(Socket::Connection))
+        Outcome::Returned(self.open(Socket::Connection, call))
     }
 
     fn write(&mut self, call: &Call) -> Try<Outcome> {
@@ -238,6 +250,7 @@ impl Simulated {
         let (number, _) = self.socket(call)?;
         let most = call.number(2).ok_or("a length that is no number")?;
         let non_blocking = self.non_blocking.contains(&number);
+        let deaf = self.deaf;
         let connection = self.live()?;
         let bytes = connection.unread().min(most as u64);
         if bytes > 0 {
@@ -247,7 +260,7 @@ impl Simulated {
         if connection.is_reset() {
             return Ok(Outcome::Failed("ECONNRESET"));
         }
-        if connection.peer_has_finished() {
+        if deaf || connection.peer_has_finished() {
             return Ok(Outcome::Returned(0));
         }
         Ok(if non_blocking { Outcome::Failed("EAGAIN") } else { Outcome::Blocks })
@@ -381,6 +394,7 @@ impl Host for Simulated {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
                 return Err("a segment for nobody".to_owned());
             }
+            self.config.ecn |= self.answers_ecn;
             self.build()?.listen();
         }
         let connection = self.live()?;
@@ -393,7 +407,7 @@ impl Host for Simulated {
 
     fn call(&mut self, call: &Call) -> Try<Outcome> {
         match call.name.as_str() {
-            "socket" => Ok(Outcome::Returned(self.open(Socket::Fresh))),
+            "socket" => Ok(Outcome::Returned(self.open(Socket::Fresh, call))),
             "bind" => self.socket(call).map(|_| Outcome::Returned(0)),
             "listen" => {
                 let (number, _) = self.socket(call)?;
@@ -404,7 +418,7 @@ impl Host for Simulated {
                 let (number, _) = self.socket(call)?;
                 self.connect(number)
             }
-            "accept" => match self.accept() {
+            "accept" => match self.accept(call) {
                 Outcome::Blocks
                     if call.number(0).is_some_and(|n| self.non_blocking.contains(&n)) =>
                 {
@@ -438,8 +452,11 @@ impl Host for Simulated {
             "write" | "send" | "sendto" => self.write(call),
             "read" | "recv" => self.read(call),
             "shutdown" => match call.name(1) {
-                Some("SHUT_WR" | "SHUT_RDWR") => {
-                    self.live()?.close();
+                Some(how @ ("SHUT_RD" | "SHUT_WR" | "SHUT_RDWR")) => {
+                    self.deaf |= how != "SHUT_WR";
+                    if how != "SHUT_RD" {
+                        self.live()?.close();
+                    }
                     Ok(Outcome::Returned(0))
                 }
                 other => Err(format!("shutdown of {other:?}")),
@@ -451,7 +468,7 @@ impl Host for Simulated {
 
     fn resume(&mut self, call: &Call) -> Try<Outcome> {
         match call.name.as_str() {
-            "accept" => Ok(self.accept()),
+            "accept" => Ok(self.accept(call)),
             "read" | "recv" => self.read(call),
             "connect" => {
                 let connection = self.live()?;
@@ -473,11 +490,23 @@ impl Host for Simulated {
                 self.initial_window = u64::from(*segments);
                 Ok(())
             }
+            // With `fq` Linux paces all sockets.
+            Setting::Queueing(name) => match name.as_str() {
+                "fq" if self.profile == Profile::Linux => {
+                    self.config.pacing = Pacing::Linux;
+                    Ok(())
+                }
+                "pfifo" => Ok(()),
+                other => Err(format!("the queueing discipline {other}")),
+            },
         }
     }
 
     fn info(&mut self) -> Try<BTreeMap<&'static str, i64>> {
-        self.live().map(|connection| fields(&connection.info()))
+        let mss = self.config.mss;
+        let mut fields = self.live().map(|connection| fields(&connection.info()))?;
+        fields.insert("tcpi_advmss", i64::from(mss));
+        Ok(fields)
     }
 
     fn full_segment(&mut self) -> Option<u32> {
@@ -493,6 +522,7 @@ fn fields(info: &Info) -> BTreeMap<&'static str, i64> {
     let recovery = match info.phase {
         Phase::FastRecovery => 3,
         Phase::Timeout => 4,
+        Phase::Open if info.reduced_by_mark => 2,
         Phase::Open if info.sacked > 0 => 1,
         Phase::Open => 0,
     };

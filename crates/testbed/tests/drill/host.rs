@@ -83,8 +83,8 @@ impl Kernel {
         })
     }
 
-    fn open(&mut self, fd: OwnedFd) -> i64 {
-        let number = (3..).find(|number| !self.sockets.contains_key(number)).unwrap_or(3);
+    fn open(&mut self, fd: OwnedFd, call: &Call) -> i64 {
+        let number = call.descriptor().unwrap_or(3);
         self.sockets.insert(number, Socket { fd, non_blocking: false });
         number
     }
@@ -155,7 +155,7 @@ impl Kernel {
         let socket = self.socket(call)?;
         match accept_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
             Ok(fd) => {
-                let number = self.open(fd);
+                let number = self.open(fd, call);
                 self.connection = Some(number);
                 Ok(Outcome::Returned(number))
             }
@@ -243,7 +243,7 @@ impl Host for Kernel {
             "socket" => {
                 let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
                 let fd = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None);
-                Outcome::Returned(self.open(fd.map_err(text)?))
+                Outcome::Returned(self.open(fd.map_err(text)?, call))
             }
             "bind" => {
                 let fd = &self.socket(call)?.fd;
@@ -325,6 +325,7 @@ impl Host for Kernel {
             Setting::InitialWindow(segments) => {
                 self.host.set_initial_window(IpAddr::V4(PEER), *segments).map_err(text)
             }
+            Setting::Queueing(name) => Err(format!("the queueing discipline {name}")),
         }
     }
 

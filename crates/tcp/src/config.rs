@@ -133,8 +133,8 @@ pub struct Config {
     pub abc_limit: u32,
     /// Increase cwnd only while it limits the sender (RFC 7661).
     pub window_validation: bool,
-    /// First persist interval (RFC 9293 section 3.8.6.1). The default is our choice: the lower
-    /// bound of the RTO.
+    /// Shortest time before the first zero-window probe, which otherwise comes after an RTO (RFC
+    /// 9293 section 3.8.6.1). The default is our choice: the lower bound of the RTO.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub persist_timeout: Span,
     /// Number of retransmissions of a segment after which the connection is aborted (R2 of RFC 9293

@@ -159,7 +159,7 @@ fn byte_counting_is_by_single_segments_after_a_timeout() {
 #[test]
 fn a_connection_is_aborted_after_so_many_retransmissions_of_one_segment() {
     for max_retries in [1, 3, 15] {
-        let config = Config { max_retries: max_retries, ..config() };
+        let config = Config { max_retries, ..config() };
         let mut wire = Wire::established(&config);
         wire = wire.losing(|sent| sent.is_data());
         wire.forget();

@@ -67,6 +67,7 @@ fn failed(error: Errno) -> Outcome {
 
 impl Kernel {
     /// A host of its own for the calling thread.
+    #[allow(clippy::disallowed_methods, reason = "the kernel runs in real time")]
     pub fn new() -> Try<Self> {
         let host = BareHost::enter(IpAddr::V4(OWN), 1500).map_err(text)?;
         for (name, value) in PARAMETERS {

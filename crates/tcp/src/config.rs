@@ -101,7 +101,7 @@ pub struct Config {
     /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);
     /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and Linux.
     /// With the recovery `"linux"`, `"flight-size"` uses cwnd.
-    #[cfg_attr(feature = "schema", schemars(extend("x-renamed-from" = "ssthresh_basis")))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-renamed-from" = "loss_threshold")))]
     pub ssthresh_basis: SsthreshBasis,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame.
@@ -139,7 +139,7 @@ pub struct Config {
     pub persist_timeout: Span,
     /// Number of retransmissions of a segment after which the connection is aborted (R2 of RFC 9293
     /// section 3.8.3). The default is tcp_retries2 of Linux.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "max_retries")))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "retransmission_threshold")))]
     pub max_retries: u32,
     /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
     /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.

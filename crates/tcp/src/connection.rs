@@ -361,13 +361,30 @@ impl Connection {
 
     #[inline]
     fn on_established_segment(&mut self, now: Time, segment: &Segment) {
+        let Some(number) = self.acknowledged_by_ordinary(segment) else {
+            self.on_unusual_segment(now, segment);
+            return;
+        };
+        let sequence = self.receiver.next();
+        self.take_timestamp(segment, sequence);
+        self.take_acknowledgement(now, segment, sequence, number);
+        if segment.payload > 0 {
+            self.receiver.on_next_data(now, &self.config, u64::from(segment.payload));
+        }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now, false);
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_segment(&mut self, now: Time, segment: &Segment) {
         let expected = self.receiver.next();
         let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
         if segment.options.contains(Options::PROBE) {
             self.on_probe(now, segment, sequence);
             return;
         }
-        if !self.is_plain(segment, sequence) && !self.accepts(now, segment, sequence) {
+        if !self.accepts(now, segment, sequence) {
             return;
         }
         let fin = segment.flags.contains(Flags::FIN);
@@ -375,7 +392,7 @@ impl Connection {
             self.echo = false;
         }
         self.take_timestamp(segment, sequence);
-        self.take_acknowledgement(now, segment, sequence, fin);
+        self.take_unusual_acknowledgement(now, segment, sequence);
         if segment.payload > 0 || fin {
             let length = u64::from(segment.payload);
             self.receiver.on_data(now, &self.config, sequence, length, fin);
@@ -395,16 +412,44 @@ impl Connection {
         }
     }
 
+    /// A number between SND.UNA and SND.NXT is acknowledged.
     #[inline]
-    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, fin: bool) {
-        let una = self.sender.una();
-        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, number: u64) {
         let window = u64::from(segment.window) << self.peer_shift;
-        let answers_probe = segment.options.contains(Options::PROBE_ANSWER);
-        let plain = segment.sack_blocks == 0 && !answers_probe;
-        if plain && self.sender.knows_already(sequence, number, window) {
+        if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {
             return;
         }
+        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
+        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+    }
+
+    /// Nothing is known of what is acknowledged but what [`accepts`](Self::accepts) makes sure of;
+    /// for probes not even that.
+    fn take_unusual_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        let una = self.sender.una();
+        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
+        let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;
+        if plain && self.sender.knows_already(sequence, ack.window) {
+            return;
+        }
+        if number < una {
+            self.sender.on_old_acknowledgement(now, &self.config, &ack, blocks);
+        } else if self.sender.reaches(number) {
+            self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+        }
+    }
+
+    /// What a segment says to the sending half, and its SACK blocks.
+    #[inline(always)]
+    fn read_acknowledgement<'a>(
+        &self,
+        now: Time,
+        segment: &'a Segment,
+        sequence: u64,
+        number: u64,
+    ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
+        let una = self.sender.una();
         let mut blocks = segment.blocks();
         let mut needless = Range { start: 0, end: 0 };
         if self.dsack
@@ -415,18 +460,17 @@ impl Connection {
         }
         let ack = Acknowledgement {
             number,
-            window,
+            window: u64::from(segment.window) << self.peer_shift,
             sequence,
-            carries_data: segment.payload > 0 || fin,
+            carries_data: segment.payload > 0 || segment.flags.contains(Flags::FIN),
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
             peer_clock: self.timestamps.then_some(segment.timestamp),
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             needless,
-            answers_probe,
+            answers_probe: segment.options.contains(Options::PROBE_ANSWER),
         };
         let out = self.out;
-        let blocks = blocks.iter().filter_map(|block| unwrap_block(out, block, una));
-        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+        (ack, blocks.iter().filter_map(move |block| unwrap_block(out, block, una)))
     }
 
     fn advance_close(&mut self, now: Time, fin: bool) {

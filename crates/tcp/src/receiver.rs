@@ -30,6 +30,8 @@ pub(crate) struct Receiver {
     fin: u64,
     /// Bytes received in order and not acknowledged.
     unacknowledged: u64,
+    /// So many of them make an ACK due at once.
+    ack_from: u64,
     /// Payload of a full-sized segment of the other end: the largest that has arrived (as Linux,
     /// `tcp_measure_rcv_mss`), at first that of an end that names no MSS.
     full: u64,
@@ -45,6 +47,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &Config, window_limit: u64) -> Self {
+        let full = u64::from(config.mss).min(SMALLEST_FULL);
         Self {
             mss: u64::from(config.mss),
             next: 0,
@@ -53,7 +56,8 @@ impl Receiver {
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
-            full: u64::from(config.mss).min(SMALLEST_FULL),
+            ack_from: bytes_of_an_ack(config, full),
+            full,
             ack_now: false,
             ack_at: Time::NEVER,
             duplicate: NOTHING,
@@ -102,8 +106,23 @@ impl Receiver {
         self.next.saturating_sub(1 + u64::from(self.finished()))
     }
 
-    /// Data arrived: `length` bytes at `start`, then a FIN or not.
+    /// The next data arrived, and all of it lies in the window.
     #[inline]
+    pub(crate) fn on_next_data(&mut self, now: Time, config: &Config, length: u64) {
+        if self.gaps.is_some() || self.fin != u64::MAX {
+            self.on_data(now, config, self.next, length, false);
+            return;
+        }
+        self.next += length;
+        self.advertised = None;
+        if config.reads_at_once {
+            self.read = self.next;
+        }
+        self.count_for_ack(now, config, length);
+    }
+
+    /// Data arrived: `length` bytes at `start`, then a FIN or not.
+    #[inline(never)]
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -179,31 +198,34 @@ impl Receiver {
         let length = end - self.next;
         self.next = end;
         self.advertised = None;
-        self.unacknowledged += length;
-        self.full = self.full.max(length.min(self.mss));
         if self.gaps.is_some() {
             self.close_gap();
         }
         if config.reads_at_once {
             self.read = 1 + self.in_order();
         }
-        if self.owes_an_ack(config) || self.finished() {
+        self.count_for_ack(now, config, length);
+        self.ack_now |= self.finished();
+    }
+
+    /// Data arrived in order: an ACK is due now or later.
+    #[inline]
+    fn count_for_ack(&mut self, now: Time, config: &Config, length: u64) {
+        if length > self.full {
+            self.note_full_segment(config, length);
+        }
+        self.unacknowledged += length;
+        if self.unacknowledged >= self.ack_from {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + config.delayed_ack.timeout;
         }
     }
 
-    /// An ACK is due for each so many full-sized segments, counted in bytes (RFC 5681 section 4.2).
-    /// Linux does not wait for the last of them to be full (`__tcp_ack_snd_check`).
-    #[inline]
-    fn owes_an_ack(&self, config: &Config) -> bool {
-        let segments = u64::from(config.delayed_ack.segments);
-        if segments <= 1 || config.recovery == Recovery::Linux {
-            self.unacknowledged > segments.saturating_sub(1) * self.full
-        } else {
-            self.unacknowledged >= segments * self.full
-        }
+    #[cold]
+    fn note_full_segment(&mut self, config: &Config, length: u64) {
+        self.full = self.full.max(length.min(self.mss));
+        self.ack_from = bytes_of_an_ack(config, self.full);
     }
 
     /// A segment that fills a gap, all of it or a part, is acknowledged at once (RFC 5681 section
@@ -310,6 +332,17 @@ impl Receiver {
     pub(crate) fn on_deadline(&mut self) {
         self.ack_now = true;
         self.ack_at = Time::NEVER;
+    }
+}
+
+/// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
+/// does not wait for the last of them to be full (`__tcp_ack_snd_check`).
+fn bytes_of_an_ack(config: &Config, full: u64) -> u64 {
+    let segments = u64::from(config.delayed_ack.segments);
+    if segments <= 1 || config.recovery == Recovery::Linux {
+        segments.saturating_sub(1) * full + 1
+    } else {
+        segments * full
     }
 }
 

@@ -106,6 +106,8 @@ impl Options {
     pub const DUMMY: Self = Self(16);
     /// An ACK, of low priority, that answers a probe.
     pub const PROBE_ANSWER: Self = Self(32);
+    /// All that only probes and their answers have.
+    pub(crate) const OF_PROBES: Self = Self(Self::PROBE.0 | Self::DUMMY.0 | Self::PROBE_ANSWER.0);
 
     /// Adds `other` if it is wanted.
     #[must_use]

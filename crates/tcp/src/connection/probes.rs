@@ -35,7 +35,7 @@ impl Connection {
     pub(super) fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
         self.unanswered_probes += 1;
         self.peer_probes = true;
-        self.take_acknowledgement(now, segment, sequence, false);
+        self.take_unusual_acknowledgement(now, segment, sequence);
         if !segment.options.contains(Options::DUMMY) {
             self.take_timestamp(segment, sequence);
             let length = u64::from(segment.payload);

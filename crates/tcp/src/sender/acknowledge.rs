@@ -33,7 +33,7 @@ pub(crate) struct Acknowledgement {
 }
 
 impl Sender {
-    /// Takes in an acknowledgement with its SACK blocks.
+    /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
     #[inline]
     pub(crate) fn on_acknowledgement(
         &mut self,
@@ -43,17 +43,6 @@ impl Sender {
         blocks: impl Iterator<Item = Range>,
     ) {
         self.retransmission_quota = self.controller.retransmission_quota();
-        if self.probing && ack.number == self.una + 1 {
-            self.max = self.max.max(ack.number);
-        }
-        let is_too_high = ack.number > self.max && !self.passes(ack.number);
-        if is_too_high {
-            return;
-        }
-        if ack.number < self.una {
-            self.take_old_ack(now, config, ack, blocks);
-            return;
-        }
         let window_moved = self.update_window(ack);
         let sacked = if self.uses_sack() {
             self.take_sack_blocks(now, config, ack.number, blocks)
@@ -85,7 +74,7 @@ impl Sender {
     /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 4; Linux does the
     /// same in `tcp_ack`).
     #[cold]
-    fn take_old_ack(
+    pub(crate) fn on_old_acknowledgement(
         &mut self,
         now: Time,
         config: &Config,
@@ -140,18 +129,20 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4: only a segment that is not older may update the window.
-    /// Returns whether the window's size changed.
+    /// The window is that of the latest segment. RFC 9293 section 3.10.7.4 takes the one with the
+    /// highest sequence number for the latest. Linux also takes one that acknowledges more
+    /// (`tcp_may_update_window`), and so does this: when an older segment that is sent again
+    /// acknowledges more, the old window would otherwise count from the new SND.UNA, which is more
+    /// than the receiver offers. Returns whether the window's size changed.
+    #[inline]
     fn update_window(&mut self, ack: &Acknowledgement) -> bool {
-        let (sequence, number) = self.window_from;
-        if sequence < ack.sequence || (sequence == ack.sequence && number <= ack.number) {
-            let changed = self.advertised != ack.window;
-            self.window_from = (ack.sequence, ack.number);
-            self.set_window(ack.window);
-            changed
-        } else {
-            false
+        if ack.sequence < self.window_from && ack.number <= self.una {
+            return false;
         }
+        let changed = self.advertised != ack.window;
+        self.window_from = ack.sequence;
+        self.set_window(ack.window);
+        changed
     }
 
     /// Returns how many bytes of the blocks were news.
@@ -182,6 +173,7 @@ impl Sender {
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
         let acked = ack.number - self.una;
+        let full = !config.window_validation || self.note_usage();
         self.note_acknowledgement(now, self.una, ack);
         self.una = ack.number;
         self.note_buffer(config);
@@ -195,11 +187,14 @@ impl Sender {
             self.on_mark(now, config, acked);
         }
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked, full),
             Phase::Open | Phase::Timeout => {
-                let held = ack.marked || self.una < self.no_growth_below;
-                let counted = self.delivered_by_this_ack().unwrap_or(acked);
-                self.grow(now, config, counted, held);
+                let (counted, may_grow) = if self.has_instruments() {
+                    self.count_for_growth(acked, ack.marked)
+                } else {
+                    (acked, !ack.marked)
+                };
+                self.grow(now, counted, may_grow && (full || self.uses_half()));
                 true
             }
         };
@@ -213,11 +208,8 @@ impl Sender {
         }
     }
 
-    /// Tells the controller about an ACK outside of fast recovery. One that echoes a mark lets no
-    /// window grow (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round
-    /// trip after a mark (`TCP_CA_CWR`); `held` says so.
-    pub(super) fn grow(&mut self, now: Time, config: &Config, acked: u64, held: bool) {
-        let limited = !config.window_validation || self.fills_window();
+    /// Tells the controller about an ACK outside of fast recovery.
+    pub(super) fn grow(&mut self, now: Time, acked: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
             acked,
@@ -225,9 +217,17 @@ impl Sender {
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
-            cwnd_limited: limited && !held,
+            cwnd_limited,
         };
         self.controller.on_ack(&ack);
+    }
+
+    /// Which bytes let cwnd grow, and whether any do. An ACK that echoes a mark lets no window grow
+    /// (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round trip after a
+    /// mark (`TCP_CA_CWR`).
+    fn count_for_growth(&self, acked: u64, marked: bool) -> (u64, bool) {
+        let counted = self.delivered_by_this_ack().unwrap_or(acked);
+        (counted, !marked && !self.is_reduced_by_mark())
     }
 
     /// A sample for the retransmission timer; controllers have their own

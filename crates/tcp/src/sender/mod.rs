@@ -114,8 +114,8 @@ pub(crate) struct Sender {
     /// A window probe of one byte is out; it lies behind `max`.
     probing: bool,
     max_advertised: u64,
-    /// Sequence and acknowledgement number of the last window update (SND.WL1, SND.WL2).
-    window_from: (u64, u64),
+    /// Sequence number of the last window update (SND.WL1).
+    window_from: u64,
     last_sent: Time,
     aborted: bool,
     counters: Counters,
@@ -160,7 +160,7 @@ impl Sender {
             persist_backoff: 0,
             probing: false,
             max_advertised: 0,
-            window_from: (0, 0),
+            window_from: 0,
             last_sent: Time::ZERO,
             aborted: false,
             counters: Counters::default(),
@@ -272,15 +272,12 @@ impl Sender {
     }
 
     /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with
-    /// the other end's data says nothing new, but that it is the latest.
+    /// the other end's next data says nothing new, but that it is the latest.
     #[inline]
-    pub(crate) fn knows_already(&mut self, sequence: u64, number: u64, window: u64) -> bool {
-        let known = self.una == self.max
-            && number == self.una
-            && window == self.advertised
-            && !self.persisting;
-        if known && self.window_from.0 < sequence {
-            self.window_from = (sequence, number);
+    pub(crate) fn knows_already(&mut self, sequence: u64, window: u64) -> bool {
+        let known = self.una == self.max && window == self.advertised && !self.persisting;
+        if known {
+            self.window_from = self.window_from.max(sequence);
         }
         known
     }

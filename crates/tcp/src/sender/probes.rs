@@ -161,16 +161,14 @@ impl Sender {
         probes.and_then(|probes| probes.carried.end()).is_some_and(|end| number <= end)
     }
 
-    /// The receiver expects `number`, which lies above all that was sent in order. Passes over what
-    /// lies between, if probes have carried it, and returns whether they have.
-    #[cold]
-    pub(super) fn passes(&mut self, number: u64) -> bool {
-        let carried = |probes: &mut Probes| probes.carried.end().is_some_and(|end| number <= end);
-        let passes = self.probes().is_some_and(carried);
-        if passes {
-            self.max = number;
+    /// Whether everything below `number` was sent. What window probes or probes of capacity have
+    /// carried counts as sent from then on.
+    pub(crate) fn reaches(&mut self, number: u64) -> bool {
+        let reaches = self.may_be_acknowledged(number);
+        if reaches {
+            self.max = self.max.max(number);
         }
-        passes
+        reaches
     }
 
     /// Passes over data whose turn has come and which has arrived already. Returns where the next

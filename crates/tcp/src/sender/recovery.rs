@@ -149,15 +149,15 @@ impl Sender {
     pub(super) fn on_new_data_in_fast_recovery(
         &mut self,
         now: Time,
-        config: &Config,
         acked: u64,
+        full: bool,
     ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
             self.controller.on_recovery_exit(now);
             // In Linux the ACK that ends recovery lets the window grow (`tcp_cong_control`).
             if let Some(delivered) = self.delivered_by_this_ack() {
-                self.grow(now, config, delivered, false);
+                self.grow(now, delivered, full || self.uses_half());
             }
             return true;
         }

@@ -89,6 +89,9 @@ impl Sender {
         if fits {
             self.probing = false;
             self.stop_timer();
+            if length < self.mss {
+                self.small_end = self.max + length;
+            }
             return Some(self.send_new(now, length));
         }
         self.last_sent = now;
@@ -174,7 +177,7 @@ impl Sender {
         let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
-        if self.is_worth_sending(config, length, available <= usable) {
+        if length == self.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
             return Some(self.send_new(now, length));
         }
@@ -207,14 +210,15 @@ impl Sender {
         }
     }
 
-    /// Sender's silly window avoidance (RFC 9293 section 3.8.6.2.1) and Nagle's algorithm
-    /// (section 3.7.4).
-    fn is_worth_sending(&self, config: &Config, length: u64, all_fits: bool) -> bool {
-        if length == self.mss {
-            return true;
-        }
+    /// Whether a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
+    /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
+    fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {
         let may_be_small = !config.nagle || !self.waits_for_more(length);
-        length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2)
+        let sends = length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2);
+        if sends {
+            self.small_end = self.max + length;
+        }
+        sends
     }
 
     /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged, with
@@ -254,7 +258,7 @@ impl Sender {
             self.held_by = HeldBy::AdvertisedWindow;
             return None;
         }
-        Some(self.send_new(now, 0))
+        Some(Chunk { push: false, ..self.send_new(now, 0) })
     }
 
     /// Inlined into the one place that sends nearly all segments; the others are cold.
@@ -265,10 +269,6 @@ impl Sender {
         let fin = self.fin_queued && reached == self.written;
         self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
         self.max = reached + u64::from(fin);
-        self.note_usage();
-        if length < self.mss {
-            self.small_end = reached;
-        }
         if self.timed.is_none() {
             self.timed = Some((self.max, now));
         }
@@ -278,6 +278,6 @@ impl Sender {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: length > 0 && reached == self.written, again: false }
+        Chunk { start, length, fin, push: reached == self.written, again: false }
     }
 }

@@ -17,40 +17,48 @@ use units::Time;
 
 use super::Sender;
 
-/// How far cwnd was used since `end` was sent.
+/// How far cwnd was used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// The largest flight.
+    /// cwnd counts as full until this is acknowledged.
+    full_until: u64,
+    /// The largest flight of a window that was not full.
     peak: u64,
-    /// The window ends when this is acknowledged.
+    /// That window ends when this is acknowledged.
     end: u64,
-    /// cwnd was full.
-    full: bool,
 }
 
 impl Sender {
-    /// New data has left.
-    #[inline(always)]
-    pub(super) fn note_usage(&mut self) {
-        let flight = self.max - self.una;
-        let full = flight + self.mss > self.controller.window().cwnd;
-        let usage = &mut self.usage;
-        if full || self.una >= usage.end || (!usage.full && flight > usage.peak) {
-            *usage = Usage { peak: flight, end: self.max, full };
+    /// An ACK of new data is about to be taken in. Since the one before it the flight has only grown,
+    /// and cwnd is still that of then: so this is looked at for each ACK, and not for each segment.
+    /// Returns whether cwnd was full in this window.
+    #[inline]
+    pub(super) fn note_usage(&mut self) -> bool {
+        let full = self.flight() + self.mss > self.controller.window().cwnd;
+        if full {
+            self.usage.full_until = self.max;
         }
+        full || self.note_partial_usage()
+    }
+
+    #[inline(never)]
+    fn note_partial_usage(&mut self) -> bool {
+        let flight = self.flight();
+        let usage = &mut self.usage;
+        if self.una >= usage.end || flight > usage.peak {
+            (usage.peak, usage.end) = (flight, self.max);
+        }
+        self.una < usage.full_until
     }
 
     /// Something else stands for cwnd: a rate that follows from it.
     pub(super) fn note_full_usage(&mut self) {
-        self.usage = Usage { peak: self.flight(), end: self.max, full: true };
+        self.usage.full_until = self.max;
     }
 
-    /// Whether cwnd may grow.
-    #[inline]
-    pub(super) fn fills_window(&self) -> bool {
-        if self.usage.full {
-            return true;
-        }
+    /// Whether a flight that does not fill cwnd lets it grow.
+    #[inline(never)]
+    pub(super) fn uses_half(&self) -> bool {
         let window = self.controller.window();
         let half = 2 * self.usage.peak;
         if self.recovers_like_linux() {

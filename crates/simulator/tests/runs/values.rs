@@ -12,19 +12,27 @@ const PATHS: [(&str, &str, &str); 3] = [
     ("pages", "rate = \"2Mbit/s\"\nqueue = { packets = 30 }", "web = { pages = 3 }"),
 ];
 
+/// A controller and its variants, each with its setting in a scenario.
+fn forms(entry: &congestion::Entry) -> Vec<(String, String)> {
+    let name = entry.name;
+    let variants = congestion::variants(name).map(|(variant, _)| {
+        (format!("{name}/{variant}"), format!("{{ name = {name:?}, variant = {variant:?} }}"))
+    });
+    std::iter::once((name.to_owned(), format!("{name:?}"))).chain(variants).collect()
+}
+
 #[test]
 fn no_number_of_any_controller_changes_unnoticed() {
     let mut table = String::new();
-    for controller in congestion::entries() {
+    for (name, setting) in congestion::entries().flat_map(forms) {
         for (path, link, traffic) in PATHS {
             for recovery in ["sack", "linux"] {
                 let transport = format!("recovery = \"{recovery}\"");
                 let text = geo(link, &transport, traffic)
                     .replace("3000s", "60s")
-                    .replace("\"newreno\"", &format!("{:?}", controller.name))
+                    .replace("\"newreno\"", &setting)
                     + "[record]\ninterval = \"1s\"\n";
                 let digest = run(&text).value_digest();
-                let name = controller.name;
                 writeln!(table, "{name:20} {path:8} {recovery:8} {}", &digest[..16]).unwrap();
             }
         }

@@ -34,6 +34,7 @@ struct parameters {
 	u64 alpha_ref;		/* 2^-16 */
 	u64 rtt_ref;		/* microseconds */
 	u64 alpha_exponent;	/* 2^-32 */
+	u64 alpha_min;		/* 2^-16 */
 	u64 delta;		/* 2^-32 */
 	u64 probe;		/* PROBE_... */
 	u64 at_wmax;		/* AT_WMAX_... */
@@ -47,6 +48,7 @@ BP_PARAMETERS = {
 	.alpha_ref = 2 * BP_ONE,
 	.rtt_ref = 75000,
 	.alpha_exponent = 4586595575,
+	.alpha_min = BP_ONE,
 	.delta = 8289286881,
 	.probe = PROBE_DELAY_SENT,
 	.at_wmax = AT_WMAX_PROBE,
@@ -358,7 +360,8 @@ u32 BPF_PROG(aliad_ssthresh, struct sock *sk)
 	kept = bp_share(bp_bytes(tp, cwnd), BP_SHARE_ONE - aliad_beta(ca));
 	kept = bp_segments(tp, kept);
 	kept = bp_max(bp_min(kept, bp_saturating_sub(cwnd, BP_ONE)), 2 * BP_ONE);
-	log_alpha = aliad_log_alpha(ca, bp_saturating_sub(cwnd, kept));
+	log_alpha = bp_max(aliad_log_alpha(ca, bp_saturating_sub(cwnd, kept)),
+			   bp_log2(parameters.alpha_min));
 	aliad_end_start(ca);
 	ca->w_max = cwnd;
 	ca->rise = bp_min(BP_SHARE_ONE - bp_exp2(-(s64)bp_min(log_alpha, 64 * BP_LOG_ONE)), ~0U);

@@ -45,6 +45,7 @@ pub const CONTROLLERS: &[Controller] = &[
             ("alpha_ref", Unit::Number),
             ("rtt_ref", Unit::Seconds),
             ("alpha_exponent", Unit::Share),
+            ("alpha_min", Unit::Number),
             ("delta", Unit::Share),
             ("probe", Unit::Word),
             ("at_wmax", Unit::Word),

@@ -89,6 +89,13 @@ const ALPHA_EXPONENT: Parameter = Parameter {
     meaning: "Exponent of alpha = power; 1.0679 fits equation 11 at a loss rate of 1e-8, 1.1576 at \
               1e-4",
 };
+const ALPHA_MIN: Parameter = Parameter {
+    name: "alpha_min",
+    default: "1",
+    allowed: Allowed::Range(1.0, 64.0),
+    meaning: "Smallest alpha, for paths shorter than rtt_ref; at 1 there is no limit, at alpha_ref \
+              alpha is only ever raised",
+};
 const DELTA: Parameter = Parameter {
     name: "delta",
     default: "1.93",
@@ -135,6 +142,7 @@ const ALIAD: &[Parameter] = &[
     ALPHA_REF,
     REFERENCE_RTT,
     ALPHA_EXPONENT,
+    ALPHA_MIN,
     DELTA,
     PROBE,
     AT_WMAX,
@@ -261,9 +269,10 @@ impl Listed for Aliad {
                 rule: Rule::of(values),
                 reference: values.number("alpha_ref"),
                 rtt_ref: values.number("rtt_ref"),
+                least: values.number("alpha_min"),
             }
         } else {
-            Alpha { rule: Rule::Fixed, reference: BINARY, rtt_ref: RTT_REF }
+            Alpha { rule: Rule::Fixed, reference: BINARY, rtt_ref: RTT_REF, least: 1.0 }
         };
         Self {
             window: Window::new(settings),

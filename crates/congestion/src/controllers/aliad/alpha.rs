@@ -53,18 +53,21 @@ pub(super) struct Alpha {
     pub(super) reference: f64,
     /// RTT_ref in seconds.
     pub(super) rtt_ref: f64,
+    /// No alpha is smaller; 1 sets no limit.
+    pub(super) least: f64,
 }
 
 impl Alpha {
     /// alpha for a climb of `gap` = beta Wmax segments.
     pub(super) fn at(&self, rtt: Span, gap: f64) -> f64 {
         let x = rtt.as_secs_f64() / self.rtt_ref;
-        match self.rule {
+        let by_rule = match self.rule {
             Rule::Online => self.online(x, gap),
             Rule::Power(exponent) => libm::pow(self.reference, libm::pow(x, exponent)),
             Rule::Affine => 1.0 + (self.reference - 1.0) * x,
             Rule::Fixed => self.reference,
-        }
+        };
+        by_rule.max(self.least)
     }
 
     /// N of the reference path, in its round trips, is N / x in those of this path. There is no
@@ -86,7 +89,7 @@ mod tests {
     const BETA: f64 = 0.5;
 
     fn alpha(rule: Rule) -> Alpha {
-        Alpha { rule, reference: 2.0, rtt_ref: 0.075 }
+        Alpha { rule, reference: 2.0, rtt_ref: 0.075, least: 1.0 }
     }
 
     /// The root of an increasing function of ln W, by bisection.
@@ -206,13 +209,20 @@ mod tests {
     }
 
     #[test]
+    fn the_smallest_alpha_holds_on_short_paths_alone() {
+        let raised = Alpha { least: 2.0, ..alpha(Rule::Power(1.0)) };
+        near(raised.at(Span::from_millis(25), 50.0), 2.0, 1e-12);
+        near(raised.at(Span::from_millis(150), 50.0), 4.0, 1e-12);
+    }
+
+    #[test]
     fn alpha_is_above_one_for_every_path_and_every_allowed_parameter() {
         for rule in [Rule::Online, Rule::Power(0.5), Rule::Power(2.0), Rule::Affine, Rule::Fixed] {
             for reference in [1.01, 2.0, 64.0] {
                 for rtt_ref in [0.001, 0.075, 10.0] {
                     for rtt in [1, 25, 75, 600, 10_000, 1_000_000] {
                         for gap in [0.0, 1.0, 1.2, 5e4] {
-                            let alpha = Alpha { rule, reference, rtt_ref };
+                            let alpha = Alpha { rule, reference, rtt_ref, least: 1.0 };
                             let value = alpha.at(Span::from_millis(rtt), gap);
                             assert!(value > 1.0, "{alpha:?} at {rtt} ms: {value}");
                         }

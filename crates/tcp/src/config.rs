@@ -59,6 +59,28 @@ pub enum SsthreshBasis {
     Cwnd,
 }
 
+/// Window with which an ACK must agree to be a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "lowercase"), schemars(inline))]
+pub enum DuplicateWindow {
+    /// The one of the ACK before (RFC 5681 section 2).
+    Advertised,
+    /// The one that the sender uses, which its controller may have enlarged: OPNET's TCP.
+    Sender,
+}
+
+/// The congestion window after a NewReno recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
+pub enum RecoveryExit {
+    /// ssthresh: the second option of RFC 6582 section 3.2 step 3.
+    Ssthresh,
+    /// At most what is in flight and one segment: the first option, as RFC 3782 has it.
+    FlightSize,
+}
+
 /// Delayed acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -144,6 +166,15 @@ pub struct Config {
     /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
     /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.
     pub pacing: Pacing,
+    /// Window with which an ACK without SACK must agree to be a duplicate: `"advertised"`, the one of
+    /// the ACK before (RFC 5681 section 2), or `"sender"`, the one that the sender uses, as in OPNET.
+    /// They differ for controllers that enlarge the window (adalr). `"sender"` requires the recovery
+    /// `"reno"` or `"newreno"`.
+    pub duplicate_window: DuplicateWindow,
+    /// cwnd after a recovery: `"ssthresh"` (RFC 6582 section 3.2 step 3, second option), or
+    /// `"flight-size"`, at most the flight size and one segment (first option, as in RFC 3782 and
+    /// OPNET). `"flight-size"` requires the recovery `"newreno"`.
+    pub recovery_exit: RecoveryExit,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Nagle's algorithm (RFC 9293 section 3.7.4). Off by default, because it only delays the last
@@ -185,6 +216,8 @@ impl Default for Config {
             persist_timeout: Span::from_secs(1),
             max_retries: 15,
             pacing: Pacing::Controller,
+            duplicate_window: DuplicateWindow::Advertised,
+            recovery_exit: RecoveryExit::Ssthresh,
             limited_transmit: true,
             nagle: false,
             idle_restart: true,

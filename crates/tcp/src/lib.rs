@@ -17,7 +17,7 @@ mod sender;
 mod sequence;
 mod timestamps;
 
-pub use config::{Config, DelayedAck, Recovery, SsthreshBasis};
+pub use config::{Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
 pub use connection::{Connection, State};
 pub use info::Info;
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};

@@ -4,7 +4,7 @@ use std::fs;
 
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::{Config, DelayedAck, Recovery, SsthreshBasis};
+use tcp::{Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
 use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -199,6 +199,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         persist_timeout,
         max_retries,
         pacing,
+        duplicate_window,
+        recovery_exit,
         limited_transmit,
         nagle,
         idle_restart,
@@ -253,6 +255,18 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
     judge.honoured("transport.max_retries", max_retries, "tcp_retries2");
     judge.pacing(*pacing, &kernel.queueing);
+    judge.fits(
+        *duplicate_window == DuplicateWindow::Advertised,
+        "transport.duplicate_window",
+        format!("{duplicate_window:?}"),
+        "the window of the ACK before",
+    );
+    judge.fits(
+        *recovery_exit == RecoveryExit::Ssthresh,
+        "transport.recovery_exit",
+        format!("{recovery_exit:?}"),
+        "ssthresh",
+    );
     judge.fits(
         *limited_transmit,
         "transport.limited_transmit",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tcp::Config;
+use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
 
 use super::bounds;
@@ -80,6 +80,21 @@ fn check_segments(scenario: &Scenario, flow: &Flow, path: &Path, problems: &mut 
     }
 }
 
+/// Rules that only a recovery without SACK has.
+fn check_recovery(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
+    let found = transport.recovery.name();
+    let counts = matches!(transport.recovery, Recovery::Reno | Recovery::NewReno);
+    if transport.duplicate_window != DuplicateWindow::Advertised && !counts {
+        let expected = "\"advertised\", or the recovery \"reno\" or \"newreno\"";
+        problems.push(Problem::new(path.key("duplicate_window"), expected, found));
+    }
+    if transport.recovery_exit != RecoveryExit::Ssthresh && transport.recovery != Recovery::NewReno
+    {
+        let expected = "\"ssthresh\", or the recovery \"newreno\"";
+        problems.push(Problem::new(path.key("recovery_exit"), expected, found));
+    }
+}
+
 fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
     let buffer = transport.receive_buffer;
     if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
@@ -100,6 +115,7 @@ fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>)
             problems.push(Problem::new(path.key(key), expected, format!("\"{size}B\"")));
         }
     }
+    check_recovery(transport, path, problems);
     let rto = &transport.rto;
     if rto.min > rto.max {
         let expected = format!("at most `max`, {:?}", rto.max.to_string());

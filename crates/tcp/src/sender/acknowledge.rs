@@ -1,6 +1,6 @@
 //! Processing of an ACK by the sender.
 
-use crate::config::Recovery;
+use crate::config::{DuplicateWindow, Recovery};
 use congestion::{Ack, Controller, SendState, Sizing, TcpPolicy};
 use units::{Span, Time};
 
@@ -43,7 +43,10 @@ impl Sender {
         blocks: impl Iterator<Item = Range>,
     ) {
         self.retransmission_quota = self.controller.retransmission_quota();
-        let window_moved = self.update_window(ack);
+        // The controller enlarges the window until the next ACK.
+        let differs =
+            config.duplicate_window == DuplicateWindow::Sender && ack.window != self.taken;
+        let window_moved = self.update_window(ack) || differs;
         let sacked = if self.uses_sack() {
             self.take_sack_blocks(now, config, ack.number, blocks)
         } else {
@@ -187,7 +190,7 @@ impl Sender {
             self.on_mark(now, config, acked);
         }
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, acked, full),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked, full),
             Phase::Open | Phase::Timeout => {
                 let (counted, may_grow) = if self.has_instruments() {
                     self.count_for_growth(acked, ack.marked)

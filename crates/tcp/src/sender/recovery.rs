@@ -5,7 +5,7 @@
 //! timeout ends all of them and retransmits everything, as ACKs allow. The recovery of Linux is in
 //! `linux`.
 
-use crate::config::{Recovery, SsthreshBasis};
+use crate::config::{Recovery, RecoveryExit, SsthreshBasis};
 use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
 use units::Time;
 
@@ -149,12 +149,18 @@ impl Sender {
     pub(super) fn on_new_data_in_fast_recovery(
         &mut self,
         now: Time,
+        config: &Config,
         acked: u64,
         full: bool,
     ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
             self.controller.on_recovery_exit(now);
+            if config.recovery_exit == RecoveryExit::FlightSize {
+                let most = self.flight() + self.mss;
+                let window = self.controller.window_mut();
+                window.cwnd = window.cwnd.min(most);
+            }
             // In Linux the ACK that ends recovery lets the window grow (`tcp_cong_control`).
             if let Some(delivered) = self.delivered_by_this_ack() {
                 self.grow(now, delivered, full || self.uses_half());

@@ -345,6 +345,21 @@ def run_papers(
         sys.exit(INTERRUPTED)
 
 
+@papers.command("explain")
+@click.argument("statement", metavar="ID")
+@click.option("--results", type=FILE, metavar="DIR", help="A folder of `papers run --out`.")
+@json_option
+def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
+    """Explain one statement of a paper: source, reading, what else was tried, runs, figure.
+
+    ID is the id of a statement or of a row, such as ftp/rtt/baseline/250-ms, or PAPER:ID.
+    With --results also what those runs measured.
+    """
+    from bentpipe.reproductions.explaining import explain_and_print
+
+    explain_and_print(statement, results, as_json)
+
+
 @cli.command()
 @click.argument("folder", type=FILE, metavar="DIR")
 @click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")

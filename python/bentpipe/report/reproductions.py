@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe.errors import BentpipeError
 from bentpipe.numbers import NONE, count, decimals, signed, with_interval
-from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
+from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text, words
 from bentpipe.report.source import read_json
+from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
 from bentpipe.reproductions.plots import figure
-from bentpipe.reproductions.reproduction import Row, names
-from bentpipe.reproductions.tables import notes_of, published
+from bentpipe.reproductions.reproduction import names
+from bentpipe.reproductions.tables import (
+    HEADER,
+    lines_of,
+    measured_of,
+    numbers_of,
+    published,
+    published_of,
+)
 from bentpipe.seal import KEY
 
 if TYPE_CHECKING:
@@ -49,31 +57,28 @@ def reproductions_page(folders: Sequence[Path]) -> Page:
 
 
 def summary(found: Sequence[Saved]) -> list[str]:
-    """The number of reproduced values, in sentences."""
-    rows = [row for saved in found for row in saved.rows]
-    lines = [verdict_sentence(rows)]
-    if len(found) > 1:
-        lines += [f"{saved.title}: {verdict_sentence(saved.rows)}" for saved in found]
-    lines.append(
-        "A value is reproduced if the mean of the runs is within the tolerance of the published "
-        "value, which was set before the runs. The width of the interval does not count. For "
-        "values that deviate, the notes give the known reasons."
-    )
-    return lines
+    """The counts in sentences."""
+    return [
+        *(f"{saved.title}: {counts_sentence(saved.summary)}" for saved in found),
+        "A statement is a sentence, a number, a row of a table or a range. Rows that repeat one "
+        "are listed below it and not counted. A number within its tolerance is reproduced, a range "
+        "is within, and an order or a word agrees. A statement is undecided if the interval of the "
+        "mean crosses the bound, or if the mean is outside but runs such as the paper's would "
+        "spread over the bound. The notes give the known reasons.",
+    ]
 
 
-def verdict_sentence(rows: Sequence[Row]) -> str:
-    """A sentence with the number of each verdict."""
-    counts = dict.fromkeys(VERDICTS, 0)
-    for row in rows:
-        counts[row.verdict] += 1
-    judged = counts["reproduced"] + counts["deviates"]
-    share = f" ({counts['reproduced'] / judged:.0%})" if judged else ""
-    return (
-        f"Of {count(len(rows))} comparisons with published values {count(judged)} can be judged: "
-        f"{count(counts['reproduced'])} are reproduced{share} and {count(counts['deviates'])} "
-        f"deviate. {count(counts['not comparable'])} are not comparable."
-    )
+def counts_sentence(counted: Summary) -> str:
+    """A sentence with the counts of one paper."""
+    parts = [
+        f"{counts} {HEADINGS[kind]}" for kind, counts in counted.statements.items() if counts.total
+    ]
+    text = f"reproduced are {'; '.join(parts)}."
+    if counted.contradicted:
+        text += f" The paper contradicts itself in {counted.contradicted}."
+    if counted.not_comparable:
+        text += f" {counted.not_comparable} are not comparable."
+    return text
 
 
 class Saved:
@@ -84,7 +89,17 @@ class Saved:
         (paper, *_) = content["papers"]
         self.name: str = paper["paper"]
         self.partial: bool = paper["partial"]
-        self.rows = [Row(**{key: row[key] for key in Row.__annotations__}) for row in paper["rows"]]
+        if "statements" not in paper:
+            raise BentpipeError(
+                f"{folder / 'rows.json'}: expected statements, found the rows of an older version; "
+                f"run `bentpipe papers run {self.name} --out` again"
+            )
+        self.rows = [Row(**row) for row in paper["rows"]]
+        self.statements = [
+            Judged(**{key: one[key] for key in Judged.__annotations__})
+            for one in paper["statements"]
+        ]
+        self.summary = summarise(self.statements, self.rows)
         path = folder / "plots.json"
         held = read_json(path, "bentpipe", "title", "plots") if path.exists() else {}
         if held.get("rows", content.get(KEY)) != content.get(KEY):
@@ -102,16 +117,50 @@ class Saved:
         """The table, figures and scenarios of the paper."""
         drawn = [figure(f"{self.name}-{name}", plot) for name, plot in self.plots.items()]
         runs = "" if self.runs is None else f" They come from {count(self.runs)} runs."
-        told = f"{self.authors}. {verdict_sentence(self.rows)}{runs}"
+        counted = counts_sentence(self.summary)
+        about = f"{self.authors}. {counted[0].upper()}{counted[1:]}{runs}"
+        tables = [self.summary_table(), self.statements_table()]
         return [
-            Section(self.name, self.title, [Text([told]), self.table()]),
+            Section(self.name, self.title, [Text([about]), *tables]),
+            Section(f"{self.name}-rows", "All rows", [self.table()], level=3),
             Section(f"{self.name}-figures", "Figures", drawn or [Text([NO_PLOTS])], level=3),
             Section(f"{self.name}-made", "Scenarios and version", self.made_by(), level=3),
         ]
 
+    def summary_table(self) -> Table:
+        """The counts of statements and of rows."""
+        columns = [Column(heading, numeric=False) for heading in HEADER]
+        rows = [words(*line) for line in lines_of(self.name, self.summary)]
+        return Table(f"{self.name}-summary", f"{self.title}: summary", columns, rows)
+
+    def statements_table(self) -> Table:
+        """The statements with their judgements."""
+        notes = numbers_of(self.statements)
+        by_id = {row.id: row for row in self.rows}
+        columns = [
+            Column("statement", numeric=False),
+            Column("kind", numeric=False, choices=True),
+            Column("published"),
+            Column("measured"),
+            Column("judgement", numeric=False, choices=True),
+            Column("not counted", numeric=False, choices=True),
+        ]
+        rows = [
+            [
+                *words(one.quantity, one.kind),
+                Cell(published_of(one, by_id)),
+                Cell(measured_of(one, by_id)),
+                Cell(one.judgement, verdict=VERDICTS[one.verdict], note=notes.get(one.note)),
+                Cell(one.removed),
+            ]
+            for one in self.statements
+        ]
+        name = f"{self.name}-statements"
+        return Table(name, f"{self.title}: statements", columns, rows, list(notes))
+
     def table(self) -> Table:
         """The table of published and measured values."""
-        notes = notes_of(self.rows)
+        notes = numbers_of(self.rows)
         columns = [
             Column("quantity", numeric=False),
             Column("unit", numeric=False),
@@ -120,11 +169,14 @@ class Saved:
             Column("95 % interval"),
             Column("deviation", "%"),
             Column("tolerance", "%"),
-            Column("verdict", numeric=False, choices=True),
+            Column("judgement", numeric=False, choices=True),
+            Column("not counted", numeric=False, choices=True),
         ]
         rows = [row_cells(row, notes) for row in self.rows]
+        proofs = {row.proof: row.removed for row in self.rows if row.removed}
+        removals = [f"Not counted, {reason}: {proof}." for proof, reason in proofs.items()]
         caption = f"{self.title}: published and measured"
-        return Table(f"{self.name}-table", caption, columns, rows, list(notes))
+        return Table(f"{self.name}-table", caption, columns, rows, [*notes, *removals])
 
     def made_by(self) -> list[Text | Table | Details | Figure]:
         """The command, and the scenarios if this is still the same version."""
@@ -158,5 +210,6 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
         Cell(interval, row.ci95),
         Cell(deviation, row.deviation),
         Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
-        Cell(row.verdict, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),
+        Cell(row.judgement, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),
+        Cell(row.removed),
     ]

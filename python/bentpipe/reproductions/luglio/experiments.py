@@ -10,8 +10,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from bentpipe.reproductions.judgement import Measured
 from bentpipe.reproductions.plots import Bars, Plot
-from bentpipe.reproductions.reproduction import Job, Measured
+from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def plan() -> Plan:
 def measure(results: Results) -> Iterator[Measured]:
     """The measured value for each published value whose runs are in `results`."""
     yield from _buffers(results)
+    yield Measured("per/printed/several-flows", Mean(_implied_per(280.0)))
     for per in PERS:
         yield from _fairness(results, per)
         yield from _friendliness(results, per)
@@ -147,20 +149,15 @@ def _rates_between(
 
 # ------------------------------------------------------------------------------------- measures
 
-LIMITED = {
-    64: "a loss comes every 230 round trips and half the window is back after 22: errors cost 3 %",
-    128: "a loss comes every 110 round trips and half the window is back after 45: errors cost a "
-    "tenth, which is where the range that stands for 'strongly' ends",
-}
-PRINTED_PER = (
-    "by the square-root law one New Reno flow alone reaches 4 Mbit/s at PER 5e-5: the channel is "
-    "full, and the queue decides the shares"
-)
-
 
 def _limit(buffer: int) -> float:
     """The throughput in kbit/s that a receiver buffer in kB allows."""
     return min(buffer * 1024 * 8e-3 / RTT_S, RATE_KBPS)
+
+
+def _implied_per(kbps: float) -> float:
+    """The PER at which one New Reno flow has this throughput, by the square-root law."""
+    return float((1.22 * 1500 * 8e-3 / (RTT_S * kbps)) ** 2)
 
 
 def _buffers(results: Results) -> Iterator[Measured]:
@@ -169,16 +166,15 @@ def _buffers(results: Results) -> Iterator[Measured]:
         newreno = _each(results[f"fig1/newreno/{buffer}"])
         limited = [rate / _limit(buffer) for rate in newreno]
         column = f"{buffer}-kB"
-        note = LIMITED.get(buffer, "")
         yield Measured(f"fig1/throughput/westwood/{column}", mean(westwood))
-        yield Measured(f"fig1/share-of-limit/newreno/{column}", mean(limited), note=note)
+        yield Measured(f"fig1/share-of-limit/newreno/{column}", mean(limited))
         ratio = mean(_ratios(newreno, westwood))
         yield Measured(f"fig1/ratio/newreno-to-westwood/{column}", ratio)
 
 
 def _at(per: str, identity: str, values: Sequence[float]) -> Measured:
     """A measurement at a packet error rate."""
-    return Measured(identity, mean(values), PERS[per], PRINTED_PER if per == "5e-5" else "")
+    return Measured(identity, mean(values), PERS[per])
 
 
 def _fairness(results: Results, per: str) -> Iterator[Measured]:

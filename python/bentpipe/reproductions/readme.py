@@ -1,0 +1,195 @@
+"""Writes the results into the README files of the reproductions, so that they cannot drift.
+
+    python -m bentpipe.reproductions.readme DIR
+
+`DIR` is a folder of `bentpipe papers run --out DIR` with all papers. The text between the markers
+`<!-- results of NAME -->` and `<!-- end of results -->` is replaced: the statements in the README
+of each reproduction, and in that of the project the downloads of ADaLR and the counts of all
+papers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.numbers import NONE
+from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
+from bentpipe.reproductions.readings import NO_REASON, explain
+from bentpipe.reproductions.reproduction import find, names
+from bentpipe.reproductions.tables import (
+    HEADER,
+    deviation,
+    lines_of,
+    measured,
+    measured_of,
+    published,
+    published_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.reproductions.reproduction import Reproduction
+
+END = "<!-- end of results -->"
+PROJECT = Path(__file__).resolve().parents[3] / "README.md"
+
+
+TRIED = "The numbers are those of the day of the trial."
+
+
+class Results:
+    """What a run of one paper measured."""
+
+    def __init__(self, paper: dict[str, Any]) -> None:
+        self.reproduction: Reproduction = find(paper["paper"])
+        self.rows = {row["id"]: Row(**row) for row in paper["rows"]}
+        self.statements = [
+            Judged(**{key: one[key] for key in Judged.__annotations__})
+            for one in paper["statements"]
+        ]
+        self.summary: Summary = summarise(self.statements, list(self.rows.values()))
+
+
+def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown."""
+    cells = [list(header), ["---"] * len(header), *map(list, lines)]
+    return [f"| {' | '.join(cell.replace('|', ' ') for cell in line)} |" for line in cells]
+
+
+def counts(results: Results) -> list[str]:
+    """The table of counts of one paper."""
+    lines = lines_of("statements", results.summary)
+    return markdown(["", *HEADER[1:]], [[cell.strip() for cell in line] for line in lines])
+
+
+def statements(results: Results) -> list[str]:
+    """The counted statements with their judgements, one table for each kind."""
+    text: list[str] = []
+    for kind, heading in HEADINGS.items():
+        lines = [
+            [
+                f"{one.quantity} (`{one.id}`)",
+                published_of(one, results.rows),
+                measured_of(one, results.rows),
+                one.judgement,
+            ]
+            for one in results.statements
+            if one.kind == kind and one.counted
+        ]
+        if lines:
+            header = [heading, "published", "measured", "judgement"]
+            text += ["", *markdown(header, lines)]
+    return text
+
+
+def reasons(results: Results) -> list[str]:
+    """Why statements are not reproduced."""
+    readings = results.reproduction.readings()
+    found: dict[str, list[str]] = {}
+    for one in results.statements:
+        if one.counted and one.verdict != "reproduced":
+            known = explain(readings, one.id).reasons or [f"{NO_REASON[0].upper()}{NO_REASON[1:]}."]
+            found.setdefault(" ".join(known), []).append(f"`{one.id}`")
+    return [f"- {', '.join(ids)}: {reason}" for reason, ids in found.items()]
+
+
+def removals(results: Results) -> list[str]:
+    """Rows that are not counted, with their proofs."""
+    found: dict[tuple[str, str], int] = {}
+    for row in results.rows.values():
+        if row.removed:
+            key = (row.removed, row.proof)
+            found[key] = found.get(key, 0) + 1
+    return [
+        f"- {reason}, {count} {'row' if count == 1 else 'rows'}: {proof}."
+        for (reason, proof), count in found.items()
+    ]
+
+
+def trials(results: Results) -> list[str]:
+    """Readings that were tried and not taken."""
+    tried = [trial for one in results.reproduction.readings() for trial in one.tried]
+    return [f"- {trial.what}: {trial.result}" for trial in tried]
+
+
+def section(results: Results) -> str:
+    """The text between the markers of one reproduction's README."""
+    tried = trials(results)
+    parts: list[str] = [*counts(results), *statements(results)]
+    for title, lines in (
+        ("Reasons for what is not reproduced", reasons(results)),
+        ("Not counted", removals(results)),
+        ("Readings that were tried", tried),
+    ):
+        if lines:
+            parts += ["", f"### {title}", "", *([TRIED, ""] if lines is tried else []), *lines]
+    return "\n".join(parts)
+
+
+def overview(found: Sequence[Results]) -> str:
+    """The table of all papers in the README of the project."""
+    lines = []
+    for results in found:
+        name = results.reproduction.name
+        link = f"[{results.reproduction.short}](python/bentpipe/reproductions/{name}/README.md)"
+        for first, *rest in lines_of(link, results.summary):
+            lines.append([first.strip(), *(cell or NONE for cell in rest)])
+    return "\n".join(markdown(HEADER, lines))
+
+
+def downloads(adalr: Results) -> str:
+    """The downloads without loss of the ADaLR papers, for the README of the project."""
+    lines = [
+        [
+            row.quantity.removeprefix("FTP download, no loss, "),
+            published(row),
+            measured(row),
+            deviation(row),
+        ]
+        for acks in ("undelayed", "delayed")
+        for variant in ("sack", "adalr-sack")
+        for row in [adalr.rows[f"ftp/no-loss/{variant}/{acks}"]]
+    ]
+    header = ["download time", "published (s)", "measured (s)", "deviation"]
+    return "\n".join(markdown(header, lines))
+
+
+def replace(text: str, made: Mapping[str, str]) -> str:
+    """`text` with other parts between the markers."""
+    for name, part in made.items():
+        marker = f"<!-- results of {name} -->"
+        before, begin, rest = text.partition(marker)
+        _, end, after = rest.partition(END)
+        if not begin or not end:
+            raise ValueError(f"expected {marker} and {END}")
+        text = f"{before}{marker}\n{part}\n{END}{after}"
+    return text
+
+
+def readmes(papers: Sequence[dict[str, Any]]) -> dict[Path, str]:
+    """The text of every README for the objects of `rows.json` of all papers."""
+    found = {paper["paper"]: Results(paper) for paper in papers}
+    made = {
+        PROJECT: {"downloads": downloads(found["adalr"]), "papers": overview(list(found.values()))}
+    }
+    for name, results in found.items():
+        made[Path(__file__).parent / name / "README.md"] = {"statements": section(results)}
+    return {path: replace(path.read_text(encoding="utf-8"), text) for path, text in made.items()}
+
+
+def main(folder: Path) -> None:
+    """Rewrite all README files."""
+    papers = [
+        json.loads((folder / name / "rows.json").read_text(encoding="utf-8"))["papers"][0]
+        for name in names()
+    ]
+    for path, text in readmes(papers).items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

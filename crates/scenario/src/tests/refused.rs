@@ -379,22 +379,6 @@ fn a_default_that_breaks_a_rule_is_called_a_default() {
 }
 
 #[test]
-fn rules_of_a_recovery_without_sack_require_it() {
-    for (setting, recovery, refused) in [
-        ("duplicate_window = \"sender\"", "sack", true),
-        ("duplicate_window = \"sender\"", "linux", true),
-        ("duplicate_window = \"sender\"", "reno", false),
-        ("recovery_exit = \"flight-size\"", "reno", true),
-        ("recovery_exit = \"flight-size\"", "newreno", false),
-    ] {
-        let transport = format!("{{ recovery = \"{recovery}\", {setting}, ");
-        let text = SOUND.replace("{ receive_buffer", &format!("{transport}receive_buffer"));
-        let found = Scenario::parse(&text, "geo.toml", &[]);
-        assert_eq!(found.is_err(), refused, "{transport}");
-    }
-}
-
-#[test]
 fn texts_that_are_no_scenario() {
     let empty = |text: &str| Scenario::parse(text, "geo.toml", &[]).unwrap_err().to_string();
     let cases = [

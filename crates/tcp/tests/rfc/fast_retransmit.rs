@@ -1,10 +1,7 @@
 //! Fast retransmit and fast recovery without SACK (RFC 5681 section 3.2, RFC 6582, RFC 3042).
 
-use std::sync::Arc;
-
-use congestion::Specification;
 use tcp::Recovery::{self, NewReno, Reno};
-use tcp::{Config, Connection, DuplicateWindow, Phase, RecoveryExit, Segment};
+use tcp::{Config, Phase, Segment};
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};
@@ -218,43 +215,4 @@ fn duplicates_that_are_spread_over_new_acks_do_not_add_up() {
     script.duplicate();
     assert_eq!(script.end.phase(), Phase::Open);
     assert_eq!(script.duplicate(), [11]);
-}
-
-/// RFC 3782 section 3 step 5, first option: at most the flight size and one segment.
-#[test]
-fn a_recovery_may_leave_a_window_of_the_flight_size_and_one_segment() {
-    for (recovery_exit, cwnd) in [(RecoveryExit::Ssthresh, 10), (RecoveryExit::FlightSize, 3)] {
-        let config = Config { recovery: NewReno, recovery_exit, ..config() };
-        let mut script = Script::with(&config, 20);
-        lose_first(&mut script);
-        for _ in 0..11 {
-            script.duplicate();
-        }
-        // Segments 32 and 33 were sent during the recovery, which ends with an ACK of all before.
-        script.ack(32);
-        assert_eq!(script.end.phase(), Phase::Open);
-        assert_eq!(script.cwnd(), cwnd, "{recovery_exit:?}");
-    }
-}
-
-/// ADaLR enlarges the window that the sender uses. OPNET compares with that one.
-#[test]
-fn an_enlarged_window_may_decide_what_a_duplicate_ack_is() {
-    for (duplicate_window, phase) in [
-        (DuplicateWindow::Advertised, Phase::FastRecovery),
-        (DuplicateWindow::Sender, Phase::Open),
-    ] {
-        let config = Config { recovery: NewReno, duplicate_window, ..config() };
-        let controller = Specification::named("adalr").unwrap().build(&config.controller());
-        let end = Connection::new(Arc::new(config.clone()), controller, 1_000);
-        let mut script = Script::of(&config, end);
-        script.end.write(1_000 * MSS);
-        script.sent();
-        script.offer(60_000);
-        script.duplicate();
-        for _ in 0..3 {
-            script.duplicate();
-        }
-        assert_eq!(script.end.phase(), phase, "{duplicate_window:?}");
-    }
 }

@@ -258,6 +258,11 @@ void replay_pkts_acked(struct replay *replay, u32 acked, s32 rtt, u32 in_flight)
 	arrive(replay, acked);
 	if (replay->ops->pkts_acked)
 		replay->ops->pkts_acked(sock_of(replay), &sample);
+#ifdef REPLAY_KERNEL
+	/* tcp_try_to_open() */
+	if (acked == 0 && replay->socket.inet_conn.icsk_ca_state == TCP_CA_Open)
+		set_state(replay, TCP_CA_Disorder);
+#endif
 }
 
 /* tcp_cong_avoid(); not while a reduction lasts (tcp_fastretrans_alert()) */

@@ -138,7 +138,7 @@ impl Sender {
             rate: Some(RateSample {
                 rate: Some(self.rate),
                 delivered: self.acknowledged,
-                prior_delivered: self.acknowledged.saturating_sub(self.flight()),
+                prior_delivered: self.acknowledged.saturating_sub(self.flight() + acked),
                 lost: 0,
                 in_flight_when_sent: self.flight(),
                 app_limited: !self.limited,
@@ -319,6 +319,12 @@ const AFTER_A_TIMEOUT: &[(&str, u64, &str)] = &[
     ("bulk-repeat", 1000, "Yang et al. 2003: a loss without a queue is an error of the channel"),
 ];
 
+/// Controllers that take longer than a dozen round trips to come back, with the reason.
+const SLOW_WAY_BACK: &[(&str, u32, &str)] = &[
+    ("ledbat-plus-plus", 14, "its slow start has a gain of a half on a path of 100 ms"),
+    ("nv", 60, "Linux, `tcpnv_acked`: no growth after a timeout before twenty RTTs are measured"),
+];
+
 /// RFC 5681 section 3.1: one segment after a timeout, from which the window grows back, and a second
 /// timeout of the same segment leaves ssthresh alone.
 #[test]
@@ -335,7 +341,8 @@ fn a_timeout_leaves_one_segment_and_a_way_back() {
         assert_eq!(sender.controller.window().ssthresh, ssthresh, "{name}");
         assert!(sender.cwnd() <= segments * MSS, "{name}: {}", sender.cwnd());
         sender.shrink();
-        sender.rounds(12);
+        let slow = SLOW_WAY_BACK.iter().find(|(other, ..)| *other == name);
+        sender.rounds(slow.map_or(12, |(_, rounds, _)| *rounds));
         assert!(sender.cwnd() >= 10 * MSS, "{name}: {}", sender.cwnd());
     }
 }
@@ -398,6 +405,13 @@ fn without_round_trip_times_losses_and_growth_go_on() {
     }
 }
 
+/// Controllers that a longer path stops, with the reason.
+const STOPPED_BY_A_LONGER_PATH: &[(&str, &str)] = &[(
+    "lp",
+    "Kuzmanovic and Knightly 2003: the smallest delay is that of the connection, and so a longer path \
+     looks like a queue of others",
+)];
+
 /// The path becomes three times as long, as after a hand-over: no window collapses or explodes.
 #[test]
 fn a_longer_path_keeps_the_window_in_bounds() {
@@ -407,7 +421,8 @@ fn a_longer_path_keeps_the_window_in_bounds() {
         sender.stretch = 3;
         sender.rounds(30);
         let after = sender.cwnd();
-        assert!(after >= 2 * MSS, "{name}: {before} {after}");
+        let excepted = STOPPED_BY_A_LONGER_PATH.iter().any(|(other, _)| *other == name);
+        assert_eq!(after < 2 * MSS, excepted, "{name}: {before} {after}");
         assert!(after <= 40 * before.max(ADVERTISED), "{name}: {before} {after}");
         sender.lose();
         sender.rounds(5);

@@ -70,6 +70,7 @@ pub const OF_LINUX: &[OfLinux] = &[
         Variant,
         "looks ahead by the smallest RTT, and grows by at least 5 % of cwnd in an RTT before the first loss",
     ),
+    of("cdg", "cdg", Same, ""),
     of("highspeed", "highspeed", Variant, "takes the table of RFC 3649 and not its equations"),
     of(
         "htcp",
@@ -83,6 +84,15 @@ pub const OF_LINUX: &[OfLinux] = &[
         Variant,
         "starts with rho segments, does not estimate ssthresh and does not space segments out",
     ),
+    of("illinois", "illinois", Same, ""),
+    of(
+        "lp",
+        "lp",
+        Variant,
+        "estimates the rate of the receiver's clock, in 32 bits, and forgets the smallest delay with each \
+         indication",
+    ),
+    of("nv", "nv", Same, ""),
     of("scalable", "scalable", Variant, "is standard TCP below 100 segments and not below 16"),
     of(
         "vegas",
@@ -109,6 +119,7 @@ pub const OF_LINUX: &[OfLinux] = &[
         Different,
         "Linux's nv is TCP-NV, for data centres; it has only its name in common",
     ),
+    of("yeah", "yeah", Same, ""),
 ];
 
 /// What Linux has for the definition called `name`.

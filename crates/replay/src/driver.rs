@@ -234,6 +234,11 @@ impl<'a> Replay<'a> {
         (self.sent - self.acknowledged) / MSS
     }
 
+    /// Segments in flight that are acknowledged selectively.
+    fn sacked_out(&self) -> u64 {
+        self.sacked.min(self.flight())
+    }
+
     /// What a loss reduces, in bytes.
     fn flight_to_reduce(&self) -> u64 {
         if self.comparison.as_kernel { self.definition.window().cwnd } else { self.flight() * MSS }
@@ -256,7 +261,7 @@ impl<'a> Replay<'a> {
             advertised: self.advertised as u32,
             delivered: self.delivered as u32,
             packets_out: self.flight() as u32,
-            sacked_out: self.sacked as u32,
+            sacked_out: self.sacked_out() as u32,
             limited: u32::from(limited),
             min_rtt: self.min_rtt.unwrap_or(0),
             peer_clock: self.clocks.0,
@@ -287,7 +292,7 @@ impl<'a> Replay<'a> {
             min_rtt,
             acknowledged: self.acknowledged,
             sent: self.sent,
-            pipe: self.flight() * MSS,
+            pipe: (self.flight() - self.sacked_out()) * MSS,
             advertised: self.advertised,
             peer_clock: Some(self.clocks.0),
             marked: false,

@@ -100,6 +100,13 @@ pub const PAIRS: &[Pair] = &[
     Pair::exact("vegas", "vegas").with(LINUX),
     Pair::exact("veno", "veno").with(LINUX),
     Pair::exact("westwood", "westwood").with(LINUX),
+    Pair::exact("cdg", "cdg").but(
+        "An undo in the round trip after a reduction for delay: Linux takes back that one, too",
+    ),
+    Pair::exact("illinois", "illinois"),
+    Pair::exact("lp", "lp").with(LINUX),
+    Pair::exact("nv", "nv"),
+    Pair::exact("yeah", "yeah"),
 ];
 
 #[cfg(test)]

@@ -16,17 +16,22 @@ controllers! {
     bbr3::Bbr3;
     bic::Bic | LinuxBic;
     bulk_repeat::BulkRepeat;
+    cdg::Cdg;
     cherry::Cherry;
     ck_stp::CkStp;
     cubic::Cubic | LinuxCubic;
     highspeed::HighSpeed | LinuxHighSpeed;
     htcp::Htcp | LinuxHtcp;
     hybla::Hybla | LinuxHybla;
+    illinois::Illinois;
     jersey::Jersey;
+    ledbat_plus_plus::LedbatPlusPlus;
     logwestwood_plus::LogWestwoodPlus;
+    lp::Lp | LinuxLp;
     new_jersey::NewJersey;
     newreno_sat::NewRenoSat;
     new_vegas::NewVegas;
+    nv::Nv;
     peach::Peach;
     peach_plus::PeachPlus;
     scalable::Scalable | LinuxScalable;
@@ -36,4 +41,5 @@ controllers! {
     westwood::Westwood | LinuxWestwood;
     westwood_abse::WestwoodAbse;
     westwood_plus::WestwoodPlus;
+    yeah::Yeah;
 }

@@ -228,6 +228,17 @@ pub trait Operations: Clone + Debug + Default {
     /// Events that it needs.
     const NEEDS: Needs;
 
+    /// With the values of its parameters.
+    fn configured(_values: &Values) -> Self {
+        Self::default()
+    }
+
+    /// The controller is reducing the window by itself, so that a mark changes nothing (the kernel's state
+    /// `CWR`).
+    fn is_reducing(&self) -> bool {
+        false
+    }
+
     /// The connection is set up, and the handshake has measured a round-trip time (`init`); called for
     /// those that need round-trip times or feedback.
     fn init(&mut self, _socket: &mut Socket) {}
@@ -273,6 +284,11 @@ pub struct LinuxController<O> {
 }
 
 impl<O: Operations> LinuxController<O> {
+    #[cfg(test)]
+    pub(crate) fn operations(&self) -> &O {
+        &self.operations
+    }
+
     fn enter(&mut self, state: State) {
         self.socket.state = state;
         self.operations.on_state(&self.socket);
@@ -290,8 +306,9 @@ impl<O: Operations> LinuxController<O> {
 impl<O: Operations> Listed for LinuxController<O> {
     const LISTED: &'static [Entry] = O::LISTED;
 
-    fn build(settings: &Settings, _values: &Values) -> Self {
-        Self { socket: Socket::new(settings), operations: O::default(), connected: false }
+    fn build(settings: &Settings, values: &Values) -> Self {
+        let operations = O::configured(values);
+        Self { socket: Socket::new(settings), operations, connected: false }
     }
 }
 
@@ -366,6 +383,9 @@ impl<O: Operations> Controller for LinuxController<O> {
 
     /// The kernel has no bound here: what its controller takes for the window is the window.
     fn on_congestion_mark(&mut self, loss: &Loss) {
+        if self.operations.is_reducing() {
+            return;
+        }
         self.on_loss(loss);
         self.on_recovery_exit(loss.now);
     }
@@ -399,9 +419,126 @@ impl<O: Operations> Controller for LinuxController<O> {
     }
 
     fn on_idle(&mut self) {
-        standard::on_idle(self);
         self.operations.on_restart(&self.socket);
+        standard::on_idle(self);
     }
 }
 
 impl<O: Operations> TcpPolicy for LinuxController<O> {}
+
+/// A sender for tests of these controllers.
+#[cfg(test)]
+pub(crate) mod samples {
+    use units::{Span, Time};
+
+    use crate::controller::Controller;
+    use crate::entry::Listed;
+    use crate::events::{Ack, Feedback, RateSample};
+    use crate::parameters::Values;
+    use crate::window::Settings;
+
+    pub(crate) const MSS: u64 = 1000;
+
+    /// It always has data. Round trips are as long as a test says.
+    pub(crate) struct Sender<C> {
+        pub(crate) controller: C,
+        pub(crate) now: Time,
+        /// By how many milliseconds the receiver's clock is ahead.
+        pub(crate) clock_offset: u32,
+        acknowledged: u64,
+        sent: u64,
+    }
+
+    impl<C: Controller + Listed> Sender<C> {
+        /// In slow start with a window of so many segments. The handshake has taken 100 ms.
+        pub(crate) fn new(segments: u64) -> Self {
+            Self::with(segments, u64::MAX)
+        }
+
+        /// In congestion avoidance with a window of so many segments.
+        pub(crate) fn avoiding(segments: u64) -> Self {
+            Self::with(segments, 2 * MSS)
+        }
+
+        fn with(segments: u64, initial_ssthresh: u64) -> Self {
+            let settings = Settings {
+                mss: MSS as u32,
+                initial_window: segments * MSS,
+                initial_ssthresh,
+                byte_counting: 1,
+            };
+            let values = Values::defaults(C::LISTED[0].parameters);
+            let mut controller = C::build(&settings, &values);
+            let rtt = Span::from_millis(100);
+            controller.on_rtt(Time::ZERO + rtt, rtt);
+            let (now, sent) = (Time::ZERO + rtt, segments * MSS);
+            Self { controller, now, clock_offset: 0, acknowledged: 0, sent }
+        }
+
+        /// cwnd in segments.
+        pub(crate) fn cwnd(&self) -> u64 {
+            self.controller.window().cwnd / MSS
+        }
+
+        /// All that is in flight is acknowledged after `rtt` milliseconds, one segment at a time.
+        pub(crate) fn round(&mut self, rtt: u64) {
+            self.round_of(rtt, 1);
+        }
+
+        /// The same with ACKs for `each` segments.
+        pub(crate) fn round_of(&mut self, rtt: u64, each: u64) {
+            let rtt = Span::from_millis(rtt);
+            let (end, in_flight) = (self.sent, self.sent - self.acknowledged);
+            while self.acknowledged < end {
+                let acked = (each * MSS).min(end - self.acknowledged);
+                self.now += Span::from_nanos(rtt.as_nanos() * acked / in_flight.max(1));
+                self.acknowledged += acked;
+                self.report(acked, rtt, in_flight);
+                self.sent = self.sent.max(self.acknowledged + self.cwnd() * MSS);
+            }
+        }
+
+        /// An ACK; `delivered` bytes have arrived in the round trip that it measures.
+        fn report(&mut self, acked: u64, rtt: Span, delivered: u64) {
+            // An ACK takes 50 ms back to the sender.
+            let answered = self.now.since(Time::ZERO + Span::from_millis(50));
+            let clock = (answered.as_nanos() / 1_000_000) as u32 + self.clock_offset;
+            self.controller.on_rtt(self.now, rtt);
+            self.controller.on_feedback(&Feedback {
+                now: self.now,
+                acked,
+                sacked: 0,
+                duplicate: false,
+                recovering: false,
+                round_trip: Some(rtt),
+                srtt: Some(rtt),
+                min_rtt: Some(rtt),
+                acknowledged: self.acknowledged,
+                sent: self.sent,
+                pipe: self.sent - self.acknowledged,
+                advertised: u64::MAX,
+                peer_clock: Some(clock),
+                marked: false,
+                needless: 0,
+                head_sent: None,
+                rate: Some(RateSample {
+                    rate: None,
+                    delivered: self.acknowledged,
+                    prior_delivered: self.acknowledged.saturating_sub(delivered),
+                    lost: 0,
+                    in_flight_when_sent: delivered,
+                    app_limited: false,
+                }),
+            });
+            self.controller.on_ack(&Ack {
+                now: self.now,
+                acked,
+                flight: self.sent - self.acknowledged,
+                advertised: u64::MAX,
+                srtt: Some(rtt),
+                min_rtt: Some(rtt),
+                cwnd_limited: true,
+            });
+        }
+    }
+}

@@ -34,6 +34,7 @@ def test_the_map_of_contributing_leads_to_what_there_is() -> None:
 def test_the_package_has_the_version_of_the_crates() -> None:
     project = toml("pyproject.toml")["project"]["version"]
     assert project == toml("Cargo.toml")["workspace"]["package"]["version"]
+    assert f"\nversion: {project}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_no_crate_is_published_by_accident() -> None:

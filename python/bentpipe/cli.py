@@ -189,6 +189,18 @@ def explain(file: Path, sets: tuple[str, ...], as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("kind", type=click.Choice(["scenario", "study"]), default="scenario")
+def schema(kind: str) -> None:
+    """Print the JSON Schema of scenario files, or of study files, for editors and validators."""
+    import json
+
+    from bentpipe import study
+
+    text = bentpipe.schema() if kind == "scenario" else study.schema()
+    click.echo(json.dumps(json.loads(text), indent=1, ensure_ascii=False))
+
+
+@cli.command()
 @click.argument("name", required=False)
 @json_option
 def controllers(name: str | None, as_json: bool) -> None:

@@ -367,7 +367,7 @@ impl Artist<'_> {
                 (least + (drawn as u64).saturating_sub(1)).min(most.max(least)).into()
             }
             "number" => self.number(schema),
-            _ => match schema["format"].as_str() {
+            _ => match schema["x-format"].as_str() {
                 Some("name") => self.name(path),
                 Some("path") => concat!(env!("CARGO_MANIFEST_DIR"), "/src/fade.csv").into(),
                 Some(format) => self.quantity(schema, format, path),

@@ -58,7 +58,7 @@ fn one_admitted(schema: &Json) -> BoxedStrategy<Json> {
                 .boxed()
         }
         "object" => table(schema),
-        _ => match schema["format"].as_str() {
+        _ => match schema["x-format"].as_str() {
             Some("name") => prop::sample::select(vec!["a", "b", "c"]).prop_map(Json::from).boxed(),
             _ => Just(schema["examples"][0].clone()).boxed(),
         },

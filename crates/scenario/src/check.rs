@@ -70,7 +70,7 @@ fn wrong_kind(tree: &Tree, schemas: &[&Json], path: &Path) -> Problem {
 }
 
 fn has_unit(schemas: &[&Json]) -> bool {
-    let format = |schema: &&Json| schema["format"].as_str().map(str::to_owned);
+    let format = |schema: &&Json| schema["x-format"].as_str().map(str::to_owned);
     schemas.iter().filter_map(format).any(|f| matches!(f.as_str(), "rate" | "time" | "size"))
 }
 

@@ -78,7 +78,7 @@ fn expected_one(schema: &Json) -> String {
 }
 
 fn string(schema: &Json) -> String {
-    let kind = match schema["format"].as_str() {
+    let kind = match schema["x-format"].as_str() {
         Some("rate") => "a data rate",
         Some("time") => "a time",
         Some("size") => "a size",

@@ -131,11 +131,11 @@ pub fn names_a_file(path: &str) -> bool {
 }
 
 fn is_file(schema: &Json) -> bool {
-    schema["format"] == "path"
+    schema["x-format"] == "path"
 }
 
 /// Gives every file that the scenario names the name that `rename` makes of its place. Texts that
-/// name files have the format `path` in the schema.
+/// name files have the `x-format` `path` in the schema.
 fn rename_files(
     tree: &mut Tree,
     directory: &FilePath,

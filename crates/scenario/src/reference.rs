@@ -36,6 +36,10 @@ with an index from 0 for the tables in double brackets: `link.1.forward.rate=1Mb
 `flow.0.controller=reno`; `flow.*.transport.mss=1400` sets it for all flows.
 
 `bentpipe explain FILE` shows every value of a scenario and marks the defaults.
+
+`bentpipe schema` prints the JSON Schema of this page. Editors with TOML support check and complete a
+file that names it in the first line: after `bentpipe schema > scenario.schema.json` that line is
+`#:schema ./scenario.schema.json`. The same goes for study files and `bentpipe schema study`.
 ";
 
 /// The tables `alternatives` at `path`, then the tables inside them.

@@ -15,7 +15,14 @@ use crate::document::{CodeName, Controller, Document};
 
 /// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
 pub fn schema() -> Value {
-    cached().clone()
+    published("scenario", cached())
+}
+
+/// A schema as others get it: with the identifier of what it describes and of this version.
+pub(crate) fn published(name: &str, schema: &Value) -> Value {
+    let mut published = schema.clone();
+    published["$id"] = format!("urn:bentpipe:{name}:{}", env!("CARGO_PKG_VERSION")).into();
+    published
 }
 
 /// The same, computed once, and again when more controllers have been registered since.

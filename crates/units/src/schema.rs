@@ -1,5 +1,6 @@
-//! JSON Schema of the quantities: strings with a `format` that names the quantity, a pattern for
-//! editors and an example.
+//! JSON Schema of the quantities: strings with an `x-format` that names the quantity, a pattern for
+//! editors and an example. It is not `format`, where JSON Schema has other things of the same name:
+//! a `time` is that of RFC 3339.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ fn quantity(format: &str, units: crate::parse::Units, example: &str) -> Schema {
     let pattern = format!(r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*({})\s*$", names.join("|"));
     json_schema!({
         "type": "string",
-        "format": format,
+        "x-format": format,
         "pattern": pattern,
         "examples": [example],
     })

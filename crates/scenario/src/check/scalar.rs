@@ -23,7 +23,7 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
     }
     let words = fitting.iter().flat_map(|schema| describe::words(schema));
     let word = suggest::nearest(text, words).map(|word| format!("{word:?}"));
-    let formats = fitting.iter().filter_map(|schema| schema["format"].as_str());
+    let formats = fitting.iter().filter_map(|schema| schema["x-format"].as_str());
     let suggestion = word.or_else(|| formats.into_iter().find_map(|f| suggest::quantity(f, text)));
     let problem = Problem::new(path.clone(), describe::expected(all), describe::quoted_short(text));
     Some(Problem { reason, ..problem.suggest(suggestion) })
@@ -35,7 +35,7 @@ fn admits(schema: &Json, text: &str) -> Result<(), Option<String>> {
     if !words.is_empty() {
         return if words.contains(&text) { Ok(()) } else { Err(None) };
     }
-    match schema["format"].as_str() {
+    match schema["x-format"].as_str() {
         Some("rate") if text.parse() == Ok(Rate::default()) => Err(Some("it is zero".into())),
         Some("rate") => bounded::<Rate>(schema, text),
         Some("time") => bounded::<Span>(schema, text),

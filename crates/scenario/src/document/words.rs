@@ -24,12 +24,12 @@ word!(Interpolate);
 /// The name of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("format" = "path", "examples" = ["fade.csv"]))]
+#[schemars(inline, extend("x-format" = "path", "examples" = ["fade.csv"]))]
 pub(crate) struct FileName(pub String);
 
 /// A name of letters, digits, `-`, `_` and `.`: it becomes part of file names and of interface
 /// names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("format" = "name", "maxLength" = 64))]
+#[schemars(inline, extend("x-format" = "name", "maxLength" = 64))]
 pub(crate) struct Name(pub String);

@@ -24,7 +24,7 @@ static SCHEMA: LazyLock<Json> = LazyLock::new(schema::of::<StudyDocument>);
 
 /// The JSON Schema of a study file.
 pub fn study_schema() -> Json {
-    SCHEMA.clone()
+    schema::published("study", &SCHEMA)
 }
 
 /// The reference of the keys of a study in Markdown, for `docs/studies.md`.

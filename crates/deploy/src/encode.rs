@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(highspeed[0], 38 << 16);
         assert_eq!(highspeed[1] as i64, -2 << 24);
         let aliad = encoded(find("aliad").unwrap(), &["probe=doubling".into()]).unwrap();
-        assert_eq!((aliad[1], aliad[2], aliad[5], aliad[9]), (2 << 16, 75_000, 2, 1 << 31));
+        assert_eq!((aliad[1], aliad[2], aliad[6], aliad[10]), (2 << 16, 75_000, 2, 1 << 31));
     }
 
     #[test]

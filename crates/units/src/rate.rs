@@ -12,9 +12,10 @@ use crate::parse::{self, UnitError};
 pub struct Rate(u64);
 
 impl Rate {
-    /// The largest rate of a scenario. A full packet takes about a nanosecond at it, and time is
-    /// counted in nanoseconds.
-    pub const LARGEST: Self = Self(10_000_000_000_000);
+    /// The largest rate of a scenario. At it the shortest packet, the 40 bytes of an ACK, takes one
+    /// nanosecond. Time is counted in nanoseconds, and packets that take none would not wait for
+    /// each other.
+    pub const LARGEST: Self = Self(320_000_000_000);
 
     /// A rate of `bits` bits per second.
     pub const fn from_bits_per_second(bits: u64) -> Self {

@@ -108,7 +108,7 @@ pub(crate) enum KeepAlive {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Constant {
     /// Rate of written data, without headers.
-    #[schemars(extend("x-maximum" = "400Gbit/s"))]
+    #[schemars(extend("x-maximum" = "320Gbit/s"))]
     pub rate: Rate,
     /// Bytes of each write. The first write is at the start of the flow. Default: one full segment.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
@@ -121,7 +121,7 @@ pub(crate) struct Constant {
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {
     /// Rate of written data during a burst, without headers.
-    #[schemars(extend("x-maximum" = "400Gbit/s"))]
+    #[schemars(extend("x-maximum" = "320Gbit/s"))]
     pub rate: Rate,
     /// Mean duration of a burst. The first burst begins at the start of the flow.
     #[schemars(extend("x-minimum" = "1ns"))]

@@ -507,7 +507,7 @@ fn numbers_that_would_never_end() {
         (
             "bytes one by one",
             traffic,
-            "constant = { rate = \"400Gbit/s\", message = \"1B\" }",
+            "constant = { rate = \"320Gbit/s\", message = \"1B\" }",
             "flow[0].traffic.constant.message",
         ),
         (

@@ -129,6 +129,9 @@ delay = "250ms"
 def fingerprint(recording: bentpipe.Recording) -> str:
     """Hash of totals and series, byte for byte, without the controllers' names and the clock."""
     text = re.sub(r'"wall_s":[^,]*,', "", recording.to_json())
+    # The digest of all tables covers the names too.
+    text, digests = re.subn(r'"digest":"[^"]*"', "", text)
+    assert digests == 1
     text, names = re.subn(r'"controller":"[^"]*","controller_status":"[^"]*"', "", text)
     assert names == len(recording.flows)
     total = hashlib.sha256(text.encode())

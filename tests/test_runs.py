@@ -67,7 +67,7 @@ def test_series_are_not_copied(scenario: bp.Scenario) -> None:
         return [array.__array_interface__["data"][0] for array in arrays]
 
     recording = bp.run(scenario).recording
-    for name, columns in (("flow_series", 8), ("link_series", 7)):
+    for name, columns in (("flow_series", 9), ("link_series", 7)):
         first, second = recording.table(name), recording.table(name)
         assert starts(first) == starts(second)
         assert len(set(starts(first))) == columns

@@ -3,7 +3,7 @@
 //! invariants that no scenario may break.
 //!
 //! - [`examine`] does all that with one scenario, and [`Finding`] is what it finds.
-//! - [`campaign`] does it with many on all cores, and counts what of the language they had.
+//! - [`campaign()`] does it with many on all cores, and counts what of the language they had.
 //! - [`reduced`] leaves out of a scenario whatever its finding does not need.
 //! - [`Fault`] plants errors, to prove that the checks would find them.
 //! - [`entries`] is what fuzzers call with bytes: parsers that must answer whatever they get.

@@ -14,6 +14,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Self
 
+# Polars imports NumPy at its first conversion. A signal in the middle of that would be a panic.
+import numpy as np  # noqa: F401
+
 from bentpipe import _native
 from bentpipe.errors import OutputError
 from bentpipe.seal import sealed

@@ -525,7 +525,7 @@ impl Connection {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
         let mut segment = Segment {
-            sequence: self.out.wrap(self.sender.max()),
+            sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: self.inward.wrap(next),
             flags: Flags::ACK.with_if(self.echo, Flags::ECE),
             window: (window >> self.shift) as u16,

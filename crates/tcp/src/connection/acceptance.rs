@@ -107,16 +107,16 @@ impl Connection {
         !is_old && sequence <= self.receiver.right_edge()
     }
 
-    /// A bare ACK of an end that does not know yet that its window probe, or the data of its probes
-    /// for capacity, was taken in: these do not count as sent before they are acknowledged. Two
-    /// such ends would otherwise refuse each other's ACKs for ever. One number back is also a
-    /// keep-alive (RFC 9293 section 3.8.4).
+    /// A bare ACK of an end that does not know yet that its window probe, the data of its probes
+    /// for capacity, or its data beyond the window was taken in: its ACKs do not count these as
+    /// sent before they are acknowledged. Two such ends would otherwise refuse each other's ACKs
+    /// for ever. One number back is also a keep-alive (RFC 9293 section 3.8.4).
     fn lags(&mut self, segment: &Segment, sequence: u64) -> bool {
         let bits = segment.flags.0 & (Flags::SYN.0 | Flags::ACK.0 | Flags::FIN.0);
         let bare = bits == Flags::ACK.0 && segment.payload == 0;
         let next = self.receiver.next();
         bare && sequence < next
-            && (sequence + 1 == next || self.peer_probes)
+            && (sequence + 1 == next || self.peer_probes || self.sender.exceeds_window())
             && self.acknowledges_something_sent(segment)
     }
 

@@ -29,7 +29,7 @@ impl Connection {
             return;
         }
         let reset = Reset {
-            sequence: self.out.wrap(self.sender.max()),
+            sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: Some(self.inward.wrap(self.receiver.next())),
             timestamps: self.timestamps,
         };

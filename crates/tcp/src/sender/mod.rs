@@ -296,6 +296,20 @@ impl Sender {
         self.max
     }
 
+    /// The number of a segment without data. It is SND.NXT (RFC 9293 section 3.10.7.4), but not
+    /// beyond the window, where the other end would refuse it. There may be data beyond: of a
+    /// controller that takes the window as larger, or sent before the window shrank. Linux:
+    /// `tcp_acceptable_seq`.
+    #[inline]
+    pub(crate) fn number_without_data(&self) -> u64 {
+        self.max.min(self.una + self.advertised)
+    }
+
+    /// Whether data was sent beyond the advertised window.
+    pub(crate) fn exceeds_window(&self) -> bool {
+        self.max > self.una + self.advertised
+    }
+
     /// Whether the FIN was sent and acknowledged.
     pub(crate) fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.una > self.written

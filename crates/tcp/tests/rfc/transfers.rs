@@ -235,3 +235,39 @@ proptest! {
         }
     }
 }
+
+/// Shrunk from a case of the property: both ends of ADaLR had sent beyond the window, and numbered
+/// their ACKs by SND.NXT, so that each refused all that the other said.
+#[test]
+fn two_ends_that_send_beyond_the_window_hear_each_other() {
+    let end = |mss: u32, buffer: u64, bytes: u64, reads: u64| {
+        let mut base = config();
+        base.rto.min = ms(1);
+        base.rto.granularity = ms(0);
+        let config = Config {
+            recovery: Recovery::Reno,
+            mss,
+            receive_buffer: Bytes(buffer),
+            reads_at_once: false,
+            window_scaling: false,
+            timestamps: false,
+            delayed_ack: DelayedAck { segments: 1, timeout: ms(0) },
+            dupthresh: 1,
+            window_validation: false,
+            limited_transmit: false,
+            nagle: false,
+            idle_restart: false,
+            persist_timeout: ms(1),
+            max_retries: 255,
+            ..base
+        };
+        End { config, controller: "adalr", initial_sequence: 0, writes: vec![bytes], reads }
+    };
+    let ends = [end(570, 969, 5401, 1), end(521, 521, 1938, 521)];
+    let mut fates = vec![Fate::Arrives; 3];
+    fates.push(Fate::Late(ms(1)));
+    let wire = transfer(&ends, by_list(fates));
+    for (end, other) in [(A, B), (B, A)] {
+        assert_eq!(wire.ends[other].delivered(), ends[end].bytes());
+    }
+}

@@ -262,3 +262,35 @@ def test_an_old_name_is_warned_of_once_by_a_command(small: Path, bentpipe: Bentp
         "renamed_key"
         in bentpipe("explain", str(small), "--json", "--set", "link.0.framing=18B").stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("controller", "kernel_name", "likeness", "loadable", "words"),
+    [
+        ("newreno", "reno", "same", False, "Linux's own reno"),
+        ("cubic", "cubic", "variant", False, "approximated by Linux's cubic"),
+        ("hybla", "hybla", "variant", True, "`bentpipe kernel load hybla`"),
+        ("westwood", "westwood", "different", False, "rejected"),
+        ("adalr", None, None, True, "Linux has none; `bentpipe kernel load adalr`"),
+        ("peach", None, None, False, "Linux has none, so that a run is rejected"),
+    ],
+)
+def test_an_explanation_for_the_kernel_compares_controllers_with_those_of_linux(
+    small: Path,
+    bentpipe: Bentpipe,
+    controller: str,
+    kernel_name: str | None,
+    likeness: str | None,
+    loadable: bool,
+    words: str,
+) -> None:
+    sets = ("--set", f"flow.0.controller={controller}")
+    done = bentpipe("explain", small, *sets, "--backend", "kernel", "--json")
+    (one,) = json.loads(done.stdout)["on_linux"]
+    found = (one["controller"], one["kernel_name"], one["likeness"], one["loadable"])
+    assert found == (controller, kernel_name, likeness, loadable)
+    assert (one["differs"] == "") == (likeness in {"same", None})
+    text = bentpipe("explain", small, *sets, "--backend", "kernel").stdout
+    without = bentpipe("explain", small, *sets).stdout
+    assert text.startswith(without)
+    assert words in text.removeprefix(without)

@@ -180,12 +180,32 @@ def shell(
 
 @cli.command()
 @click.argument("file", type=FILE)
+@click.option(
+    "--backend",
+    type=click.Choice(["simulator", "kernel"]),
+    default="simulator",
+    show_default=True,
+    help="Backend of the run. For the kernel, also the relation of controllers to Linux's own.",
+)
 @sets_option
 @json_option
-def explain(file: Path, sets: tuple[str, ...], as_json: bool) -> None:
+def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> None:
     """Show what FILE will run: every default, derived values, warnings."""
     explanation = bentpipe.Scenario.load(file, sets).explain()
-    click.echo(explanation.to_json() if as_json else explanation.text, nl=as_json)
+    on_linux = explanation.on_linux if backend == "kernel" else []
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        linux = {"on_linux": [asdict(one) for one in on_linux]} if on_linux else {}
+        click.echo(json.dumps(explanation.to_dict() | linux))
+        return
+    click.echo(explanation.text, nl=False)
+    if on_linux:
+        click.echo("\nControllers on Linux")
+        width = max(len(one.controller) for one in on_linux)
+        for one in on_linux:
+            click.echo(f"  {one.controller:<{width}}  {one}")
 
 
 @cli.command()

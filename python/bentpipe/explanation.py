@@ -166,6 +166,32 @@ class Warning:  # noqa: A001
 
 
 @dataclass(frozen=True)
+class OnLinux:
+    """Relation of a controller of the scenario to Linux (docs/kernel.md)."""
+
+    controller: str
+    kernel_name: str | None
+    """Name of Linux's own controller for it, or of one that could be taken for it; None if none."""
+    likeness: str | None
+    """`same`, a `variant` (approximated) or a `different` algorithm (rejected)."""
+    differs: str
+    """What Linux does differently."""
+    loadable: bool
+    """True if `bentpipe kernel load` loads the definition itself, which then has priority."""
+
+    def __str__(self) -> str:
+        load = f"`bentpipe kernel load {self.controller}` loads it" if self.loadable else ""
+        if self.kernel_name is None:
+            return f"Linux has none{'; ' if load else ', so that a run is rejected'}{load}"
+        own = {
+            "same": f"Linux's own {self.kernel_name}: the same algorithm",
+            "variant": f"approximated by Linux's {self.kernel_name}, which {self.differs}",
+            "different": f"rejected: {self.differs}",
+        }[str(self.likeness)]
+        return f"{own}; {load}" if load else own
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A scenario explained. Its text is what `bentpipe explain` prints."""
 
@@ -194,6 +220,24 @@ class Explanation:
             warnings=[Warning(**one) for one in data["warnings"]],
             text=text,
         )
+
+    @property
+    def on_linux(self) -> list[OnLinux]:
+        """What the controllers of the flows are on Linux, as for a run on the kernel."""
+        import bentpipe
+
+        own = {row.definition: row for row in bentpipe.kernel_likeness()}
+        loadable = {row.name for row in bentpipe.kernel_controllers()}
+        return [
+            OnLinux(
+                controller=name,
+                kernel_name=own[name].kernel_name if name in own else None,
+                likeness=own[name].likeness if name in own else None,
+                differs=own[name].differs if name in own else "",
+                loadable=name in loadable,
+            )
+            for name in dict.fromkeys(flow.controller.name for flow in self.flows)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as dictionaries; names are those of `bentpipe explain --json`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from bentpipe._native import Recording
     from bentpipe.runs import Run
@@ -65,6 +66,13 @@ class InputError(BentpipeError, ValueError):
 
     def __str__(self) -> str:
         return self.message
+
+    @classmethod
+    def of_value(cls, path: str, expected: str, found: str) -> Self:
+        """The error of one value of a program, at `path` or of the argument of that name."""
+        message = f"{path}: expected {expected}, found {found}"
+        problem = Problem(path=path, expected=expected, found=found, message=message)
+        return cls(message, errors=[problem])
 
 
 class ScenarioError(InputError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bentpipe import _native
-from bentpipe.errors import Interrupted, RecordingError
+from bentpipe.errors import InputError, Interrupted, RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -221,10 +221,10 @@ def run(
     the partial run.
     """
     if backend is not None and bed is not None:
-        raise ValueError("backend: expected one of backend and bed, found both")
+        raise InputError.of_value("backend", "one of backend and bed", "both")
     chosen = backend or bed or "simulator"
     if chosen not in get_args(Backend):
-        raise ValueError(f"backend: expected 'simulator' or 'kernel', found {chosen!r}")
+        raise InputError.of_value("backend", "'simulator' or 'kernel'", repr(chosen))
     run_on = _native.run_on_kernel if chosen == "kernel" else _native.run
     try:
         recording = run_on(scenario, seed=seed, progress=progress, controllers=controllers)

@@ -75,7 +75,8 @@ pub fn value_error(path: &str, expected: &str, found: &str) -> PyErr {
 
 /// An argument of a function that cannot be right.
 pub fn argument_error(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
-    InputError::new_err(format!("{name}: expected {expected}, found {}", shown(found)))
+    let error = scenario::ScenarioError::of_value(name, expected, &shown(found));
+    input_error(&error.into(), InputError::new_err)
 }
 
 /// An output folder that cannot be used.

@@ -33,7 +33,7 @@ def check_kinds(key: str, values: Sequence[Any], kind: Any) -> None:
     for value in values:
         if not isinstance(value, kind):
             expected = getattr(kind, "__name__", "Quantity or its name")
-            raise StudyError(f"{key}: expected {expected}, found {value!r}")
+            raise StudyError.of_value(key, expected, repr(value))
 
 
 def check_parameters(

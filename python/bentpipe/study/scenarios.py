@@ -80,7 +80,8 @@ class Base:
             return cls.made(scenario)
         if isinstance(scenario, str | Path):
             return cls.read(Path(scenario))
-        raise StudyError(f"scenario: expected a Scenario or the name of a file, found {scenario!r}")
+        expected = "a Scenario or the name of a file"
+        raise StudyError.of_value("scenario", expected, repr(scenario))
 
     @classmethod
     def unpack(cls, files: dict[str, bytes]) -> Base:

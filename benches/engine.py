@@ -1,4 +1,7 @@
-"""The engine under measurement: builds the example program `simulate`, and runs it."""
+"""The engine under measurement: builds the example program `simulate`, and runs it.
+
+As a program it only builds.
+"""
 
 from __future__ import annotations
 
@@ -57,3 +60,7 @@ def run(program: Path, scenario: Path, *sets: str, seeds: str | None = None) -> 
     process_s = time.perf_counter() - started
     printed = json.loads(done.stdout)
     return Outcome(printed["recordings"], process_s, printed["max_rss_kb"] or 0)
+
+
+if __name__ == "__main__":
+    build()

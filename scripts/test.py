@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +34,14 @@ CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ig
 CARGO_TEST = re.compile(r"test (?P<name>\S+)(?: - should panic)? \.\.\. .*<(?P<seconds>[\d.]+)s>")
 RUST = ("--workspace", "--locked")
 
+ENGINE = ("scripts/set-up.sh", "test")
+"""Builds the extension module of the Python package."""
 
-PEERS: list[subprocess.Popen[bytes]] = []
-"""The process that installs the peers, if it was started."""
+RELEASE = (sys.executable, "benches/engine.py")
+"""Builds what `benches/instructions.py` counts."""
+
+MEANWHILE: dict[str, subprocess.Popen[bytes]] = {}
+"""Processes that were started ahead, by name. Their output is in `.cache`."""
 
 
 @dataclass(frozen=True)
@@ -157,27 +162,63 @@ def python_tests(*options: str) -> Count:
 
 
 @contextmanager
-def peers() -> Iterator[None]:
-    """Brings ns-2 and ns-3 meanwhile. Without them the tests that compare with them are skipped."""
-    log = ROOT / ".cache" / "peers.log"
+def meanwhile(name: str, *command: str) -> Iterator[None]:
+    """Starts a command while other steps run; `wait_for` waits for its end.
+
+    Crates are compiled one after the other where each uses the one before, so that one build leaves
+    cores idle.
+    """
+    with log_of(name).open("w") as output:
+        MEANWHILE[name] = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    with MEANWHILE[name]:
+        yield
+
+
+def log_of(name: str) -> Path:
+    """The output of a command that runs meanwhile."""
+    log = ROOT / ".cache" / f"{name}.log"
     log.parent.mkdir(exist_ok=True)
-    with log.open("w") as output:
-        command = [str(ROOT / "scripts" / "peers.sh")]
-        with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        ) as process:
-            PEERS.append(process)
-            yield
+    return log
+
+
+def wait_for(name: str, *command: str) -> Count:
+    """Waits for a command that was started ahead, or runs it. It is one test."""
+    process = MEANWHILE.get(name)
+    if process is None:
+        return check(*command)
+    status = process.wait()
+    print(log_of(name).read_text(), end="")
+    return Count(passed=1) if status == 0 else Count(failed=1)
+
+
+def rust_tests() -> Count:
+    """All tests of the crates but doctests. Some are in real time: no compiler runs then."""
+    subprocess.run(
+        ("cargo", "test", *RUST, "--tests", "--no-run"),
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        check=False,  # the tests fail then
+    )
+    for name in {"engine", "release"} & MEANWHILE.keys():
+        MEANWHILE[name].wait()
+    return cargo_tests("--tests")
 
 
 def all_python_tests() -> Count:
     """Side by side where that changes nothing, then one by one those that need the machine."""
-    for process in PEERS:
-        if process.wait():
-            print((ROOT / ".cache" / "peers.log").read_text(), "going on without all peers")
-    together = python_tests(
-        "-m", "not alone", "-n", str(os.cpu_count() or 1), "--dist", "loadgroup"
-    )
+    if "peers" in MEANWHILE and MEANWHILE["peers"].wait():
+        print(log_of("peers").read_text(), "going on without all peers")
+    # One more than there are cores: some tests wait for other processes.
+    processes = (os.cpu_count() or 1) + 1
+    together = python_tests("-m", "not alone", "-n", str(processes), "--dist", "loadscope")
     return together + python_tests("-m", "alone")
 
 
@@ -186,6 +227,8 @@ def instructions() -> Count:
     if shutil.which("valgrind") is None:
         print("skipped: valgrind, which counts instructions, is not installed")
         return Count(skipped=1)
+    if "release" in MEANWHILE and MEANWHILE["release"].wait():
+        print(log_of("release").read_text(), end="")
     return check(sys.executable, "benches/instructions.py")
 
 
@@ -201,12 +244,12 @@ QUICK = {
 """The steps of `make check`."""
 
 STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
-    "rust-tests": lambda: cargo_tests("--tests"),
+    "rust-tests": rust_tests,
     "doctests": doctests,
     "doc": lambda: check(
         "cargo", "doc", *RUST, "--no-deps", "--document-private-items", RUSTDOCFLAGS="-D warnings"
     ),
-    "engine": lambda: check("scripts/set-up.sh", "test"),
+    "engine": lambda: wait_for("engine", *ENGINE),
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
     "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
@@ -225,7 +268,12 @@ def main() -> int:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
     names = arguments.steps or list(QUICK if arguments.check else STEPS)
     total, summary = Count(), []
-    with nullcontext() if arguments.steps or arguments.check else peers():
+    with ExitStack() as ahead:
+        if not (arguments.steps or arguments.check):
+            # Without peers the tests that compare with ns-2 and ns-3 are skipped.
+            ahead.enter_context(meanwhile("peers", "scripts/peers.sh"))
+            ahead.enter_context(meanwhile("engine", *ENGINE))
+            ahead.enter_context(meanwhile("release", *RELEASE))
         for name in names:
             print(f"\n== {name}", flush=True)
             start = time.monotonic()

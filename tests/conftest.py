@@ -1,9 +1,14 @@
-"""What several tests need: the command as users start it, and scenarios to change."""
+"""Common to several tests: the command as users start it, scenarios to change, and reproductions.
+
+Also which tests share a process when they run on several.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,11 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from bentpipe import KernelError, Scenario, run_on_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from xdist.remote import Producer
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -31,6 +39,26 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if {"kernel", "for_kernel"} & set(item.fixturenames):
             item.add_marker("alone")
+
+
+class Scheduler(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives each process one test after the other, but the tests of some files to one of them.
+
+    pytest-xdist 3.8 has marks for this, which pytest 9.2 no longer passes on.
+    """
+
+    TOGETHER = ("tests/test_plots.py", "tests/test_report.py", "tests/test_wheel.py")
+    """Files whose tests share what takes long to make."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0]
+        return file if file in self.TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduler:
+    """Largest groups first: see `Scheduler`."""
+    return Scheduler(config, log)
 
 
 SMALL = """\
@@ -112,6 +140,40 @@ def file(small: Path) -> Path:
     path = small.parent / "study.toml"
     path.write_text(STUDY)
     return path
+
+
+def package() -> str:
+    """Digest of all that decides the results of reproductions: package, engine, dependencies."""
+    digest = hashlib.sha256((ROOT / "uv.lock").read_bytes())
+    for path in sorted((ROOT / "python").rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
+    return digest.hexdigest()
+
+
+@pytest.fixture(scope="session")
+def reproductions() -> Path:
+    """The folder of `bentpipe papers run --out`, and its JSON as `printed.json`.
+
+    It is made again when the package, the engine or a dependency has changed.
+    """
+    cache = ROOT / ".cache" / "reproductions"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = cache / package()
+        if not folder.exists():
+            for old in filter(Path.is_dir, cache.iterdir()):
+                shutil.rmtree(old)
+            unfinished = cache / "unfinished"
+            command = [sys.executable, "-m", "bentpipe", "papers", "run", "--json"]
+            done = subprocess.run(
+                [*command, "--out", str(unfinished)], check=True, stdout=subprocess.PIPE
+            )
+            (unfinished / "printed.json").write_bytes(done.stdout)
+            unfinished.rename(folder)
+    return folder
 
 
 @pytest.fixture

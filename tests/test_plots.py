@@ -29,7 +29,6 @@ from svg_text import collisions, drawn_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.xdist_group("plots")
 
 FIGURES = {
     "cwnd": "congestion window (kB)",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from conftest import Bentpipe
 
-pytestmark = pytest.mark.xdist_group("report")
-
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
 
@@ -67,7 +65,7 @@ def bentpipe_in(folder: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Path:
     """A run, a study, a reproduction, a comparison and an evaluation, with their pages."""
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
@@ -75,7 +73,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     several = ("--set", "flow.0.count=3")
     bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
     bentpipe_in(made, "study", "study.toml", "--out", "study")
-    bentpipe_in(made, "papers", "run", "luglio", "--out", "papers")
+    shutil.copytree(reproductions / "luglio", made / "papers/luglio")
     link = ("--link", "geo-ka", "--rate", "1Mbit/s", "--rtt", "100ms", "--replications", "3")
     bentpipe_in(made, "compare", *link, "--controllers", "hybla,jersey", "--out", "compare")
     items = ("--quick", "--items", "wireless,varying-delay")

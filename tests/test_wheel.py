@@ -15,8 +15,6 @@ import pytest
 import bentpipe
 from conftest import ROOT
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 SECTION = re.compile(
     r"^## Five lines of Python\n.*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL
 )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernel bed beside Mahimahi's mm-delay and mm-link: rate and delay error in one run.
+"""The kernel backend compared with Mahimahi's mm-delay and mm-link: rate and delay error.
 
     emulators.py [--quick]        prints a table; writes out/emulators.md
 
@@ -66,7 +66,7 @@ def read(folder: Path) -> Measured:
 
 
 def bentpipe(mbit: int, folder: Path) -> Measured:
-    """Across the kernel bed."""
+    """Across the kernel backend."""
     serve = f"{SERVERS} wait"
     command = [
         sys.executable, "-m", "bentpipe", "shell", str(SCENARIO),
@@ -123,9 +123,9 @@ def main() -> int:
     if missing:
         print(f"skipped: emulators.py needs {', '.join(missing)}")
         return 0
-    beds = {"kernel bed": bentpipe}
+    emulators = {"kernel backend": bentpipe}
     if all(tool(name) for name in ("mm-delay", "mm-link", "sysctl")):
-        beds["mm-delay mm-link"] = mahimahi
+        emulators["mm-delay mm-link"] = mahimahi
     else:
         print("without Mahimahi: not found")
     table = Table(
@@ -134,7 +134,7 @@ def main() -> int:
         remarks=["late: round trips beside UDP at half of the rate, above 500 ms"],
     )
     for rate in RATES[:1] if quick else RATES:
-        for name, run in beds.items():
+        for name, run in emulators.items():
             with tempfile.TemporaryDirectory() as folder:
                 Path(folder).chmod(0o755)
                 seen = run(rate, Path(folder))

@@ -1,4 +1,4 @@
-"""`bentpipe fidelity`: the same scenario on both beds."""
+"""`bentpipe fidelity`: the same scenario on both backends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHORT = ("--set", "link.0.delay=50ms", "--set", "link.0.channel.per=0")
 
 
-def test_both_beds_are_compared_for_each_variant_and_model(
+def test_both_backends_are_compared_for_each_variant_and_model(
     bentpipe: Bentpipe, for_kernel: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"

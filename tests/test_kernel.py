@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 SHORT = ("--set", "link.0.delay=50ms", "--set", "flow.0.controller=cubic")
 
 
-def test_a_scenario_gives_the_same_recording_on_both_beds(
+def test_a_scenario_gives_the_same_recording_on_both_backends(
     bentpipe: Bentpipe, for_kernel: Path
 ) -> None:
-    beds = {}
-    for bed in ("simulator", "kernel"):
-        done = bentpipe("run", for_kernel, "--backend", bed, *SHORT, "--json")
+    found = {}
+    for backend in ("simulator", "kernel"):
+        done = bentpipe("run", for_kernel, "--backend", backend, *SHORT, "--json")
         assert done.returncode == 0, done.stderr
-        beds[bed] = json.loads(done.stdout)
-    quality = beds["kernel"].pop("kernel")
+        found[backend] = json.loads(done.stdout)
+    quality = found["kernel"].pop("kernel")
     assert quality["timed_packets"] > 300
-    assert beds["kernel"].keys() == beds["simulator"].keys()
-    assert beds["kernel"]["flows"][0].keys() == beds["simulator"]["flows"][0].keys()
-    assert beds["kernel"]["links"][0].keys() == beds["simulator"]["links"][0].keys()
-    assert beds["kernel"]["flows"][0]["bytes"] == beds["simulator"]["flows"][0]["bytes"]
+    assert found["kernel"].keys() == found["simulator"].keys()
+    assert found["kernel"]["flows"][0].keys() == found["simulator"]["flows"][0].keys()
+    assert found["kernel"]["links"][0].keys() == found["simulator"]["links"][0].keys()
+    assert found["kernel"]["flows"][0]["bytes"] == found["simulator"]["flows"][0]["bytes"]
 
 
 def test_connections_that_have_ended_take_no_time_of_the_processor(

@@ -23,8 +23,9 @@ fn main() {
     println!("cargo:rerun-if-changed={}", sources.display());
     println!("cargo:rerun-if-env-changed=CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    // Where libbpf's own headers are, told by the crate that holds it.
-    let headers = env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are");
+    // Folder of libbpf's own headers, from the crate that contains it.
+    let headers =
+        env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys sets the folder of its headers");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let mut table = String::from("&[\n");
     if Command::new(&clang).arg("--version").output().is_ok() {

@@ -17,7 +17,7 @@ const NAMED: &str = "/run/netns";
 /// A network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Namespace {
-    /// What tells it from all others while it exists.
+    /// Identifies it while it exists.
     pub(crate) id: u64,
     path: PathBuf,
     /// Its name for people.

@@ -64,7 +64,7 @@ fn request(family: u8) -> Vec<u8> {
     bytes
 }
 
-/// Counts what one datagram tells; whether it was the last.
+/// Counts the sockets in one datagram. Returns true if it was the last.
 fn read(mut bytes: &[u8], counts: &mut BTreeMap<String, u64>) -> Result<bool, Errno> {
     while let (Some(length), Some(kind)) = (word(bytes, 0), half(bytes, 4)) {
         let length = length as usize;

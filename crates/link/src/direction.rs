@@ -185,7 +185,7 @@ struct Line {
 }
 
 impl Line {
-    /// Offers a packet to `fifo`. With `IS_CHANGING`, the caller computes the arrival anew, and
+    /// Offers a packet to `fifo`. With `IS_CHANGING`, the caller computes the arrival again, and
     /// reports a corrupted packet to the far end itself.
     #[inline(always)]
     fn offer<const IS_CHANGING: bool>(

@@ -39,7 +39,7 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
-/// A network that carries packets. Time is told by the caller and never runs back.
+/// A network that carries packets. Time is an argument and never runs back.
 pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);

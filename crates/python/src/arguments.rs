@@ -1,4 +1,4 @@
-//! Arguments of functions that can be wrong in a way that a type does not tell.
+//! Arguments of functions whose types alone do not make them valid.
 
 use std::num::NonZeroUsize;
 

@@ -83,7 +83,7 @@ fn describe(controller: &Controller) -> KernelController {
     }
 }
 
-/// Linux's own controllers beside the definitions that they are, or could be taken for.
+/// Linux's own controllers with the definitions that they are, or could be taken for.
 #[pyfunction]
 pub fn kernel_likeness() -> Vec<KernelLikeness> {
     let row = |row: &deploy::OfLinux| KernelLikeness {

@@ -1,4 +1,4 @@
-//! Runs, one or many, with the interpreter released, Ctrl-C heard and progress told.
+//! Runs, one or many, with the interpreter released, Ctrl-C handled and progress reported.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

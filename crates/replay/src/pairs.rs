@@ -1,6 +1,6 @@
 //! The kernel's own controllers, each with the one of `crates/congestion` that it is compared with.
 //!
-//! A new one is a line in [`PAIRS`]; `make replay-kernel` makes the table of `docs/kernel-replay.md` anew.
+//! A new one is a line in [`PAIRS`]; `make replay-kernel` remakes the table of `docs/kernel-replay.md`.
 
 use congestion::{Specification, Value};
 

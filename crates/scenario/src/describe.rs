@@ -59,7 +59,7 @@ pub(crate) fn expected(schemas: &[&Json]) -> String {
         parts.push(list(&quoted(&words), "or"));
     }
     parts.extend(described(|kind| kind == "object"));
-    // Alternatives that contain commas themselves are easier told apart after another one.
+    // Alternatives that contain commas themselves are easier to distinguish after another one.
     parts.join(", or ")
 }
 

@@ -132,7 +132,7 @@ pub struct ControllerExplanation {
     pub summary: &'static str,
 }
 
-/// Explains a scenario; `written` tells what in it is a default.
+/// Explains a scenario; `written` says which of its values are defaults.
 pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let routes = routes(scenario);
     let load = Load::of(scenario, &routes);

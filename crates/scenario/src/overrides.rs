@@ -273,7 +273,7 @@ fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Pro
 }
 
 /// The kinds of table that `entries` can still become. Several controllers have a parameter of the
-/// same name, and the `name` beside it says which of them is meant.
+/// same name, and the `name` of the table says which of them is meant.
 fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
     let tables: Vec<_> =
         options.iter().filter(|s| describe::type_of(s) == "object").copied().collect();

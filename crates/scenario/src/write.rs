@@ -5,7 +5,7 @@
 //! writers of others refuse and [`Tree::parse`] reads.
 //!
 //! Decisions:
-//! - A saved scenario is written out anew: its name, seed and overrides decide what runs, and the
+//! - A saved scenario is written out again: its name, seed and overrides decide what runs, and the
 //!   file that they were laid over is elsewhere; comments stay where nothing was changed.
 
 use crate::tree::{Entry, Tree, Value};

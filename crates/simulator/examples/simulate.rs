@@ -72,7 +72,7 @@ fn run(scenario: &Scenario, seed: u64) -> Recording {
     recording
 }
 
-/// The most memory that the process has had, as the peers of `benches/peers` tell it: what a
+/// The most memory that the process has had, as the peers of `benches/peers` report it: what a
 /// parent could ask for afterwards includes the memory of the parent itself.
 fn peak_memory_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -46,7 +46,7 @@ impl<W: Write> Capture<W> {
     }
 
     /// Writes the packet if it is at the host that sends the data. After the first failure nothing
-    /// more is written; [`Capture::finish`] tells it.
+    /// more is written; [`Capture::finish`] returns it.
     pub fn observe(&mut self, observed: &Observed<'_>) {
         let data_host = if observed.by_data_sender { observed.from } else { observed.to };
         if observed.node != data_host || self.failed.is_some() {

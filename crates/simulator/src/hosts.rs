@@ -27,7 +27,7 @@ pub struct Body {
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
-    /// Number of delivered bytes at which the application wants to be told.
+    /// Number of delivered bytes at which the application is notified.
     pub(crate) wake_at: u64,
     /// The earliest time for which the schedule holds an entry of this endpoint.
     armed: Time,

@@ -242,7 +242,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         }
     }
 
-    /// Whoever reads what `number` receives is to be told.
+    /// Notifies the application that reads at `number`.
     #[inline(never)]
     fn wake_reader(&mut self, number: EndpointId) {
         if self.hosts.endpoints[number.index()].reader.is_some() {

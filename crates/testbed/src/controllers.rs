@@ -46,22 +46,22 @@ impl Controllers {
         if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
             return (ours.kernel_name.to_owned(), as_loaded(ours, map, asked));
         }
-        let refused = |reason: &str| {
+        let rejected = |reason: &str| {
             let load = deploy::defined_by(name)
                 .map(|ours| format!("; `bentpipe kernel load {}` loads it", ours.name));
             let all = self.names.join(", ");
             let possible =
                 format!("one that this kernel has: {all}{reason}{}", load.unwrap_or_default());
-            (String::new(), vec![entry(name.to_owned(), Verdict::Refused, possible)])
+            (String::new(), vec![entry(name.to_owned(), Verdict::Rejected, possible)])
         };
         match deploy::of_linux(name) {
             Some(row) if row.likeness == Likeness::Different => {
-                refused(&format!("; {}", row.differs))
+                rejected(&format!("; {}", row.differs))
             }
             Some(row) if self.names.iter().any(|known| known == row.kernel_name) => {
                 (row.kernel_name.to_owned(), as_brought(row, asked))
             }
-            _ => refused(""),
+            _ => rejected(""),
         }
     }
 
@@ -69,13 +69,13 @@ impl Controllers {
     fn own(&self, name: &str) -> (String, Vec<Entry>) {
         let asked = format!("{name}, variant = {}", congestion::LINUX);
         if self.names.iter().any(|known| known == name) {
-            return (name.to_owned(), vec![entry(asked, Verdict::Honoured, name.to_owned())]);
+            return (name.to_owned(), vec![entry(asked, Verdict::Applied, name.to_owned())]);
         }
         let possible = format!(
             "one that this kernel has: {}; `modprobe tcp_{name}` loads its own {name}, if it was built",
             self.names.join(", ")
         );
-        (String::new(), vec![entry(asked, Verdict::Refused, possible)])
+        (String::new(), vec![entry(asked, Verdict::Rejected, possible)])
     }
 }
 
@@ -88,8 +88,10 @@ fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
 fn as_brought(row: &OfLinux, asked: &Specification) -> Vec<Entry> {
     let name = asked.entry().name;
     let (verdict, kernel) = match row.likeness {
-        Likeness::Same => (Verdict::Honoured, row.kernel_name.to_owned()),
-        _ => (Verdict::Reported, format!("{} of Linux, which {}", row.kernel_name, row.differs)),
+        Likeness::Same => (Verdict::Applied, row.kernel_name.to_owned()),
+        _ => {
+            (Verdict::Approximated, format!("{} of Linux, which {}", row.kernel_name, row.differs))
+        }
     };
     let mut entries = vec![entry(name.to_owned(), verdict, kernel)];
     for (parameter, value) in asked.values().iter() {
@@ -97,13 +99,13 @@ fn as_brought(row: &OfLinux, asked: &Specification) -> Vec<Entry> {
         let (verdict, possible) = match kernel {
             Some((.., has)) if value.to_string() == *has => continue,
             Some((.., has)) if is_default(asked, parameter, value) => {
-                (Verdict::Reported, format!("{} = {has}", parameter.name))
+                (Verdict::Approximated, format!("{} = {has}", parameter.name))
             }
-            Some((.., has)) => (Verdict::Refused, format!("{} = {has}", parameter.name)),
+            Some((.., has)) => (Verdict::Rejected, format!("{} = {has}", parameter.name)),
             None if is_default(asked, parameter, value) => continue,
             None => {
                 let reason = "the default: the kernel's own takes no parameters here";
-                (Verdict::Refused, reason.to_owned())
+                (Verdict::Rejected, reason.to_owned())
             }
         };
         entries.push(entry(format!("{} = {value}", parameter.name), verdict, possible));
@@ -132,7 +134,7 @@ fn as_loaded(ours: &Controller, map: &[u64], asked: &Specification) -> Vec<Entry
                 "{name} = {has}, which is loaded; `bentpipe kernel set {} {name}={asked}` changes it",
                 ours.name
             );
-            entry(format!("{name} = {asked}"), Verdict::Refused, possible)
+            entry(format!("{name} = {asked}"), Verdict::Rejected, possible)
         })
         .collect();
     if !entries.is_empty() {
@@ -140,12 +142,12 @@ fn as_loaded(ours: &Controller, map: &[u64], asked: &Specification) -> Vec<Entry
     }
     entries.push(entry(
         asked.entry().name.to_owned(),
-        Verdict::Honoured,
+        Verdict::Applied,
         ours.kernel_name.to_owned(),
     ));
     entries.extend(ours.beyond.iter().filter_map(|(name, why)| {
         let (_, value) = asked.values().iter().find(|(known, _)| known.name == *name)?;
-        Some(entry(format!("{name} = {value}"), Verdict::Reported, format!("without: {why}")))
+        Some(entry(format!("{name} = {value}"), Verdict::Approximated, format!("without: {why}")))
     }));
     entries
 }
@@ -192,9 +194,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_that_the_kernel_lacks_is_refused_with_how_to_load_it() {
+    fn one_that_the_kernel_lacks_is_rejected_with_how_to_load_it() {
         let (_, entries) = kernel_with(&["reno", "cubic"], &[]).choose(&asked("adalr", &[]));
-        assert_eq!(entries[0].verdict, Verdict::Refused);
+        assert_eq!(entries[0].verdict, Verdict::Rejected);
         assert_eq!(
             entries[0].kernel,
             "one that this kernel has: reno, cubic; `bentpipe kernel load adalr` loads it"
@@ -206,18 +208,18 @@ pub(crate) mod tests {
         let kernel = kernel_with(&[], &[("veno", &["beta=5"])]);
         let (name, entries) = kernel.choose(&asked("veno", &[("beta", Value::Number(5.0))]));
         assert_eq!((name.as_str(), entries.len()), ("bp_veno", 1));
-        assert_eq!(entries[0].verdict, Verdict::Honoured);
+        assert_eq!(entries[0].verdict, Verdict::Applied);
         let (_, entries) = kernel.choose(&asked("veno", &[]));
-        assert_eq!((entries.len(), entries[0].verdict), (1, Verdict::Refused));
+        assert_eq!((entries.len(), entries[0].verdict), (1, Verdict::Rejected));
         assert_eq!(entries[0].asked, "beta = 3");
         assert!(entries[0].kernel.contains("kernel set veno beta=3"), "{}", entries[0].kernel);
     }
 
     #[test]
-    fn what_no_controller_can_do_in_a_kernel_is_reported() {
+    fn what_no_controller_can_do_in_a_kernel_is_approximated() {
         let (_, entries) = kernel_with(&[], &[("adalr", &[])]).choose(&asked("adalr", &[]));
-        assert_eq!(entries[0].verdict, Verdict::Honoured);
-        assert!(entries[1..].iter().all(|entry| entry.verdict == Verdict::Reported));
+        assert_eq!(entries[0].verdict, Verdict::Applied);
+        assert!(entries[1..].iter().all(|entry| entry.verdict == Verdict::Approximated));
         assert!(entries.iter().any(|entry| entry.asked == "rwnd = per-segment"), "{entries:?}");
     }
 
@@ -225,8 +227,8 @@ pub(crate) mod tests {
     fn the_kernels_own_take_no_parameters() {
         let off = [("fast_convergence", Value::Word("off".to_owned()))];
         let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &off));
-        let refused = entries.iter().find(|entry| entry.verdict == Verdict::Refused).unwrap();
-        assert_eq!(refused.asked, "fast_convergence = off");
+        let rejected = entries.iter().find(|entry| entry.verdict == Verdict::Rejected).unwrap();
+        assert_eq!(rejected.asked, "fast_convergence = off");
     }
 
     #[test]
@@ -238,9 +240,9 @@ pub(crate) mod tests {
             let kernel = kernel_with(&[name], &[]);
             let (chosen, entries) = kernel.choose(&asked(name, &linux));
             assert_eq!((chosen.as_str(), entries.len()), (name, 1));
-            assert_eq!(entries[0].verdict, Verdict::Honoured);
+            assert_eq!(entries[0].verdict, Verdict::Applied);
             let (chosen, entries) = kernel_with(&["reno"], &[]).choose(&asked(name, &linux));
-            assert_eq!((chosen.as_str(), entries[0].verdict), ("", Verdict::Refused));
+            assert_eq!((chosen.as_str(), entries[0].verdict), ("", Verdict::Rejected));
         }
         let kernel = kernel_with(&["hybla"], &[("hybla", &[])]);
         assert_eq!(kernel.choose(&asked("hybla", &linux)).0, "hybla");
@@ -248,25 +250,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_choice_that_the_kernel_has_made_is_honoured_and_another_is_not() {
+    fn a_choice_that_the_kernel_has_made_is_applied_and_another_is_not() {
         let verdicts = |word: &str| {
             let asked = asked("cubic", &[("slow_start", Value::Word(word.to_owned()))]);
             let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked);
             entries.into_iter().map(|entry| entry.verdict).collect::<Vec<_>>()
         };
-        assert_eq!(verdicts("hystart"), [Verdict::Reported]);
-        assert_eq!(verdicts("hystart++"), [Verdict::Reported, Verdict::Reported]);
-        assert_eq!(verdicts("standard"), [Verdict::Reported, Verdict::Refused]);
+        assert_eq!(verdicts("hystart"), [Verdict::Approximated]);
+        assert_eq!(verdicts("hystart++"), [Verdict::Approximated, Verdict::Approximated]);
+        assert_eq!(verdicts("standard"), [Verdict::Approximated, Verdict::Rejected]);
     }
 
     #[test]
     fn what_linux_calls_westwood_is_westwood_plus() {
         let kernel = kernel_with(&["reno", "westwood"], &[]);
         let (name, entries) = kernel.choose(&asked("westwood", &[]));
-        assert_eq!((name.as_str(), entries[0].verdict), ("", Verdict::Refused));
+        assert_eq!((name.as_str(), entries[0].verdict), ("", Verdict::Rejected));
         assert!(entries[0].kernel.contains("Westwood+"), "{}", entries[0].kernel);
         let (name, entries) = kernel.choose(&asked("westwood-plus", &[]));
-        assert_eq!((name.as_str(), entries[0].verdict), ("westwood", Verdict::Reported));
+        assert_eq!((name.as_str(), entries[0].verdict), ("westwood", Verdict::Approximated));
     }
 
     #[test]
@@ -275,12 +277,12 @@ pub(crate) mod tests {
             let (name, entries) =
                 kernel_with(&[row.kernel_name], &[]).choose(&asked(row.definition, &[]));
             let expected = match row.likeness {
-                Likeness::Same => Verdict::Honoured,
-                Likeness::Variant => Verdict::Reported,
-                Likeness::Different => Verdict::Refused,
+                Likeness::Same => Verdict::Applied,
+                Likeness::Variant => Verdict::Approximated,
+                Likeness::Different => Verdict::Rejected,
             };
             assert_eq!(entries[0].verdict, expected, "{}", row.definition);
-            assert_eq!(name.is_empty(), expected == Verdict::Refused, "{}", row.definition);
+            assert_eq!(name.is_empty(), expected == Verdict::Rejected, "{}", row.definition);
         }
     }
 }

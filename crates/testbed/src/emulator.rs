@@ -1,4 +1,4 @@
-//! The network between the hosts: the simulator's own, told the time by the real clock.
+//! The network between the hosts: the simulator's own, driven by the real clock.
 //!
 //! One thread reads what hosts send from their TUN devices, hands it to the network, and writes it
 //! into the device of its destination when the network says that it arrives. It sleeps until
@@ -127,9 +127,9 @@ impl Emulator {
         }
     }
 
-    /// Carries packets until it is told to stop.
+    /// Carries packets until it is stopped.
     pub(crate) fn run(mut self, stop: &AtomicBool) -> io::Result<Emulated> {
-        // Without the right to it, the figures of the run tell how much it was needed.
+        // Without the right to it, the figures of the run show how much it was needed.
         let _ = sys::schedule_first(PRIORITY);
         let mut buffer = vec![0; usize::from(LONGEST_PACKET)];
         while !stop.load(Ordering::Relaxed) {

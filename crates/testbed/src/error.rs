@@ -62,7 +62,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// Tells what was tried when the system says no.
+/// Adds the failed operation to an error of the system.
 pub(crate) trait Doing<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T, KernelError>;
 }

@@ -17,7 +17,7 @@ pub(crate) const NAME: &str = "bp0";
 /// The device of which interfaces are made.
 pub(crate) const DEVICE: &str = "/dev/net/tun";
 /// Packets that may wait for the emulator, which empties the queue as fast as it can. A sender may
-/// burst a whole window; what does not fit is lost before the link and told in the recording.
+/// burst a whole window; what does not fit is lost before the link and counted in the recording.
 const QUEUE_PACKETS: u32 = 20_000;
 
 /// Of linux/if_addr.h; libc does not name them.
@@ -39,7 +39,7 @@ pub(crate) fn create(address: IpAddr, mtu: u32) -> io::Result<(OwnedFd, u32)> {
     InterfaceRequest::new(NAME).number(mtu).call(&control, libc::SIOCSIFMTU)?;
     InterfaceRequest::new(NAME).number(QUEUE_PACKETS).call(&control, libc::SIOCSIFTXQLEN)?;
     // Neighbours need not be looked for, and so no host joins a group to be found (RFC 4291 section
-    // 2.7.1) and tells it across the links.
+    // 2.7.1) and announces it across the links.
     let alone = up | libc::IFF_NOARP;
     InterfaceRequest::new(NAME).flags(alone).call(&control, libc::SIOCSIFFLAGS)?;
     let index = name_to_index(&control, NAME)?;

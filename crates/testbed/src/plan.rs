@@ -14,7 +14,7 @@ use wire::IpVersion;
 
 use crate::error::Refusal;
 use crate::route::Metrics;
-use crate::settings::{self, Honoured, Kernel, Verdict};
+use crate::settings::{self, Applied, Kernel, Verdict};
 
 /// Port of the first flow's listener; of those that iperf uses.
 const FIRST_PORT: u16 = 5001;
@@ -66,7 +66,7 @@ pub(crate) struct FlowPlan {
     /// Port on which the flow's connections are accepted.
     pub(crate) port: u16,
     /// What its sockets are set to.
-    pub(crate) sockets: Arc<Honoured>,
+    pub(crate) sockets: Arc<Applied>,
 }
 
 impl FlowPlan {
@@ -162,7 +162,7 @@ impl Host {
         &mut self,
         flow: &Flow,
         peer: u16,
-        sockets: &Honoured,
+        sockets: &Applied,
         rtt: Span,
         refusals: &mut Vec<Refusal>,
     ) {
@@ -191,7 +191,7 @@ impl Host {
     }
 }
 
-/// Sorts verdicts into those that are told and those that prevent the run.
+/// Separates verdicts that are recorded from those that prevent the run.
 fn record(
     flow: &Flow,
     verdicts: Vec<settings::Entry>,
@@ -199,7 +199,7 @@ fn record(
     refusals: &mut Vec<Refusal>,
 ) {
     for entry in verdicts {
-        if entry.verdict == Verdict::Refused {
+        if entry.verdict == Verdict::Rejected {
             refusals.push(Refusal {
                 place: format!("flow {:?}, {}", flow.name, entry.setting),
                 asked: entry.asked,
@@ -240,7 +240,7 @@ fn round_trip(scenario: &Scenario, hops: &[Hop]) -> Span {
     hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).least_delay())
 }
 
-/// What becomes of the first queue on the way that tells packets of low priority apart.
+/// Verdict on the first queue of the route that treats packets of low priority differently.
 fn low_priority(scenario: &Scenario, hops: &[Hop]) -> Option<settings::Entry> {
     hops.iter().find_map(|hop| {
         let asked = match hop.direction(&scenario.links).low_priority {
@@ -251,7 +251,7 @@ fn low_priority(scenario: &Scenario, hops: &[Hop]) -> Option<settings::Entry> {
         Some(settings::Entry {
             setting: "queue.low_priority",
             asked: asked.to_owned(),
-            verdict: Verdict::Reported,
+            verdict: Verdict::Approximated,
             kernel: "no packets have low priority".to_owned(),
         })
     })

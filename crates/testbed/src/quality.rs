@@ -2,7 +2,7 @@
 
 use units::{Rate, Span, Time};
 
-/// How long a link must have been busy for its rate to be told: in less, the jitter of single packets
+/// Least busy time of a link for its rate to be reported: in less, the jitter of single packets
 /// is measured.
 const LEAST_BUSY_S: f64 = 0.1;
 

@@ -17,7 +17,7 @@ use crate::plan::{self, Plan};
 use crate::settings::Kernel;
 use crate::traffic::{self, Carried};
 
-/// How often the caller is told how far the run is.
+/// Interval of progress reports to the caller.
 const REPORT: Duration = Duration::from_millis(50);
 
 /// What a caller may ask of a run besides its result.
@@ -55,7 +55,7 @@ pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recor
     }
 }
 
-/// Lets the applications work in a thread of their own, and tells the caller how far they are.
+/// Lets the applications work in a thread of their own, and reports progress to the caller.
 fn carry(
     scenario: &Scenario,
     seed: u64,

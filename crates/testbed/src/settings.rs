@@ -34,21 +34,21 @@ const UNLIMITED_SEND_BUFFER: &str = "4096 65536 1073741824";
 /// What becomes of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The kernel does what was asked for.
-    Honoured,
-    /// It does something else, which the recording tells.
-    Reported,
+    /// The kernel does what the scenario has.
+    Applied,
+    /// It does something else, which the recording says.
+    Approximated,
     /// The run does not start.
-    Refused,
+    Rejected,
 }
 
 impl Verdict {
-    /// The word in recordings.
+    /// The word in recordings; these are the names that they have always had.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Honoured => "honoured",
-            Self::Reported => "reported",
-            Self::Refused => "refused",
+            Self::Applied => "honoured",
+            Self::Approximated => "reported",
+            Self::Rejected => "refused",
         }
     }
 }
@@ -62,13 +62,13 @@ pub(crate) struct Entry {
     pub(crate) asked: String,
     /// What becomes of it.
     pub(crate) verdict: Verdict,
-    /// What the kernel does, or could do if it is refused.
+    /// What the kernel does, or could do if it is rejected.
     pub(crate) kernel: String,
 }
 
 /// What the sockets and hosts of a flow are set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Honoured {
+pub(crate) struct Applied {
     /// Name of the controller in the kernel.
     pub(crate) controller: String,
     /// Largest payload with options.
@@ -103,7 +103,7 @@ enum LeastRto {
     Added(Span),
 }
 
-impl Honoured {
+impl Applied {
     /// The metrics of the route to the other end, `rtt` away.
     ///
     /// Linux does not bound the timer but what it adds to the smoothed RTT. As that is at least the
@@ -157,27 +157,27 @@ impl Judge {
         self.0.push(Entry { setting, asked, verdict, kernel });
     }
 
-    fn honoured(&mut self, setting: &'static str, asked: impl ToString, by: &str) {
-        self.enter(setting, asked, Verdict::Honoured, by);
+    fn applied(&mut self, setting: &'static str, asked: impl ToString, by: &str) {
+        self.enter(setting, asked, Verdict::Applied, by);
     }
 
-    fn reported(&mut self, setting: &'static str, asked: impl ToString, instead: &str) {
-        self.enter(setting, asked, Verdict::Reported, instead);
+    fn approximated(&mut self, setting: &'static str, asked: impl ToString, instead: &str) {
+        self.enter(setting, asked, Verdict::Approximated, instead);
     }
 
-    fn refused(&mut self, setting: &'static str, asked: impl ToString, possible: &str) {
-        self.enter(setting, asked, Verdict::Refused, possible);
+    fn rejected(&mut self, setting: &'static str, asked: impl ToString, possible: &str) {
+        self.enter(setting, asked, Verdict::Rejected, possible);
     }
 
-    /// Honoured by a value if `fits`, else reported.
+    /// Applied if `fits`, else approximated.
     fn fits(&mut self, fits: bool, setting: &'static str, asked: impl ToString, kernel: &str) {
-        let verdict = if fits { Verdict::Honoured } else { Verdict::Reported };
+        let verdict = if fits { Verdict::Applied } else { Verdict::Approximated };
         self.enter(setting, asked, verdict, kernel);
     }
 }
 
 /// What `kernel` makes of the settings of `flow`.
-pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honoured, Vec<Entry>) {
+pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Applied, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Config {
         recovery,
@@ -211,7 +211,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
     if let Some(stop) = flow.stop {
-        judge.reported("stop", stop, "what the socket has taken by then is still sent");
+        judge.approximated("stop", stop, "what the socket has taken by then is still sent");
     }
     judge.recovery(*recovery);
     judge.fits(
@@ -225,26 +225,26 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
     judge.buffers(*receive_buffer, send_buffer.size());
     if let Some(rate) = flow.reader_rate {
         let kernel = "the sockets are read at this rate, some 1500 bytes at a time";
-        judge.honoured("transport.reader_rate", rate, kernel);
+        judge.applied("transport.reader_rate", rate, kernel);
     }
-    judge.honoured("transport.window_scaling", window_scaling, "tcp_window_scaling");
-    judge.honoured("transport.timestamps", timestamps, "tcp_timestamps");
+    judge.applied("transport.window_scaling", window_scaling, "tcp_window_scaling");
+    judge.applied("transport.timestamps", timestamps, "tcp_timestamps");
     judge.delayed_ack(*delayed_ack);
-    judge.honoured("transport.initial_window", initial_window, "initcwnd of the route");
+    judge.applied("transport.initial_window", initial_window, "initcwnd of the route");
     match initial_ssthresh.size() {
-        None => judge.honoured("transport.initial_ssthresh", "unlimited", "no limit"),
-        Some(size) => judge.refused(
+        None => judge.applied("transport.initial_ssthresh", "unlimited", "no limit"),
+        Some(size) => judge.rejected(
             "transport.initial_ssthresh",
             size,
             "\"unlimited\": no kernel lets it be set for a new connection",
         ),
     }
-    judge.reported(
+    judge.approximated(
         "transport.dupthresh",
         dupthresh,
         "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
     );
-    judge.reported("transport.abc_limit", abc_limit, "all that is acknowledged counts");
+    judge.approximated("transport.abc_limit", abc_limit, "all that is acknowledged counts");
     judge.fits(
         *window_validation,
         "transport.window_validation",
@@ -252,8 +252,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         "cwnd grows only while it limits the sender",
     );
     judge.rto(rto);
-    judge.reported("transport.persist_timeout", persist_timeout, "the RTO");
-    judge.honoured("transport.max_retries", max_retries, "tcp_retries2");
+    judge.approximated("transport.persist_timeout", persist_timeout, "the RTO");
+    judge.applied("transport.max_retries", max_retries, "tcp_retries2");
     judge.pacing(*pacing, &kernel.queueing);
     judge.fits(
         *duplicate_window == DuplicateWindow::Advertised,
@@ -273,14 +273,14 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         limited_transmit,
         "new data is sent on the first duplicate ACKs",
     );
-    judge.honoured("transport.nagle", nagle, "TCP_NODELAY");
-    judge.honoured("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
-    judge.honoured("transport.ecn", ecn, "tcp_ecn");
-    judge.honoured("transport.dsack", dsack, "tcp_dsack");
+    judge.applied("transport.nagle", nagle, "TCP_NODELAY");
+    judge.applied("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
+    judge.applied("transport.ecn", ecn, "tcp_ecn");
+    judge.applied("transport.dsack", dsack, "tcp_dsack");
     if let Some(saved) = careful_resume {
         let asked = format!("a saved window of {}", saved.saved_cwnd);
         let possible = "none: no kernel takes the saved window of another connection";
-        judge.refused("transport.careful_resume", asked, possible);
+        judge.rejected("transport.careful_resume", asked, possible);
     }
 
     let switch = |on: bool| u8::from(on).to_string();
@@ -298,7 +298,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
         // Each connection starts afresh, whatever the one before has learnt.
         ("tcp_no_metrics_save", switch(true)),
     ];
-    let honoured = Honoured {
+    let applied = Applied {
         controller,
         mss: *mss,
         mtu,
@@ -316,7 +316,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Honou
             Estimator::Linux => LeastRto::Added(rto.min),
         },
     };
-    (honoured, judge.0)
+    (applied, judge.0)
 }
 
 /// The longest that an ACK waits, as far as Linux can.
@@ -336,9 +336,9 @@ impl Judge {
             _ => "",
         };
         if (least..=*MSS.end()).contains(&asked) {
-            self.honoured(setting, asked, "TCP_MAXSEG, and the MTU of the interface");
+            self.applied(setting, asked, "TCP_MAXSEG, and the MTU of the interface");
         } else {
-            self.refused(setting, asked, &format!("{least} to {}{reason}", MSS.end()));
+            self.rejected(setting, asked, &format!("{least} to {}{reason}", MSS.end()));
         }
     }
 
@@ -346,21 +346,21 @@ impl Judge {
         let setting = "transport.recovery";
         let kernel = match recovery {
             Recovery::Linux => {
-                return self.honoured(setting, recovery.name(), "what the kernel does");
+                return self.applied(setting, recovery.name(), "what the kernel does");
             }
             Recovery::Sack => "SACK with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
             Recovery::NewReno => "NewReno with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
             Recovery::Reno => "NewReno: Linux has no older recovery",
         };
-        self.reported(setting, recovery.name(), kernel);
+        self.approximated(setting, recovery.name(), kernel);
     }
 
     fn buffers(&mut self, receive: Bytes, send: Option<Bytes>) {
         let largest = Bytes(LARGEST_WINDOW);
         if receive > largest {
-            self.refused("transport.receive_buffer", receive, &format!("at most {largest}"));
+            self.rejected("transport.receive_buffer", receive, &format!("at most {largest}"));
         } else {
-            self.reported(
+            self.approximated(
                 "transport.receive_buffer",
                 receive,
                 "TCP_WINDOW_CLAMP; the window opens to it as data arrives, at first perhaps by two segments \
@@ -368,11 +368,11 @@ impl Judge {
             );
         }
         match send {
-            None => self.honoured("transport.send_buffer", "unlimited", "it grows with cwnd"),
+            None => self.applied("transport.send_buffer", "unlimited", "it grows with cwnd"),
             Some(size) if size > largest => {
-                self.refused("transport.send_buffer", size, &format!("at most {largest}"));
+                self.rejected("transport.send_buffer", size, &format!("at most {largest}"));
             }
-            Some(size) => self.reported(
+            Some(size) => self.approximated(
                 "transport.send_buffer",
                 size,
                 "SO_SNDBUF: twice as much, which counts the memory of packets and not their data",
@@ -383,17 +383,17 @@ impl Judge {
     fn delayed_ack(&mut self, asked: DelayedAck) {
         let DelayedAck { segments, timeout } = asked;
         match segments {
-            1 => self.honoured("transport.delayed_ack", "off", "quickack of the route"),
+            1 => self.applied("transport.delayed_ack", "off", "quickack of the route"),
             2 => {
                 let kernel = format!(
                     "each second segment, each of the first ones, and at most {} (TCP_DELACK_MAX_US)",
                     ack_delay(asked)
                 );
-                self.reported("transport.delayed_ack", timeout, &kernel);
+                self.approximated("transport.delayed_ack", timeout, &kernel);
             }
             more => {
                 let possible = "1 or 2 segments";
-                self.refused("transport.delayed_ack.segments", more, possible);
+                self.rejected("transport.delayed_ack.segments", more, possible);
             }
         }
     }
@@ -403,16 +403,16 @@ impl Judge {
         match asked {
             Pacing::Linux => {
                 let by = "SO_MAX_PACING_RATE, with no rate that a link could reach";
-                self.honoured(setting, "linux", by);
+                self.applied(setting, "linux", by);
             }
             Pacing::Controller if queueing == "fq" => {
-                self.reported(
+                self.approximated(
                     setting,
                     "controller",
                     "all are paced, as net.core.default_qdisc is fq",
                 );
             }
-            Pacing::Controller => self.honoured(setting, "controller", "only bbr asks for it"),
+            Pacing::Controller => self.applied(setting, "controller", "only bbr asks for it"),
         }
     }
 
@@ -427,7 +427,7 @@ impl Judge {
         let one = Span::from_secs(1);
         self.fits(*initial == one, "transport.rto.initial", initial, "1s");
         match estimator {
-            Estimator::Rfc6298 => self.reported(
+            Estimator::Rfc6298 => self.approximated(
                 "transport.rto.min",
                 min,
                 "the least that is added to srtt is this without the propagation delay (rto_min)",
@@ -438,12 +438,12 @@ impl Judge {
             }
         }
         if (RTO_MAX.0..=RTO_MAX.1).contains(max) {
-            self.honoured("transport.rto.max", max, "tcp_rto_max_ms");
+            self.applied("transport.rto.max", max, "tcp_rto_max_ms");
         } else {
             let possible = format!("{} to {}", RTO_MAX.0, RTO_MAX.1);
-            self.refused("transport.rto.max", max, &possible);
+            self.rejected("transport.rto.max", max, &possible);
         }
-        self.reported("transport.rto.granularity", granularity, "the tick of the kernel");
+        self.approximated("transport.rto.granularity", granularity, "the tick of the kernel");
         let fixed = [
             ("transport.rto.alpha", *alpha, 0.125),
             ("transport.rto.beta", *beta, 0.25),

@@ -27,7 +27,7 @@ use crate::plan;
 use crate::settings::Kernel;
 use crate::sys;
 
-/// Exit status of a program that a signal ended, as shells tell it: this and its number.
+/// Exit status of a program that a signal ended, as in shells: this plus the number of the signal.
 const BY_SIGNAL: i32 = 128;
 /// How often it is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(20);

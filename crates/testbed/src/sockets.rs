@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::{FlowPlan, Plan};
-use crate::settings::Honoured;
+use crate::settings::Applied;
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 
@@ -50,9 +50,9 @@ pub(crate) struct Endpoint {
     pub(crate) flow: FlowId,
     /// Bytes received in all.
     pub(crate) received: u64,
-    /// Number of received bytes at which the application wants to be told.
+    /// Number of received bytes at which the application is notified.
     pub(crate) wake_at: u64,
-    /// What the kernel told last.
+    /// The last state from the kernel.
     pub(crate) info: TcpInfo,
     /// The largest window that the other end has advertised.
     pub(crate) largest_window: u32,
@@ -149,7 +149,7 @@ impl<'a> Sockets<'a> {
     }
 
     /// A socket in the namespace of a host.
-    fn socket(&self, host: usize, settings: &Honoured) -> io::Result<OwnedFd> {
+    fn socket(&self, host: usize, settings: &Applied) -> io::Result<OwnedFd> {
         self.namespaces[host].enter()?;
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let family = match self.plan.ip {
@@ -220,7 +220,7 @@ impl<'a> Sockets<'a> {
         self.pump(number)
     }
 
-    /// Waits for at most `timeout` and tells what has happened.
+    /// Waits for at most `timeout` and returns what has happened.
     pub(crate) fn wait(
         &mut self,
         timeout: rustix::event::Timespec,
@@ -252,7 +252,7 @@ impl<'a> Sockets<'a> {
         self.reading.next_time()
     }
 
-    /// Lets slow readers take the pieces that they have read by `now`, and tells what has happened.
+    /// Lets slow readers take the pieces that they have read by `now`, and returns what has happened.
     pub(crate) fn finish_reading(&mut self, now: Time, happened: &mut Vec<Event>) {
         while let Some((at, number)) = self.reading.peek().filter(|(at, _)| *at <= now) {
             self.reading.pop();
@@ -417,7 +417,7 @@ impl<'a> Sockets<'a> {
         let is_reading = endpoint.reader.is_some_and(|reader| reader.piece > 0);
         flags.set(EventFlags::IN, !endpoint.ended && !is_reading);
         flags.set(EventFlags::OUT, endpoint.unwritten > 0 || (endpoint.closing && !endpoint.shut));
-        // The end of both directions is told whether one asks or not, and while it lasts: once is
+        // The end of both directions is reported without a request, and as long as it lasts: once is
         // enough.
         flags.set(EventFlags::ET, flags.is_empty());
         epoll::modify(&self.epoll, socket, EventData::new_u64(number.0.into()), flags)?;
@@ -473,7 +473,7 @@ impl Endpoint {
 
 /// Sets a socket as the scenario asks. What counts from the first segment on has to be set before
 /// the connection is opened.
-fn configure(socket: &OwnedFd, settings: &Honoured) -> io::Result<()> {
+fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> {
     let tcp = |option, value| sys::set_option(socket, libc::IPPROTO_TCP, option, value);
     sockopt::set_tcp_congestion(socket, &settings.controller)?;
     sockopt::set_tcp_nodelay(socket, settings.no_delay)?;

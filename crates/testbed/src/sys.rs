@@ -53,7 +53,7 @@ impl InterfaceRequest {
 
 /// Sets a socket option that is a number.
 pub(crate) fn set_option(fd: impl AsFd, level: c_int, option: c_int, value: u32) -> io::Result<()> {
-    // SAFETY: the value is a `u32` that lives through the call, and its length is told.
+    // SAFETY: the value is a `u32` that lives through the call, and its length is passed.
     let result = unsafe {
         libc::setsockopt(
             fd.as_fd().as_raw_fd(),
@@ -66,7 +66,7 @@ pub(crate) fn set_option(fd: impl AsFd, level: c_int, option: c_int, value: u32)
     outcome(result)
 }
 
-/// What the kernel tells of a TCP connection, as bytes. What an older kernel does not know is zero.
+/// The state of a TCP connection from the kernel, as bytes. Fields that an older kernel lacks are zero.
 pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<[u8; LONGEST_TCP_INFO]> {
     let mut info = [0; LONGEST_TCP_INFO];
     let mut length = LONGEST_TCP_INFO as libc::socklen_t;

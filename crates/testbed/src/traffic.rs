@@ -325,7 +325,7 @@ impl Connections for FlowConnections<'_, '_> {
     }
 
     fn write(&mut self, endpoint: EndpointId, bytes: u64) {
-        // An endpoint that fails while it is acted on tells so with its next event.
+        // An endpoint that fails during a call reports that with its next event.
         let _ = self.hosts.sockets.write(endpoint, bytes);
     }
 

@@ -199,7 +199,7 @@ impl Delivery {
         let acknowledging = self.delivered_at.since(stamp.delivered_at);
         let interval = sending.max(acknowledging);
         let delivered = self.delivered - stamp.delivered;
-        // Shorter than any round trip can be: the segment had arrived before it was sent again.
+        // Shorter than any round trip can be: the segment had arrived before it was retransmitted.
         let valid = interval > Span::ZERO && min_rtt.is_none_or(|min| interval >= min);
         Some(RateSample {
             rate: valid.then(|| delivered as f64 / interval.as_secs_f64()),
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(delivery.take_round_trip(at(512)), None, "once");
         delivery.on_sacked(at(545), Range { start: 3 * MSS, end: 5 * MSS });
         assert_eq!(delivery.take_round_trip(at(545)), Some(Span::from_millis(505)));
-        // What was known of already, selectively, tells nothing new.
+        // Ranges that were acknowledged selectively before add nothing.
         delivery.on_acknowledged(at(546), 4 * MSS, MSS);
         assert_eq!(delivery.take_round_trip(at(546)), Some(Span::from_millis(526)));
     }

@@ -194,7 +194,7 @@ impl RttEstimator {
         self.rto = self.rto.doubled(1).min(config.max);
     }
 
-    /// The SYN had to be sent again: at least three seconds once data flows (rule 5.7).
+    /// The SYN was retransmitted: at least three seconds once data flows (rule 5.7).
     pub fn restart_after_lost_syn(&mut self) {
         if !self.sampled {
             self.rto = self.rto.max(Span::from_secs(3));
@@ -367,7 +367,7 @@ mod tests {
             of(&mut rtt, 99, then);
             rtt.rto()
         };
-        // A quarter of 800 ms, four times, beside the new mean.
+        // A quarter of 800 ms, four times, plus the new mean.
         assert_eq!(after(500, 1300), ms(600 + 800));
         assert_eq!(after(4500, 1300), ms(4100 + 400));
         assert_eq!(after(1300, 500), ms(1200 + 200), "100 ms, below the bound");

@@ -81,7 +81,7 @@ pub struct TcpPacket<'a> {
     /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
     /// Left and right edges of the SACK blocks, the newest first. Those that do not fit in 40 bytes
-    /// of options are left out: four fit, three beside timestamps (RFC 2018 section 3).
+    /// of options are left out: four fit, three together with timestamps (RFC 2018 section 3).
     pub sack: &'a [(u32, u32)],
     /// Bytes of payload.
     pub payload_len: u32,

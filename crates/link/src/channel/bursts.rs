@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use super::threshold;
 
-/// A chain, told by what it does in the long run.
+/// A chain, described by its means in the long run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
     /// Share of packets that are lost.

@@ -237,7 +237,7 @@ impl congestion::Controller for Standard {
     }
 }
 
-/// An event: told to the object if its class listens, and else answered by the rule.
+/// An event: passed to the object if its class listens, and else handled by the default rule.
 macro_rules! event {
     ($self:ident.$method:ident($($argument:expr),*), else $rule:expr) => {
         if $self.has(Method::$method) {

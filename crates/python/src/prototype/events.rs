@@ -1,4 +1,4 @@
-//! What a controller is told, to read: times in seconds, amounts in bytes.
+//! The events of a controller, read-only: times in seconds, amounts in bytes.
 
 use congestion::RecoveryStyle;
 use pyo3::prelude::*;

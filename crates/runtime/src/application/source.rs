@@ -196,7 +196,7 @@ impl Source {
         }
     }
 
-    /// Asks to be told at the end of the next burst, and of all when it has stopped.
+    /// Requests a notification at the end of the next burst, and of all when it has stopped.
     fn watch(&self, context: &mut Context<'_>, pair: Pair) {
         let burst = self.underway.front().map_or(u64::MAX, |(_, end)| *end);
         context.connections.wake_at(pair.receiver, burst.min(self.last.unwrap_or(u64::MAX)));

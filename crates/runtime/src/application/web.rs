@@ -216,7 +216,7 @@ impl Browser {
 }
 
 impl Channel {
-    /// Asks to be told at the next end of a request, and of an object.
+    /// Requests a notification at the next end of a request, and of an object.
     fn watch(&self, context: &mut Context<'_>) {
         let object = self.expected.front().map_or(u64::MAX, |(_, end)| *end);
         context.connections.wake_at(self.pair.receiver, object);

@@ -16,7 +16,7 @@ pub(super) fn table(tree: &Tree, schemas: &[&Json], path: &Path, problems: &mut 
     }
 }
 
-/// The alternative that a table is meant to be. Alternatives are told apart by a key that has
+/// The alternative that a table is meant to be. Alternatives are distinguished by a key that has
 /// another fixed word in each (`name = "adalr"`), or by a key that each of them requires
 /// (`per` or `ber`).
 fn meant<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json, Box<Problem>> {
@@ -94,7 +94,7 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
     })
 }
 
-/// The required keys of `schema` that tell it apart from the others of `schemas`.
+/// The required keys of `schema` that distinguish it from the others of `schemas`.
 fn own<'a>(schema: &'a Json, schemas: &[&Json]) -> impl Iterator<Item = &'a str> {
     let shared = |key: &str| schemas.iter().all(|all| describe::required(all).any(|k| k == key));
     describe::required(schema).filter(move |key| !shared(key))

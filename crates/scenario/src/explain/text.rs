@@ -182,7 +182,7 @@ fn link_row(link: &DirectionExplanation, arrow: &str) -> Vec<String> {
     std::iter::once(way).chain(link.settings.iter().map(marked)).collect()
 }
 
-/// Two rows beside each other, read down the left half first.
+/// Two columns of rows, the left one first.
 fn two_columns(f: &mut Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
     let half = rows.len().div_ceil(2);
     let beside = |i: usize| {

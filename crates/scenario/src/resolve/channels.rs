@@ -137,7 +137,7 @@ fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> 
     })
 }
 
-/// The file beside a missing one that was probably meant.
+/// The file in the folder of a missing one that was probably meant.
 fn neighbour(file: &FilePath) -> Option<String> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let entries = std::fs::read_dir(directory.unwrap_or(FilePath::new("."))).ok()?;

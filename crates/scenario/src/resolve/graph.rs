@@ -227,7 +227,7 @@ fn overridden(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Proble
     }
 }
 
-/// The problem of an entry of `tree`, which both directions beside it override.
+/// The problem of an entry of `tree`, which both directions of the link override.
 fn useless(entry: &tree::Entry, tree: &Tree, schema: &Json, path: &Path) -> Option<Problem> {
     let Origin::Set(_) = entry.tree.origin else { return None };
     let sides = ["forward", "backward"];

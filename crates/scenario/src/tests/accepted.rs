@@ -235,7 +235,7 @@ fn a_program_writes_the_same_scenario_as_a_file() {
     assert_eq!((scenario.name.as_str(), scenario.seed), ("two", 9));
 }
 
-/// The schema tells editors and readers the defaults; these are the ones that run.
+/// The schema gives editors and readers the defaults; these are the ones that run.
 #[test]
 fn the_defaults_of_the_schema_are_those_that_run() {
     let schema = crate::schema();

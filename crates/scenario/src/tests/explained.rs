@@ -1,4 +1,4 @@
-//! What a user is told before a run.
+//! Explanations and warnings before a run.
 
 use crate::explain::{FLOW_TABLES, absent};
 use crate::{Explanation, Loaded, explain};

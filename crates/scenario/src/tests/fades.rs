@@ -16,7 +16,7 @@ use units::{Span, Time};
 use crate::model::Channel;
 use crate::{Loaded, Override, Scenario, ScenarioErrors, explain};
 
-/// A scenario in a directory of its own, with `channel` forward and these files beside it.
+/// A scenario in a directory of its own, with `channel` forward and these files in it.
 struct Bench {
     directory: TempDir,
 }

@@ -43,7 +43,7 @@ rto = { gain = 0.2, deviation_gain = 0.3, deviation_coefficient = 5 }
 careful_resume = { saved_window = "1MB", saved_rtt = "500ms" }
 "#;
 
-/// The text with the last step of each rename written anew.
+/// The text with the last step of each rename replaced.
 fn modern(text: &str) -> String {
     renames().iter().fold(text.to_owned(), |text, rename| {
         let last = |path: &str| path.rsplit('.').next().unwrap().to_owned();

@@ -178,7 +178,7 @@ fn htcp_leaves_the_ratio_of_the_round_trips() {
 }
 
 /// Cardwell et al. 2016: what is in flight stays below two products and three bursts, the link is
-/// busy but for the probes, and each ten seconds four segments measure the round trip anew.
+/// busy but for the probes, and each ten seconds four segments measure the round trip again.
 #[test]
 fn bbr_keeps_two_products_in_flight_and_probes_the_round_trip() {
     for path in Path::each("bbr", 4.0, 60) {

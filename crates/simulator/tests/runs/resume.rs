@@ -25,7 +25,7 @@ fn seconds(flow: &FlowRecord) -> f64 {
 
 #[test]
 fn a_download_of_the_rfc_takes_four_seconds_instead_of_nine() {
-    // The RFC's introduction does not tell the rate; above this one slow start takes half a second
+    // The RFC's introduction does not give the rate; above this one slow start takes half a second
     // less.
     let plain = seconds(&download("newreno", 20, ""));
     assert!((plain - 9.0).abs() < 0.5, "{plain}");

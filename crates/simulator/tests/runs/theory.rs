@@ -1,4 +1,4 @@
-//! Goodput over buffer and loss, with theory beside it and limits that no snapshot can bless away.
+//! Goodput over buffer and loss, compared with theory, and limits that no snapshot can bless away.
 
 use std::fmt::Write;
 

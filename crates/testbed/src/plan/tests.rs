@@ -49,7 +49,7 @@ fn the_header_of_ipv6_makes_the_mtu_larger() {
 }
 
 #[test]
-fn flows_that_want_one_host_to_be_two_ways_are_refused() {
+fn flows_that_want_one_host_to_be_two_ways_are_rejected() {
     let plain = flow("a", "c", json!({}));
     let other = flow("b", "c", json!({ "timestamps": false }));
     let refusals = planned(json!([plain, other])).unwrap_err();
@@ -97,10 +97,10 @@ fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
         settings.retain(|setting| setting.setting == "queue.low_priority");
         settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
     };
-    let reported =
+    let approximated =
         |asked: &str| vec![("flow-1".to_owned(), asked.to_owned(), "reported".to_owned())];
-    assert_eq!(told(json!({ "packets": 9, "low_priority": "push-out" })), reported("push-out"));
-    assert_eq!(told(json!({ "packets": 9, "low_priority": "refuse" })), reported("refuse"));
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "push-out" })), approximated("push-out"));
+    assert_eq!(told(json!({ "packets": 9, "low_priority": "refuse" })), approximated("refuse"));
     assert_eq!(told(json!({ "packets": 9 })), []);
 }
 

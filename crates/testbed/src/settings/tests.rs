@@ -18,7 +18,7 @@ pub(crate) fn kernel_of(names: &[&str]) -> Kernel {
 }
 
 /// What a kernel that has `controllers` makes of the only flow.
-fn judged(scenario: &Scenario, controllers: &[&str]) -> (Honoured, Vec<Entry>) {
+fn judged(scenario: &Scenario, controllers: &[&str]) -> (Applied, Vec<Entry>) {
     judge(scenario, &scenario.flows[0], &kernel_of(controllers))
 }
 
@@ -34,12 +34,12 @@ fn entry(transport: Value, setting: &str) -> Entry {
 }
 
 /// What the sockets and hosts of a flow are set to.
-fn honoured(transport: Value) -> Honoured {
+fn applied(transport: Value) -> Applied {
     judged(&scenario(json!("cubic"), transport), &["cubic"]).0
 }
 
 #[test]
-fn every_setting_has_exactly_one_verdict_and_defaults_are_not_refused() {
+fn every_setting_has_exactly_one_verdict_and_defaults_are_not_rejected() {
     let entries = entries(json!({}));
     let mut names: Vec<_> = entries.iter().map(|entry| entry.setting).collect();
     names.sort_unstable();
@@ -48,11 +48,11 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_refused() {
     // All but the reader's rate and Careful Resume, which have no default to honour; RTO and
     // controller are several.
     assert_eq!(names.len(), 24 + 7 + 1, "{names:?}");
-    assert!(entries.iter().all(|entry| entry.verdict != Verdict::Refused), "{entries:?}");
+    assert!(entries.iter().all(|entry| entry.verdict != Verdict::Rejected), "{entries:?}");
 }
 
 #[test]
-fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
+fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
     for (transport, setting, possible) in [
         (json!({ "mss": 80 }), "transport.mss", "88 to 32767"),
         (json!({ "mss": 40_000 }), "transport.mss", "88 to 32767"),
@@ -68,31 +68,31 @@ fn what_a_kernel_cannot_do_is_refused_with_what_it_can() {
         ),
     ] {
         let entry = entry(transport, setting);
-        assert_eq!(entry.verdict, Verdict::Refused, "{entry:?}");
+        assert_eq!(entry.verdict, Verdict::Rejected, "{entry:?}");
         assert!(entry.kernel.starts_with(possible), "{entry:?}");
     }
 }
 
 #[test]
-fn segments_so_small_that_no_mtu_of_ipv6_is_are_refused() {
+fn segments_so_small_that_no_mtu_of_ipv6_is_are_rejected() {
     let mss = |mss: u32, ip: IpVersion| {
         let mut scenario = scenario(json!("cubic"), json!({ "mss": mss }));
         scenario.ip = ip;
-        let (honoured, mut entries) = judged(&scenario, &["cubic"]);
+        let (applied, mut entries) = judged(&scenario, &["cubic"]);
         entries.retain(|entry| entry.setting == "transport.mss");
-        (honoured.mtu, entries[0].verdict, entries[0].kernel.clone())
+        (applied.mtu, entries[0].verdict, entries[0].kernel.clone())
     };
-    assert!(matches!(mss(1220, IpVersion::V6), (1280, Verdict::Honoured, _)));
-    assert!(matches!(mss(1219, IpVersion::V4), (1259, Verdict::Honoured, _)));
+    assert!(matches!(mss(1220, IpVersion::V6), (1280, Verdict::Applied, _)));
+    assert!(matches!(mss(1219, IpVersion::V4), (1259, Verdict::Applied, _)));
     let (_, verdict, possible) = mss(1219, IpVersion::V6);
-    assert_eq!(verdict, Verdict::Refused);
+    assert_eq!(verdict, Verdict::Rejected);
     let expected = "1220 to 32767; no MTU of IPv6 is below 1280 (RFC 8200 section 5)";
     assert_eq!(possible, expected);
     assert_eq!(mss(40_000, IpVersion::V6).2, "1220 to 32767");
 }
 
 #[test]
-fn what_a_kernel_does_its_own_way_is_reported() {
+fn what_a_kernel_does_its_own_way_is_approximated() {
     for (transport, setting) in [
         (json!({}), "transport.recovery"),
         (json!({}), "transport.receive_buffer"),
@@ -112,33 +112,33 @@ fn what_a_kernel_does_its_own_way_is_reported() {
         (json!({}), "transport.persist_timeout"),
     ] {
         let entry = entry(transport, setting);
-        assert_eq!(entry.verdict, Verdict::Reported, "{entry:?}");
+        assert_eq!(entry.verdict, Verdict::Approximated, "{entry:?}");
     }
 }
 
 #[test]
 fn a_reader_may_be_slow() {
     let entry = entry(json!({ "reader_rate": "1Mbit/s" }), "transport.reader_rate");
-    assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+    assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
     let rate = Rate::from_bits_per_second(1_000_000);
-    assert_eq!(honoured(json!({ "reader_rate": "1Mbit/s" })).reader_rate, Some(rate));
+    assert_eq!(applied(json!({ "reader_rate": "1Mbit/s" })).reader_rate, Some(rate));
 }
 
 #[test]
 fn losses_halve_the_window_as_in_the_kernel() {
     let entry = entry(json!({ "ssthresh_basis": "cwnd" }), "transport.ssthresh_basis");
-    assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+    assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
 }
 
 #[test]
-fn what_is_asked_for_as_in_linux_is_honoured() {
+fn what_is_asked_for_as_in_linux_is_applied() {
     for setting in ["transport.rto.estimator", "transport.rto.min", "transport.pacing"] {
         let transport = json!({ "rto": { "estimator": "linux" }, "pacing": "linux" });
         let entry = entry(transport, setting);
-        assert_eq!(entry.verdict, Verdict::Honoured, "{entry:?}");
+        assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
     }
-    assert!(honoured(json!({ "pacing": "linux" })).paced);
-    assert!(!honoured(json!({})).paced);
+    assert!(applied(json!({ "pacing": "linux" })).paced);
+    assert!(!applied(json!({})).paced);
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn a_kernel_that_paces_all_says_so_where_only_controllers_shall_ask_for_it() {
         let (_, entries) = judge(&scenario, &scenario.flows[0], &kernel);
         entries.into_iter().find(|entry| entry.setting == "transport.pacing").unwrap().verdict
     };
-    assert_eq!(verdict("controller", "fq"), Verdict::Reported);
-    assert_eq!(verdict("controller", "fq_codel"), Verdict::Honoured);
-    assert_eq!(verdict("linux", "fq"), Verdict::Honoured);
+    assert_eq!(verdict("controller", "fq"), Verdict::Approximated);
+    assert_eq!(verdict("controller", "fq_codel"), Verdict::Applied);
+    assert_eq!(verdict("linux", "fq"), Verdict::Applied);
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn a_flow_that_stops_is_told_what_is_still_sent() {
     };
     assert_eq!(stops(&scenario), None);
     scenario.flows[0].stop = Some(Span::from_secs(2));
-    assert_eq!(stops(&scenario).unwrap().verdict, Verdict::Reported);
+    assert_eq!(stops(&scenario).unwrap().verdict, Verdict::Approximated);
 }
 
 #[test]
 fn switches_become_settings_of_the_host() {
     let sysctl = |transport: Value, name: &str| {
-        let sysctls = honoured(transport).sysctls;
+        let sysctls = applied(transport).sysctls;
         sysctls.iter().find(|(sysctl, _)| *sysctl == name).map(|(_, value)| value.clone())
     };
     for (setting, name) in [
@@ -191,10 +191,10 @@ fn switches_become_settings_of_the_host() {
 
 #[test]
 fn the_least_retransmission_timeout_is_kept_beside_the_delay_of_the_path() {
-    let honoured = honoured(json!({ "rto": { "min": "1s" } }));
-    assert_eq!(honoured.metrics(Span::from_millis(500)).rto_min_ms, 500);
-    assert_eq!(honoured.metrics(Span::ZERO).rto_min_ms, 1000);
-    assert_eq!(honoured.metrics(Span::from_secs(2)).rto_min_ms, 4);
-    let linux = self::honoured(json!({ "rto": { "estimator": "linux" } }));
+    let applied = applied(json!({ "rto": { "min": "1s" } }));
+    assert_eq!(applied.metrics(Span::from_millis(500)).rto_min_ms, 500);
+    assert_eq!(applied.metrics(Span::ZERO).rto_min_ms, 1000);
+    assert_eq!(applied.metrics(Span::from_secs(2)).rto_min_ms, 4);
+    let linux = self::applied(json!({ "rto": { "estimator": "linux" } }));
     assert_eq!(linux.metrics(Span::from_millis(500)).rto_min_ms, 200);
 }

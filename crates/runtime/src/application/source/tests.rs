@@ -2,7 +2,7 @@ use super::*;
 use crate::Connections;
 use crate::EndpointId;
 
-/// A network that takes everything at once, and delivers it when it is told to.
+/// A network that takes everything at once, and delivers it on a call.
 #[derive(Default)]
 struct Taker {
     writes: Vec<(Time, u64)>,

@@ -5,7 +5,7 @@
 
 Both carry the same programs (benches/peers/across.sh: iperf3 and ping) over a link of 250 ms one
 way, in network namespaces. Needs root, iperf3 and ping; what is missing is said. Mahimahi is found
-in PATH or .cache/peers/mahimahi (benches/peers/README.md tells how to build it), and left out
+in PATH or .cache/peers/mahimahi (benches/peers/README.md shows how to build it), and left out
 where it is not.
 """
 
@@ -131,7 +131,7 @@ def main() -> int:
     table = Table(
         "A link of 250 ms one way",
         ["emulator", "link Mbit/s", "TCP Mbit/s", "UDP lost %", "late ms p50", "p99", "max"],
-        remarks=["late: round trips beside UDP at half of the rate, above 500 ms"],
+        remarks=["late: round trips competing with UDP at half of the rate, above 500 ms"],
     )
     for rate in RATES[:1] if quick else RATES:
         for name, run in emulators.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bentpipe beside ns-3 and ns-2 in one run, and how its own cost grows.
+"""Bentpipe compared with ns-3 and ns-2 in one run, and the growth of its own cost.
 
     side_by_side.py [--quick]        prints tables; writes out/bench.json and out/bench.md
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A study of 1,000 GEO downloads beside a shell loop over ns-3, in one run on the same two cores.
+"""A study of 1,000 GEO downloads compared with a shell loop over ns-3, on the same cores.
 
     study.py [--quick]        prints a table; writes out/bench-study.json
 

@@ -55,8 +55,8 @@ def updated(text: str) -> tuple[str, list[str]]:
         place = node.body[0]
         indent = " " * place.col_offset
         several = "\n" in said
-        told = f'"""{said}{chr(10) if several else ""}"""'.splitlines()
-        lines[place.lineno - 1 : place.end_lineno] = [f"{indent}{line}".rstrip() for line in told]
+        new = f'"""{said}{chr(10) if several else ""}"""'.splitlines()
+        lines[place.lineno - 1 : place.end_lineno] = [f"{indent}{line}".rstrip() for line in new]
     return "\n".join(lines) + "\n", changed[::-1]
 
 

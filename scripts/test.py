@@ -106,7 +106,7 @@ def cargo_tests(*selection: str) -> Count:
     Cargo takes tests that return at once as passed; those that this machine cannot run say so.
     """
     # The times of single tests are behind a switch that only nightly programs have. The variable
-    # gives it to the tests; it is kept from the compiler, which would compile all anew.
+    # gives it to the tests; it is kept from the compiler, which would compile all again.
     host = next(
         line.split()[1]
         for line in subprocess.check_output(["rustc", "-vV"], text=True, cwd=ROOT).splitlines()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Round trips of small datagrams to the microsecond, which ping does not tell beyond 100 ms.
+"""Round trips of small datagrams to the microsecond, which ping does not show beyond 100 ms.
 
 echo.py serve PORT                     answers until it is killed
 echo.py ask HOST PORT COUNT INTERVAL   prints each round trip in milliseconds

@@ -83,8 +83,8 @@ def from_best(place: Place, factor: float) -> str:
     """The difference from the best, and whether it is significant."""
     if place.against_best is None:
         return "best"
-    told = ends(place.against_best["ci95"], factor, signed)
-    return f"{told} {NOT_SIGNIFICANT}" if place.tied else told
+    interval = ends(place.against_best["ci95"], factor, signed)
+    return f"{interval} {NOT_SIGNIFICANT}" if place.tied else interval
 
 
 def from_baseline(place: Place, factor: float) -> str:
@@ -92,8 +92,8 @@ def from_baseline(place: Place, factor: float) -> str:
     row = place.against_baseline
     if row is None:
         return NONE
-    told = ends(row["ci95"], factor, signed)
-    return told if row["distinct"] else f"{told} {NOT_SIGNIFICANT}"
+    interval = ends(row["ci95"], factor, signed)
+    return interval if row["distinct"] else f"{interval} {NOT_SIGNIFICANT}"
 
 
 def text_table(outcome: Outcome) -> Table:

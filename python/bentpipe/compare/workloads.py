@@ -128,7 +128,7 @@ def until_loaded(link: Link) -> float:
     return available if link.own_duration else available + LONGEST_WEB_S - requested
 
 
-def beside(link: Link) -> list[dict[str, Any]]:
+def competing(link: Link) -> list[dict[str, Any]]:
     """One long transfer that competes with one of NewReno. Both start at the same time."""
     return [
         flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"}),
@@ -175,7 +175,7 @@ WORKLOADS = (
         higher_is_better=True,
         baseline="newreno",
         also=("flow.beside-candidate.goodput_bps", "jain(flow.beside-*.goodput_bps)"),
-        flows=beside,
+        flows=competing,
         duration_s=lambda link: window(link, times=2),
     ),
     Workload(

@@ -28,7 +28,7 @@ class Measure:
 class Item:
     """One item of the checklist. `cases` lists the value of every path for each case.
 
-    `beside` lists algorithms that are always compared with, in addition to the baselines. Harm to
+    `always` lists algorithms that are always compared with, in addition to the baselines. Harm to
     a standard flow is measured against that flow when it competes with one of its own kind.
     """
 
@@ -41,7 +41,7 @@ class Item:
     paths: tuple[str, ...] = ()
     cases: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
     sets: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
     note: str = ""
 
 
@@ -143,7 +143,7 @@ CHECKLIST = (
         ),
         paths=("flow.1.controller",),
         cases=(("with newreno", ("newreno",)), ("with cubic", ("cubic",))),
-        beside=("newreno", "cubic"),
+        always=("newreno", "cubic"),
         note="Harm is the loss of the standard flow, compared with the case in which it competes"
         " with one of its own kind.",
     ),

@@ -133,7 +133,7 @@ def sentences(found: Sequence[Finding]) -> list[str]:
 
 def sentence(baseline: str, found: Sequence[Finding]) -> str:
     """The sentence for one baseline."""
-    told: dict[Word, list[str]] = {"better": [], "worse": [], "undefined": []}
+    described: dict[Word, list[str]] = {"better": [], "worse": [], "undefined": []}
     cases = len({one.case for one in found})
     for label in dict.fromkeys(one.label for one in found):
         rows = [
@@ -143,11 +143,11 @@ def sentence(baseline: str, found: Sequence[Finding]) -> str:
             for row in one.against
             if row.baseline == baseline
         ]
-        for kind, listed in told.items():
+        for kind, listed in described.items():
             of_kind = [(case, row) for case, row in rows if row.finding == kind]
             if of_kind:
                 listed.append(f"{label} {changes(of_kind, cases)}")
-    parts = [f"{kind}: {'; '.join(listed)}" for kind, listed in told.items() if listed]
+    parts = [f"{kind}: {'; '.join(listed)}" for kind, listed in described.items() if listed]
     if not parts:
         return f"Compared with {baseline}: no significant difference"
     return f"Compared with {baseline}: {'. '.join(parts)}"
@@ -155,11 +155,11 @@ def sentence(baseline: str, found: Sequence[Finding]) -> str:
 
 def changes(rows: Sequence[tuple[str, Against]], cases: int) -> str:
     """The relative differences, with the case if there are several."""
-    told = []
+    described = []
     for case, row in rows:
         where = f" ({case})" if cases > 1 else ""
-        told.append(f"{size(row)}{where}")
-    return ", ".join(told)
+        described.append(f"{size(row)}{where}")
+    return ", ".join(described)
 
 
 MANY_TIMES = 2.0

@@ -23,7 +23,7 @@ QUICK_REPLICATIONS = 3
 
 def names_of(item: Item, candidate: str, against: Sequence[str]) -> list[str]:
     """The candidate and the algorithms that it is compared with, each once."""
-    return list(dict.fromkeys((candidate, *against, *item.beside)))
+    return list(dict.fromkeys((candidate, *against, *item.always)))
 
 
 def labels_of(item: Item) -> list[str]:

@@ -35,9 +35,9 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         case = one.case
         for row in one.against:
             finding = row.finding
-            told = [row.baseline, scaled(row.mean, factor), ends(row.ci95, factor, signed),
+            described = [row.baseline, scaled(row.mean, factor), ends(row.ci95, factor, signed),
                     SHOWN.get(finding, finding)]  # fmt: skip
-            listed.append([*head, *told])
+            listed.append([*head, *described])
             head = [""] * len(head)
     return listed
 
@@ -59,7 +59,7 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]
         lines += [item.note, ""] if item.note else []
-        lines += [f"- {told}" for told in sentences(report.found)]
+        lines += [f"- {described}" for described in sentences(report.found)]
         heads = [heading.lstrip("<") for heading in HEADINGS]
         lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(report.found)]

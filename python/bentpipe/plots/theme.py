@@ -27,7 +27,7 @@ WIDTH, HEIGHT = 640, 320
 
 LIGHT = ("#1b1f24", "#6a737d", "#e3e6ea")
 DARK = ("#e6e8eb", "#9aa4b2", "#343b46")
-"""Text, lines beside it, and the grid."""
+"""Colours of text, of axes, and of the grid."""
 
 
 def theme(dark: bool) -> dict[str, Any]:

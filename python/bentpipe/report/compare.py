@@ -183,6 +183,6 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
     for row in found["left_out"]:
         reasons.setdefault(row["needs"], []).append(row["controller"])
     left = [f"Left out because they need {why}: {', '.join(who)}." for why, who in reasons.items()]
-    told = "Rank in each workload; = not significantly different from the best"
-    table = Table("places", told, columns, rows, notes)
+    described = "Rank in each workload; = not significantly different from the best"
+    table = Table("places", described, columns, rows, notes)
     return Section("places", "At a glance", [table, *([Text(left)] if left else [])])

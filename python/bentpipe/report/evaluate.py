@@ -85,9 +85,9 @@ class Item:
 
     def counts(self, baseline: str) -> dict[str, int]:
         """The number of each finding for one baseline."""
-        told = [row["finding"] for one in self.findings for row in one["against"]
+        described = [row["finding"] for one in self.findings for row in one["against"]
                 if row["baseline"] == baseline]  # fmt: skip
-        return {finding: told.count(finding) for finding in FINDINGS}
+        return {finding: described.count(finding) for finding in FINDINGS}
 
     @property
     def baselines(self) -> list[str]:
@@ -186,8 +186,8 @@ def all_means(one: dict[str, Any]) -> list[float | None]:
 
 def overall(candidate: str, baseline: str, items: list[Item]) -> str:
     """The number of each finding for one baseline, in a sentence."""
-    told = [item.counts(baseline) for item in items]
-    better, worse, same, undefined = (sum(counts[key] for counts in told) for key in FINDINGS)
+    described = [item.counts(baseline) for item in items]
+    better, worse, same, undefined = (sum(counts[key] for counts in described) for key in FINDINGS)
     rest = f" {count(undefined)} are undefined." if undefined else ""
     return (
         f"Compared with {baseline}, {candidate} is better in {count(better)} of "

@@ -38,11 +38,11 @@ def kernel_section(kernel: KernelQuality) -> Section:
     if kernel.rates:
         blocks.append(rates_table(kernel.rates))
     blocks.append(settings_table(kernel.settings))
-    told = (
+    described = (
         "Approximated means that the kernel applies another value than the scenario sets. Be "
         "careful when you compare such runs with the simulator."
     )
-    return Section("kernel", "Emulation and kernel settings", [*blocks, Text([told])])
+    return Section("kernel", "Emulation and kernel settings", [*blocks, Text([described])])
 
 
 def quality_table(kernel: KernelQuality) -> Table:

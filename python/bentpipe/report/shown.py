@@ -37,7 +37,7 @@ class Shown:
         """The unit in the header of a table."""
         return "" if self.unit == "1" else self.unit
 
-    def told(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """A value with its unit."""
         return f"{significant(value / self.size, 3)} {self.column_unit}".rstrip()
 
@@ -56,8 +56,8 @@ class Shown:
         """A mean and its interval, with significant digits."""
         low, high = self.ends(ci95)
         value = self.scaled(mean)
-        told, interval = with_interval(value, low, high)
-        return [Cell(told, value), Cell(interval, low)]
+        described, interval = with_interval(value, low, high)
+        return [Cell(described, value), Cell(interval, low)]
 
     def number_cell(self, value: float | None) -> Cell:
         """A number in the unit."""

@@ -85,7 +85,7 @@ class Axis:
         """The title of an axis, with its unit."""
         return f"{self.label} ({self.unit or 1})" if self.numeric else self.label
 
-    def told(self, value: Any) -> str:
+    def text(self, value: Any) -> str:
         """A value in words."""
         if not is_number(value):
             return str(value)
@@ -126,12 +126,12 @@ def varied_sentence(found: dict[str, Any], axes: Sequence[Axis]) -> str:
     """A sentence on the parameters and their values."""
     if not axes:
         return f"The scenario {found['scenario']} ran {count(found['runs'])} times."
-    told = "; ".join(f"{axis.label} over {values_told(axis)}" for axis in axes)
+    over = "; ".join(f"{axis.label} over {values_described(axis)}" for axis in axes)
     met = "" if found.get("seeds_matter") is False else " All variants ran with the same seeds."
-    return f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {told}.{met}"
+    return f"The scenario {found['scenario']} ran {count(found['runs'])} times, with {over}.{met}"
 
 
-def values_told(axis: Axis) -> str:
+def values_described(axis: Axis) -> str:
     """The values, or their number and range if they are many numbers."""
     unit = f" {axis.unit}" if axis.unit else ""
     if axis.numeric and len(axis.values) > FEW:
@@ -146,8 +146,8 @@ def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
         return ""
     low, high = (end(known, key=lambda cell: cell["mean"]) for end in (min, max))
     if low is high:
-        return f"{quantity.label}: {quantity.told(low['mean'])} on average."
-    ends = (f"{quantity.told(c['mean'])} ({where(c['parameters'], axes)})" for c in (low, high))
+        return f"{quantity.label}: {quantity.text(low['mean'])} on average."
+    ends = (f"{quantity.text(c['mean'])} ({where(c['parameters'], axes)})" for c in (low, high))
     return f"{quantity.label}: from {' to '.join(ends)}."
 
 
@@ -175,13 +175,13 @@ def difference_sentence(quantity: Quantity, row: dict[str, Any], axes: Sequence[
         return f"{quantity.label}, {pair}: no pair of runs to compare."
     by = "" if row["relative"] is None else f" ({percent(row['relative'])} %)"
     verdict = "significant" if row["distinct"] else "not significant"
-    return f"{quantity.label}, {pair}: {quantity.told(row['difference'])}{by}, {verdict}."
+    return f"{quantity.label}, {pair}: {quantity.text(row['difference'])}{by}, {verdict}."
 
 
 def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
     """Values of parameters in words."""
-    told = [axis.told(parameters[axis.path]) for axis in axes if axis.path in parameters]
-    return ", ".join(told)
+    described = [axis.text(parameters[axis.path]) for axis in axes if axis.path in parameters]
+    return ", ".join(described)
 
 
 def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> list[str]:

@@ -12,8 +12,8 @@ Decisions:
 - A study keeps numbers of a run, not the run: the quantities are taken out of each recording in
   the thread that ran it, so memory is flat and Python sees batches of rows.
 - The number of a run is `replication * variants + variant`: known before it is known how many
-  there will be, so rows of threads, clusters and resumed studies need no order and are told
-  apart.
+  there will be, so rows of threads, clusters and resumed studies need no order and cannot be
+  confused.
 - A study is known by what decides its rows: more replications, labels and comparisons go on in
   the same folder; anything that moves a number is refused.
 """

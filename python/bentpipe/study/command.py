@@ -65,8 +65,8 @@ def print_results(results: Results) -> None:
     show(means)
     if results.comparisons:
         print_comparisons(results)
-    if told := told_stopping(results):
-        show(told)
+    if described := describe_stopping(results):
+        show(described)
     if results.summary["seeds_matter"] is False:
         show(SEEDLESS)
     undefined = sum(cell["undefined"] for cell in results.cells)
@@ -114,13 +114,13 @@ def heading(parameter: Parameter) -> str:
 def named(study: Study, parameters: Mapping[str, Value]) -> str:
     """Values for one cell, in the order of the study; with labels if there are several."""
     own = [p for p in study.parameters if p.path in parameters]
-    told = [f"{parameters[p.path]}{p.unit or ''}" for p in own]
+    described = [f"{parameters[p.path]}{p.unit or ''}" for p in own]
     if len(own) == 1:
-        return told[0]
-    return ", ".join(f"{p.label}={value}" for p, value in zip(own, told, strict=True))
+        return described[0]
+    return ", ".join(f"{p.label}={value}" for p, value in zip(own, described, strict=True))
 
 
-def told_stopping(results: Results) -> str:
+def describe_stopping(results: Results) -> str:
     """A sentence on variants that did not reach the required interval; empty if none."""
     stopping = results.summary["stopping"]
     if not stopping or not stopping["wide"] or not results.complete:

@@ -49,9 +49,9 @@ class Base:
             raise
         files = {path.name: content}
         for name in scenario_files(text):
-            beside = path.parent / name
-            if beside.is_file():
-                files[name] = beside.read_bytes()
+            named = path.parent / name
+            if named.is_file():
+                files[name] = named.read_bytes()
         return cls(path, files, written)
 
     @classmethod
@@ -65,9 +65,9 @@ class Base:
         text = scenario.to_toml()
         files = {"scenario.toml": b""}
         for number, name in enumerate(dict.fromkeys(scenario_files(text))):
-            beside = f"attenuation-{number}{Path(name).suffix}"
-            files[beside] = Path(name).read_bytes()
-            text = text.replace(json.dumps(name), json.dumps(beside))
+            packed = f"attenuation-{number}{Path(name).suffix}"
+            files[packed] = Path(name).read_bytes()
+            text = text.replace(json.dumps(name), json.dumps(packed))
         files["scenario.toml"] = text.encode()
         return cls.unpack(files)
 

@@ -80,10 +80,10 @@ class Store:
         if found.exists():
             differing = differences(self.folder, self.study)
             if differing:
-                told = "\n".join(f"  {line}" for line in differing)
+                described = "\n".join(f"  {line}" for line in differing)
                 raise OutputError(
                     f"{self.folder} holds another study; choose another folder. It differs in\n"
-                    f"{told}"
+                    f"{described}"
                 )
         else:
             # A study that was killed at once leaves an unfinished description.
@@ -309,13 +309,13 @@ def as_json(value: Mapping[str, Any]) -> bytes:
 
 def save(place: Path, content: bytes) -> None:
     """Write a file completely or not at all, and flush it to the disk."""
-    beside = place.with_name(f".{place.name}.tmp")
+    temporary = place.with_name(f".{place.name}.tmp")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(place)
+        temporary.replace(place)
         folder = os.open(place.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -108,7 +108,7 @@ BP_INLINE u64 aliad_w_max(const struct aliad *ca)
 	return ca->started ? ca->w_max : 0;
 }
 
-/* A new phase freezes the window anew. The round that it cuts short is no round trip. */
+/* A new phase freezes the window again. The round that it cuts short is no round trip. */
 BP_INLINE void aliad_enter(struct aliad *ca, u8 phase)
 {
 	ca->phase = phase;

@@ -3,7 +3,7 @@
  * What the controllers share: parameters, windows in fixed point, standard growth and reduction.
  *
  * A window is counted in 2^-16 segments. The kernel's snd_cwnd has whole segments only; what is
- * less than one is kept beside it, as crates/congestion keeps bytes. The kernel moves snd_cwnd
+ * less than one is kept with it, as crates/congestion keeps bytes. The kernel moves snd_cwnd
  * itself in recovery, after a timeout, when the sender was idle and when a reduction was needless:
  * bp_sync() takes in what it did.
  *
@@ -212,7 +212,7 @@ BP_INLINE void bp_store(struct tcp_sock *tp, struct bp_window *window)
 	tp->snd_cwnd = window->cwnd >> BP_BITS;
 }
 
-/* What a loss leaves: remembered to the fraction, told to the kernel in whole segments. */
+/* What a loss leaves: remembered to the fraction, given to the kernel in whole segments. */
 BP_INLINE u32 bp_reduce(struct bp_window *window, u64 ssthresh)
 {
 	window->ssthresh = ssthresh;

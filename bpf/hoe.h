@@ -45,7 +45,7 @@ struct bp_hoe_ack {
 	bool duplicate;
 };
 
-/* Rate of the running train; zero when it tells nothing. */
+/* Rate of the running train; zero when it is unknown. */
 BP_INLINE u32 bp_hoe_train_rate(const struct bp_hoe *hoe, const struct tcp_sock *tp, u32 min_rtt)
 {
 	if (hoe->acks < BP_HOE_LEAST_ACKS || !hoe->length || hoe->length >= min_rtt)
@@ -128,7 +128,7 @@ BP_INLINE u64 bp_hoe_capacity(const struct bp_hoe *hoe, const struct tcp_sock *t
 	return bp_segments(tp, bp_mul_div(rate, min_rtt, BP_SECOND));
 }
 
-/* What the kernel tells of an ACK, for the estimator. */
+/* Data of an ACK from the kernel, for the estimator. */
 BP_INLINE struct bp_hoe_ack bp_hoe_ack(struct sock *sk, const struct ack_sample *sample,
 				       u32 min_rtt)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Veno: Reno that tells random losses from congestion by the backlog in the queue.
+ * Veno: Reno that distinguishes random losses from congestion by the backlog in the queue.
  *
  * Source: C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
  * networks", IEEE Journal on Selected Areas in Communications 21(2), 2003.
@@ -10,7 +10,7 @@
  *   loss:    ssthresh = 4/5 of the flight size when N < beta, else 1/2
  *   timeout: ssthresh = 1/2 of the flight size
  *
- * BaseRTT is learnt anew after each loss. The definition is crates/congestion/src/controllers/veno.rs; the
+ * BaseRTT is measured again after each loss. The definition is crates/congestion/src/controllers/veno.rs; the
  * part of it that is reconstructed is named there.
  */
 #include "bentpipe.h"

@@ -2,7 +2,7 @@
 
     python examples/cwnd.py [FOLDER]
 
-writes cwnd-newreno.svg, cwnd-hybla.svg and the goodputs beside them into FOLDER (here by default).
+writes cwnd-newreno.svg, cwnd-hybla.svg and the goodputs into FOLDER (here by default).
 """
 
 import sys

@@ -1333,7 +1333,7 @@ def shell(
 ) -> tuple[int, KernelQuality]:
     """Run a program on a host of a scenario, by default the one that receives the first flow.
 
-    The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
+    The ends of all flows are reached by name. `servers` are hosts and programs that run meanwhile
     and are killed when it ends. Returns its exit status and how well the network was
     emulated. Raises `KernelError` as `run_on_kernel`.
     """
@@ -1345,7 +1345,7 @@ def kernel_controllers() -> list[KernelController]:
     """The controllers that the running Linux kernel can be given."""
 
 def kernel_likeness() -> list[KernelLikeness]:
-    """Linux's own controllers beside the definitions that they are, or could be taken for."""
+    """Linux's own controllers with the definitions that they are, or could be taken for."""
 
 def kernel_missing() -> list[str]:
     """What this machine lacks to load them, each with what to do; empty when nothing."""

@@ -70,7 +70,7 @@ pub fn run_on_kernel(
 
 /// Run a program on a host of a scenario, by default the one that receives the first flow.
 ///
-/// The ends of all flows are reached by name. `servers` are hosts and programs that run beside it
+/// The ends of all flows are reached by name. `servers` are hosts and programs that run meanwhile
 /// and are killed when it ends. Returns its exit status and how well the network was
 /// emulated. Raises `KernelError` as `run_on_kernel`.
 #[pyfunction]

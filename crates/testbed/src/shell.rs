@@ -33,6 +33,11 @@ const BY_SIGNAL: i32 = 128;
 const LOOK: Duration = Duration::from_millis(20);
 /// Where names are looked up before anybody is asked (hosts(5)).
 const NAMES: &str = "/etc/hosts";
+/// Which name servers are asked (resolv.conf(5)).
+const RESOLVER: &str = "/etc/resolv.conf";
+/// Without a line, that is this host, on which none listens: a name that no host has is answered at
+/// once. The machine's own would be asked across the link, where none is, for ten seconds.
+const NO_NAME_SERVER: &str = "# There is no name server in this network.\n";
 
 /// A program and the host that it runs on.
 #[derive(Clone, Debug)]
@@ -159,17 +164,21 @@ fn spawn(
     command.spawn().doing(|| format!("start {}", name.display()))
 }
 
-/// Lays a file with the names over the machine's, for the calling thread and what it starts. The
-/// file is in memory, on a file system that nobody else sees.
+/// Lays a file with the names over the machine's, and one without name servers, for the calling
+/// thread and what it starts. The files are in memory, on a file system that nobody else sees.
 fn name_hosts(names: &str) -> io::Result<()> {
     sys::unshare(UnshareFlags::NEWNS)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let folder = std::env::temp_dir();
     mount("bentpipe", &folder, "tmpfs", MountFlags::empty(), None)?;
-    let file = folder.join("hosts");
-    fs::write(&file, names)?;
-    if Path::new(NAMES).exists() {
-        mount_bind(&file, NAMES)?;
+    for (name, place, content) in
+        [("hosts", NAMES, names), ("resolv.conf", RESOLVER, NO_NAME_SERVER)]
+    {
+        let file = folder.join(name);
+        fs::write(&file, content)?;
+        if Path::new(place).exists() {
+            mount_bind(&file, place)?;
+        }
     }
     unmount(&folder, UnmountFlags::DETACH).map_err(io::Error::from)
 }

@@ -476,6 +476,16 @@ fn a_program_finds_the_hosts_by_name_and_its_exit_status_is_told() {
 }
 
 #[test]
+fn a_name_that_no_host_has_is_answered_at_once() {
+    if is_skipped() {
+        return;
+    }
+    // With the machine's own name servers it takes ten seconds, and `timeout` ends with 124.
+    let lookup = program("timeout 3 getent hosts nobody.example");
+    assert_eq!(shell(&scenario(json!({}), json!({})), 1, &lookup, &[]).unwrap().status, 2);
+}
+
+#[test]
 fn programs_on_two_hosts_talk_across_the_link() {
     if is_skipped() {
         return;

@@ -113,7 +113,9 @@ def cargo_tests(*selection: str) -> Count:
         if line.startswith("host: ")
     )
     runner = f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"
-    timed = ("--", "-Z", "unstable-options", "--report-time")
+    # Tests in real time sleep most of it.
+    threads = f"--test-threads={2 * (os.cpu_count() or 1)}"
+    timed = ("--", "-Z", "unstable-options", "--report-time", threads)
     status, lines = stream(
         ("cargo", "test", *RUST, "--no-fail-fast", *selection, *timed),
         **{runner: "env RUSTC_BOOTSTRAP=1"},

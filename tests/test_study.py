@@ -88,11 +88,13 @@ def test_sequential_stopping_ends_where_the_interval_is_narrow(file: Path) -> No
     results = Study.load(file).run()
     counts = set()
     for cell in results.cells:
-        if cell["quantity"] == "flow.completion_s":
-            n, half = cell["n"], (cell["ci95"][1] - cell["ci95"][0]) / 2
-            assert n == 40 or half <= 0.08 * cell["mean"]
+        if cell.quantity == "flow.completion_s":
+            assert cell.mean
+            assert cell.ci95
+            n, half = cell.n, (cell.ci95[1] - cell.ci95[0]) / 2
+            assert n == 40 or half <= 0.08 * cell.mean
             assert n == 40 or (n - 4) % 3 == 0
-            before = results.rows.filter(pl.col("variant") == cell["variant"])[: n - 3]
+            before = results.rows.filter(pl.col("variant") == cell.variant)[: n - 3]
             if n > 4 and n != 40:
                 width = of.mean(before["flow.completion_s"].to_list())
                 assert (width.ci95 or 0) > 0.08 * width.value
@@ -171,9 +173,9 @@ def test_a_download_that_does_not_complete_is_told(bentpipe: Bentpipe, file: Pat
     assert done.returncode == 0
     assert "undefined" in done.stdout
     cells = Study.load(file).run().cells
-    times = [cell for cell in cells if cell["quantity"] == "flow.completion_s"]
-    assert sum(cell["undefined"] for cell in times) > 0
-    assert all(cell["n"] + cell["undefined"] == 20 for cell in times)
+    times = [cell for cell in cells if cell.quantity == "flow.completion_s"]
+    assert sum(cell.undefined for cell in times) > 0
+    assert all(cell.n + cell.undefined == 20 for cell in times)
 
 
 def test_parameters_can_go_together(file: Path) -> None:
@@ -182,8 +184,8 @@ def test_parameters_can_go_together(file: Path) -> None:
     pairs = [tuple(variant.parameters.values()) for variant in results.study.variants]
     assert pairs == [("newreno", 100), ("hybla", 200)]
     row = results.comparisons[0]
-    assert row["parameters"] == {}
-    assert row["against"] == {"flow.0.controller": "newreno", "link.0.delay": 100}
+    assert row.parameters == {}
+    assert row.against == {"flow.0.controller": "newreno", "link.0.delay": 100}
 
 
 def test_a_program_makes_a_study_of_several_scenarios(tmp_path: Path) -> None:
@@ -203,8 +205,9 @@ def test_a_program_makes_a_study_of_several_scenarios(tmp_path: Path) -> None:
     assert set(results.rows["scenario"]) == {"near", "far"}
     assert sorted(set(results.rows["seed"])) == [100, 101, 102, 103, 104]
     (row,) = results.comparisons
-    assert row["distinct"]
-    assert row["difference"] > 0
+    assert row.distinct
+    assert row.difference is not None
+    assert row.difference > 0
 
 
 def test_files_of_the_scenario_are_kept_with_it(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Te
 from bentpipe.report.scenarios import explained, scenario_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json, read_text
+from bentpipe.study.estimates import Difference, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from bentpipe.plots import Figure
     from bentpipe.plots.marks import XKind
 
-    Cells = list[dict[str, Any]]
+    Rows = Sequence[Estimate] | Sequence[Difference]
 
 FEW = 6
 """Up to this number, the summary lists comparisons one by one."""
@@ -101,12 +102,13 @@ class Quantity(Shown):
     """A quantity with its cells and comparisons, in a suitable unit."""
 
     def __init__(self, row: dict[str, Any], found: dict[str, Any]) -> None:
-        self.cells: Cells = [cell for cell in found["cells"] if cell["quantity"] == row["name"]]
-        self.comparisons: Cells = [
-            cell for cell in found["comparisons"] if cell["quantity"] == row["name"]
+        name = row["name"]
+        self.cells = [Estimate.read(c) for c in found["cells"] if c["quantity"] == name]
+        self.comparisons = [
+            Difference.read(c) for c in found["comparisons"] if c["quantity"] == name
         ]
-        means = [cell["mean"] for cell in self.cells]
-        super().__init__(row["name"], row["label"] or row["name"], row["unit"], means)
+        means = [cell.mean for cell in self.cells]
+        super().__init__(name, row["label"] or name, row["unit"], means)
 
 
 # ------------------------------------------------------------------------------------- summary
@@ -141,13 +143,13 @@ def values_described(axis: Axis) -> str:
 
 def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
     """A sentence on the lowest and the highest mean of a quantity."""
-    known = [cell for cell in quantity.cells if cell["mean"] is not None]
+    known = [(cell.mean, cell) for cell in quantity.cells if cell.mean is not None]
     if not known:
         return ""
-    low, high = (end(known, key=lambda cell: cell["mean"]) for end in (min, max))
+    low, high = (end(known, key=lambda one: one[0]) for end in (min, max))
     if low is high:
-        return f"{quantity.label}: {quantity.text(low['mean'])} on average."
-    ends = (f"{quantity.text(c['mean'])} ({where(c['parameters'], axes)})" for c in (low, high))
+        return f"{quantity.label}: {quantity.text(low[0])} on average."
+    ends = (f"{quantity.text(at)} ({where(c.parameters, axes)})" for at, c in (low, high))
     return f"{quantity.label}: from {' to '.join(ends)}."
 
 
@@ -156,7 +158,7 @@ def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -
     pairs = [(quantity, row) for quantity in quantities for row in quantity.comparisons]
     if not pairs:
         return []
-    sure = sum(row["distinct"] for _, row in pairs)
+    sure = sum(row.distinct for _, row in pairs)
     lines = [
         f"{count(sure)} of {count(len(pairs))} differences between variants are significant: their "
         "95 % interval does not include zero. Expect 1 of 20 to be significant by chance."
@@ -166,16 +168,16 @@ def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -
     return lines
 
 
-def difference_sentence(quantity: Quantity, row: dict[str, Any], axes: Sequence[Axis]) -> str:
+def difference_sentence(quantity: Quantity, row: Difference, axes: Sequence[Axis]) -> str:
     """One difference in words."""
-    rest = where(row["parameters"], axes)
-    place = f", {rest}" if row["parameters"] else ""
-    pair = f"{where(row['of'], axes)} compared with {where(row['against'], axes)}{place}"
-    if row["difference"] is None:
+    rest = where(row.parameters, axes)
+    place = f", {rest}" if row.parameters else ""
+    pair = f"{where(row.of, axes)} compared with {where(row.against, axes)}{place}"
+    if row.difference is None:
         return f"{quantity.label}, {pair}: no pair of runs to compare."
-    by = "" if row["relative"] is None else f" ({percent(row['relative'])} %)"
-    verdict = "significant" if row["distinct"] else "not significant"
-    return f"{quantity.label}, {pair}: {quantity.text(row['difference'])}{by}, {verdict}."
+    by = "" if row.relative is None else f" ({percent(row.relative)} %)"
+    verdict = "significant" if row.distinct else "not significant"
+    return f"{quantity.label}, {pair}: {quantity.text(row.difference)}{by}, {verdict}."
 
 
 def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
@@ -202,7 +204,7 @@ def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> lis
             f"{percent(stopping['relative_half_width'])} % of the mean to either side."
         )
     for quantity in quantities:
-        undefined = sum(cell["undefined"] for cell in quantity.cells)
+        undefined = sum(cell.undefined for cell in quantity.cells)
         if undefined:
             warnings.append(
                 f"{quantity.label} is undefined in {count(undefined)} runs, for example because a "
@@ -246,11 +248,11 @@ def outer(axes: Sequence[Axis], compared: set[str]) -> list[Axis]:
 
 def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[Figure]:
     """Means with intervals: one figure, or one for each combination of `outer` values."""
-    apart = outer(axes, {path for row in quantity.comparisons for path in row["of"]})
+    apart = outer(axes, {path for row in quantity.comparisons for path in row.of})
     inner = [axis for axis in axes if axis not in apart]
-    groups: dict[str, Cells] = {}
+    groups: dict[str, list[Estimate]] = {}
     for cell in quantity.cells:
-        groups.setdefault(where(cell["parameters"], apart), []).append(cell)
+        groups.setdefault(where(cell.parameters, apart), []).append(cell)
     kept = list(groups.items())[:MOST_PANELS]
     figures = [
         cells_figure(f"{name}-{number}" if place else name, quantity, cells, inner, place)
@@ -269,45 +271,45 @@ def placed(axes: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
 
 
 def points(
-    quantity: Quantity, rows: Cells, axes: Sequence[Axis], value: str, series_of: Callable[..., str]
+    quantity: Quantity, rows: Rows, axes: Sequence[Axis], series_of: Callable[..., str]
 ) -> tuple[list[Point], str, XKind]:
     """The points of a figure, with the title and the kind of its x axis."""
     x, others = placed(axes)
     made = []
     for row in rows:
-        if row[value] is None:
+        if row.value is None:
             continue
-        low, high = quantity.ends(row["ci95"])
-        at = row["parameters"][x.path] if x else ""
+        low, high = quantity.ends(row.ci95)
+        at = row.parameters[x.path] if x else ""
         at = at if x and x.numeric else str(at)
         series = series_of(row, others)
-        made.append(Point(series, at, row[value] / quantity.size, low, high, row["n"]))
+        made.append(Point(series, at, row.value / quantity.size, low, high, row.n))
     return made, x.title if x else "", x.kind if x else "nominal"
 
 
 def cells_figure(
-    name: str, quantity: Quantity, cells: Cells, axes: Sequence[Axis], place: str
+    name: str, quantity: Quantity, cells: Sequence[Estimate], axes: Sequence[Axis], place: str
 ) -> Figure:
     """Means with intervals. `place` names the values that all of them share."""
 
-    def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
-        return where(row["parameters"], others) or quantity.label
+    def series(row: Estimate, others: Sequence[Axis]) -> str:
+        return where(row.parameters, others) or quantity.label
 
-    drawn, x, kind = points(quantity, cells, axes, "mean", series)
+    drawn, x, kind = points(quantity, cells, axes, series)
     title = f"{quantity.label}{', ' if place else ''}{place}: means with 95 % intervals"
     return interval_figure(f"{name}-means", title, x, quantity.title, drawn, kind)
 
 
 def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
     """Paired differences with intervals, and the zero line."""
-    compared = {path for row in quantity.comparisons for path in row["of"]}
+    compared = {path for row in quantity.comparisons for path in row.of}
     rest = [axis for axis in axes if axis.path not in compared]
 
-    def series(row: dict[str, Any], others: Sequence[Axis]) -> str:
-        pair = f"{where(row['of'], axes)} minus {where(row['against'], axes)}"
-        return ", ".join(filter(None, [pair, where(row["parameters"], others)]))
+    def series(row: Difference, others: Sequence[Axis]) -> str:
+        pair = f"{where(row.of, axes)} minus {where(row.against, axes)}"
+        return ", ".join(filter(None, [pair, where(row.parameters, others)]))
 
-    drawn, x, kind = points(quantity, quantity.comparisons, rest, "difference", series)
+    drawn, x, kind = points(quantity, quantity.comparisons, rest, series)
     title = f"{quantity.label}: paired differences with 95 % intervals"
     y = f"difference of {quantity.title}"
     return interval_figure(f"{name}-differences", title, x, y, drawn, kind, zero=True)
@@ -316,7 +318,7 @@ def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> F
 def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     """The table of means."""
     unit = quantity.column_unit
-    asked = sorted({key for cell in quantity.cells for key in cell["percentiles"]}, key=float)
+    asked = sorted({key for cell in quantity.cells for key in cell.percentiles}, key=float)
     columns = [
         *parameter_columns(axes),
         Column("mean", unit),
@@ -327,22 +329,22 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     ]
     rows = [
         [
-            *parameter_cells(cell["parameters"], axes),
-            *quantity.mean_cells(cell["mean"], cell["ci95"]),
-            quantity.number_cell(cell["median"]),
-            *(quantity.number_cell(cell["percentiles"].get(key)) for key in asked),
-            Cell(count(cell["n"]), cell["n"]),
+            *parameter_cells(cell.parameters, axes),
+            *quantity.mean_cells(cell.mean, cell.ci95),
+            quantity.number_cell(cell.median),
+            *(quantity.number_cell(cell.percentiles.get(key)) for key in asked),
+            Cell(count(cell.n), cell.n),
         ]
         for cell in quantity.cells
     ]
-    kinds = sorted({cell["interval"] for cell in quantity.cells})
+    kinds = sorted({cell.interval for cell in quantity.cells})
     caption = f"{quantity.label}: means; intervals by {' and '.join(map(str.capitalize, kinds))}"
     return Table(f"{name}-cells", caption, columns, rows)
 
 
 def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     """The table of paired differences."""
-    compared = {path for row in quantity.comparisons for path in row["of"]}
+    compared = {path for row in quantity.comparisons for path in row.of}
     rest = [axis for axis in axes if axis.path not in compared]
     unit = quantity.column_unit
     columns = [
@@ -356,12 +358,12 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
     ]
     rows = [
         [
-            Cell(f"{where(row['of'], axes)} minus {where(row['against'], axes)}"),
-            *parameter_cells(row["parameters"], rest),
-            *quantity.mean_cells(row["difference"], row["ci95"]),
-            Cell(percent(row["relative"]), row["relative"]),
-            Cell(count(row["n"]), row["n"]),
-            Cell("significant" if row["distinct"] else "not significant"),
+            Cell(f"{where(row.of, axes)} minus {where(row.against, axes)}"),
+            *parameter_cells(row.parameters, rest),
+            *quantity.mean_cells(row.difference, row.ci95),
+            Cell(percent(row.relative), row.relative),
+            Cell(count(row.n), row.n),
+            Cell("significant" if row.distinct else "not significant"),
         ]
         for row in quantity.comparisons
     ]

@@ -20,6 +20,7 @@ Decisions:
 
 from bentpipe._native import study_reference as reference
 from bentpipe._native import study_schema as schema
+from bentpipe.study.estimates import Difference, Estimate
 from bentpipe.study.parameters import Parameter
 from bentpipe.study.plan import Comparison, Replications, Study
 from bentpipe.study.quantities import Quantity
@@ -29,6 +30,8 @@ from bentpipe.study.scenarios import Base
 __all__ = [
     "Base",
     "Comparison",
+    "Difference",
+    "Estimate",
     "Parameter",
     "Quantity",
     "Replications",

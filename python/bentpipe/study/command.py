@@ -51,16 +51,16 @@ def print_results(results: Results) -> None:
     means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
                   "median", *percentile_columns(results), "<unit")  # fmt: skip
     for cell in results.cells:
-        asked = [cell["percentiles"].get(name[1:]) for name in percentile_columns(results)]
+        asked = [cell.percentiles.get(name[1:]) for name in percentile_columns(results)]
         means.add_row(
-            *map(str, cell["parameters"].values()),
-            cell["quantity"],
-            str(cell["n"]),
-            significant(cell["mean"]),
-            ends(cell["ci95"]),
-            significant(cell["median"]),
+            *map(str, cell.parameters.values()),
+            cell.quantity,
+            str(cell.n),
+            significant(cell.mean),
+            ends(cell.ci95),
+            significant(cell.median),
             *map(significant, asked),
-            cell["unit"],
+            cell.unit,
         )
     show(means)
     if results.comparisons:
@@ -69,7 +69,7 @@ def print_results(results: Results) -> None:
         show(described)
     if results.summary["seeds_matter"] is False:
         show(SEEDLESS)
-    undefined = sum(cell["undefined"] for cell in results.cells)
+    undefined = sum(cell.undefined for cell in results.cells)
     if undefined:
         show(f"{undefined} values are undefined, for example because a download did not complete."
              " Means do not include them, and n is the number of defined values.")  # fmt: skip
@@ -83,19 +83,19 @@ def print_comparisons(results: Results) -> None:
     listed = table("quantity", "<other parameters", "<value", "<baseline", "pairs", "difference",
                    "95 % interval", "relative", "<significant", "<unit")  # fmt: skip
     for row in results.comparisons:
-        share = row["relative"]
+        share = row.relative
         relative = NONE if share is None else f"{signed(share * 100, places=1)} %"
         listed.add_row(
-            row["quantity"],
-            named(study, row["parameters"]),
-            named(study, row["of"]),
-            named(study, row["against"]),
-            str(row["n"]),
-            significant(row["difference"]),
-            ends(row["ci95"]),
+            row.quantity,
+            named(study, row.parameters),
+            named(study, row.of),
+            named(study, row.against),
+            str(row.n),
+            significant(row.difference),
+            ends(row.ci95),
             relative,
-            "yes" if row["distinct"] else "no",
-            row["unit"],
+            "yes" if row.distinct else "no",
+            row.unit,
         )
     show(listed)
 

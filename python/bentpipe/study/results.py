@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.study.estimates import Difference, Estimate
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -28,13 +30,11 @@ class Results:
         return bool(self.summary["complete"])
 
     @property
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[Estimate]:
         """Mean, interval, median and percentiles of each quantity in each variant."""
-        found: list[dict[str, Any]] = self.summary["cells"]
-        return found
+        return [Estimate.read(cell) for cell in self.summary["cells"]]
 
     @property
-    def comparisons(self) -> list[dict[str, Any]]:
+    def comparisons(self) -> list[Difference]:
         """Paired differences from the baselines, with intervals."""
-        found: list[dict[str, Any]] = self.summary["comparisons"]
-        return found
+        return [Difference.read(row) for row in self.summary["comparisons"]]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.study.estimates import Difference, Estimate
 from bentpipe.study.statistics import bootstrap, is_narrow, mean, percentile
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
     found = {quantity.name: values_of(rows, quantity.name) for quantity in study.quantities}
     names = list(study.bases)
     cells = [
-        cell(variant, quantity, number, found[quantity.name][variant.number])
+        estimate(variant, quantity, number, found[quantity.name][variant.number])
         for variant in study.variants
         for number, quantity in enumerate(study.quantities)
     ]
@@ -49,8 +51,8 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
         "complete": complete,
         "seeds_matter": seeds_matter(found),
         "stopping": stopping(study, found),
-        "cells": cells,
-        "comparisons": comparisons,
+        "cells": [asdict(cell) for cell in cells],
+        "comparisons": [asdict(row) for row in comparisons],
     }
 
 
@@ -90,9 +92,9 @@ def values_of(rows: pl.DataFrame, name: str) -> Values:
     return found
 
 
-def cell(
+def estimate(
     variant: Variant, quantity: Quantity, number: int, runs: dict[int, float | None]
-) -> dict[str, Any]:
+) -> Estimate:
     """Mean, interval and percentiles of a quantity in one variant."""
     values = [value for value in runs.values() if value is not None]
     ci95: tuple[float, float] | None = None
@@ -100,22 +102,22 @@ def cell(
         # A fixed seed, so that the interval is reproducible.
         seed = (variant.number, number)
         ci95 = bootstrap(values, seed) if quantity.interval == "bootstrap" else around(values)
-    return {
-        "variant": variant.number,
-        "parameters": variant.parameters,
-        "quantity": quantity.name,
-        "unit": quantity.unit,
-        "n": len(values),
-        "undefined": len(runs) - len(values),
-        "mean": statistics.fmean(values) if values else None,
-        "ci95": ci95,
-        "interval": quantity.interval,
-        "median": percentile(values, 50) if values else None,
-        "percentiles": {
+    return Estimate(
+        variant=variant.number,
+        parameters=variant.parameters,
+        quantity=quantity.name,
+        unit=quantity.unit,
+        n=len(values),
+        undefined=len(runs) - len(values),
+        mean=statistics.fmean(values) if values else None,
+        ci95=ci95,
+        interval=quantity.interval,
+        median=percentile(values, 50) if values else None,
+        percentiles={
             f"{percent:g}": percentile(values, percent) if values else None
             for percent in quantity.percentiles
         },
-    }
+    )
 
 
 def around(values: list[float]) -> tuple[float, float]:
@@ -127,7 +129,7 @@ def around(values: list[float]) -> tuple[float, float]:
 
 def compared(
     study: Study, comparison: Comparison, quantity: Quantity, found: Values
-) -> list[dict[str, Any]]:
+) -> list[Difference]:
     """The differences of each value of the parameter from the baseline, other values equal."""
     parameter = next(p for p in study.parameters if p.label == comparison.parameter)
     baseline = parameter.plain[parameter.values.index(comparison.baseline)]
@@ -148,14 +150,14 @@ def compared(
         other = against[repr(rest(variant))]
         pairs = paired(found[variant.number], found[other.number])
         rows.append(
-            {
-                "quantity": quantity.name,
-                "unit": quantity.unit,
-                "parameters": rest(variant),
-                "of": {path: variant.parameters[path] for path in sorted(moved)},
-                "against": {path: other.parameters[path] for path in sorted(moved)},
+            Difference(
+                quantity=quantity.name,
+                unit=quantity.unit,
+                parameters=rest(variant),
+                of={path: variant.parameters[path] for path in sorted(moved)},
+                against={path: other.parameters[path] for path in sorted(moved)},
                 **difference(pairs),
-            }
+            )
         )
     return rows
 

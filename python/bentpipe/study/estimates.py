@@ -1,0 +1,85 @@
+"""What a study estimates: means of quantities in variants, and differences from baselines.
+
+The names of the fields are those of `summary.json`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bentpipe.study.parameters import Value
+
+Interval = tuple[float, float]
+"""The ends of a confidence interval."""
+
+
+class FromSummary:
+    """Made from an object of the summary."""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """The estimate of this object; `KeyError` when it lacks a field."""
+        known = {one.name: data[one.name] for one in fields(cls)}  # type: ignore[arg-type]
+        ci95 = known["ci95"]
+        return cls(**known | {"ci95": None if ci95 is None else tuple(ci95)})
+
+
+@dataclass(frozen=True)
+class Estimate(FromSummary):
+    """Mean, interval and percentiles of a quantity in one variant."""
+
+    variant: int
+    """Number of the variant, from zero."""
+    parameters: dict[str, Value]
+    """The values of the variant, by their paths."""
+    quantity: str
+    unit: str
+    n: int
+    """Number of runs in which the quantity is defined."""
+    undefined: int
+    """Number of the other runs."""
+    mean: float | None
+    ci95: Interval | None
+    """95 % interval of the mean; None for less than two values."""
+    interval: str
+    """The method of the interval: `student` or `bootstrap`."""
+    median: float | None
+    percentiles: dict[str, float | None]
+    """By the percent, such as `"95"`."""
+
+    @property
+    def value(self) -> float | None:
+        """The mean."""
+        return self.mean
+
+
+@dataclass(frozen=True)
+class Difference(FromSummary):
+    """Mean difference of pairs of runs with the same seed: a value minus the baseline."""
+
+    quantity: str
+    unit: str
+    parameters: dict[str, Value]
+    """The values that both have, by their paths."""
+    of: dict[str, Value]
+    """The compared value."""
+    against: dict[str, Value]
+    """The baseline."""
+    n: int
+    """Number of pairs in which the quantity is defined."""
+    difference: float | None
+    ci95: Interval | None
+    """95 % interval by Student; None for less than two pairs."""
+    relative: float | None
+    """Share of the baseline's mean."""
+    distinct: bool
+    """True if the interval excludes zero: the difference is significant."""
+
+    @property
+    def value(self) -> float | None:
+        """The difference."""
+        return self.difference

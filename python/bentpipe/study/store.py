@@ -322,5 +322,5 @@ def save(place: Path, content: bytes) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise OutputError(f"cannot write {place}: {error.strerror}") from error

@@ -1,7 +1,10 @@
 //! Fast retransmit and fast recovery without SACK (RFC 5681 section 3.2, RFC 6582, RFC 3042).
 
+use std::sync::Arc;
+
+use congestion::{Specification, Value};
 use tcp::Recovery::{self, NewReno, Reno};
-use tcp::{Config, Phase, Segment};
+use tcp::{Config, Connection, DuplicateWindow, Phase, RecoveryExit, Segment};
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};
@@ -215,4 +218,60 @@ fn duplicates_that_are_spread_over_new_acks_do_not_add_up() {
     script.duplicate();
     assert_eq!(script.end.phase(), Phase::Open);
     assert_eq!(script.duplicate(), [11]);
+}
+
+/// RFC 3782 section 3 step 5, first option: min(ssthresh, flight size + one segment).
+#[test]
+fn a_recovery_may_leave_a_window_of_the_flight_size_and_one_segment() {
+    // ssthresh is 10. Segments 10 to 31 were sent before the recovery, and cwnd was 13 when it
+    // began. After n more duplicates it is 13 + n, so that n - 9 new segments are in flight when
+    // all before are acknowledged.
+    for (recovery_exit, duplicates, cwnd) in [
+        (RecoveryExit::Ssthresh, 11, 10),
+        (RecoveryExit::FlightSize, 11, 2 + 1),
+        (RecoveryExit::FlightSize, 17, 8 + 1),
+        (RecoveryExit::FlightSize, 18, 10),
+        (RecoveryExit::FlightSize, 19, 10),
+    ] {
+        let config = Config { recovery: NewReno, recovery_exit, ..config() };
+        let mut script = Script::with(&config, 20);
+        lose_first(&mut script);
+        for _ in 0..duplicates {
+            script.duplicate();
+        }
+        assert_eq!((script.cwnd(), script.ssthresh()), (13 + duplicates, 10));
+        assert_eq!(script.end.flight() / MSS, 13 + duplicates);
+        script.ack(32);
+        assert_eq!(script.end.phase(), Phase::Open);
+        assert_eq!(script.cwnd(), cwnd, "{recovery_exit:?} after {duplicates} duplicates");
+    }
+}
+
+/// OPNET compares the window of an ACK with the one that the sender uses. ADaLR enlarges that one
+/// whenever it sizes a segment, until the next ACK.
+#[test]
+fn an_enlarged_window_may_decide_what_a_duplicate_ack_is() {
+    use DuplicateWindow::{Advertised, Sender};
+    let named = |name| Specification::named(name).unwrap();
+    let mut strict = named("adalr");
+    strict.set("rwnd", Value::Word("off".into())).unwrap();
+    for (duplicate_window, controller, phase) in [
+        (Advertised, named("adalr"), Phase::FastRecovery),
+        (Sender, named("adalr"), Phase::Open),
+        (Sender, strict, Phase::FastRecovery),
+        (Sender, named("newreno"), Phase::FastRecovery),
+    ] {
+        let config = Config { recovery: NewReno, duplicate_window, ..config() };
+        let state = controller.build(&config.controller());
+        let end = Connection::new(Arc::new(config.clone()), state, 1_000);
+        let mut script = Script::of(&config, end);
+        script.end.write(1_000 * MSS);
+        assert_eq!(script.sent().len(), 10);
+        // The first ACK has another window than the one before.
+        script.offer(60_000);
+        for _ in 0..1 + 3 {
+            script.duplicate();
+        }
+        assert_eq!(script.end.phase(), phase, "{duplicate_window:?} {controller:?}");
+    }
 }

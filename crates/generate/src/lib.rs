@@ -182,7 +182,7 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
         prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
         any::<[bool; 5]>(),
-        prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\""]),
+        prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
         prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
     )

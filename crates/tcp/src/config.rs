@@ -101,6 +101,40 @@ impl Default for DelayedAck {
     }
 }
 
+/// When the receiver acknowledges data in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckTiming {
+    /// After a number of segments or a time, always the same.
+    Fixed(DelayedAck),
+    /// As Linux: at once at the start of a connection, after a pause and after duplicates, otherwise
+    /// after a time that follows the arrivals.
+    Linux,
+}
+
+impl AckTiming {
+    /// Number of full-sized segments after which an ACK is sent at once, whatever came before.
+    pub fn segments(&self) -> u32 {
+        match self {
+            Self::Fixed(delayed) => delayed.segments,
+            Self::Linux => 2,
+        }
+    }
+
+    /// Maximum delay of an ACK.
+    pub fn longest(&self) -> Span {
+        match self {
+            Self::Fixed(delayed) => delayed.timeout,
+            Self::Linux => crate::receiver::LONGEST_DELAY,
+        }
+    }
+}
+
+impl Default for AckTiming {
+    fn default() -> Self {
+        Self::Fixed(DelayedAck::default())
+    }
+}
+
 /// TCP settings of one end, and what a scenario calls them. `recovery`, `delayed_ack` and `rto` have
 /// a short form or a default of their own in the language, and are skipped here.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +146,7 @@ pub struct Config {
     pub recovery: Recovery,
     /// Delayed acknowledgement.
     #[cfg_attr(feature = "schema", serde(skip))]
-    pub delayed_ack: DelayedAck,
+    pub delayed_ack: AckTiming,
     /// Retransmission timer.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub rto: RtoConfig,
@@ -199,7 +233,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             recovery: Recovery::Sack,
-            delayed_ack: DelayedAck::default(),
+            delayed_ack: AckTiming::default(),
             rto: RtoConfig::default(),
             reads_at_once: true,
             ssthresh_basis: SsthreshBasis::FlightSize,

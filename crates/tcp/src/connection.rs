@@ -16,7 +16,7 @@ use reset::Reset;
 
 use crate::config::Config;
 use crate::info::Agreed;
-use crate::receiver::Receiver;
+use crate::receiver::{Path, QUICK_AFTER_MARK, Receiver};
 use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 use crate::sender::{Acknowledgement, Chunk, Phase, Sender};
 use crate::sequence::Space;
@@ -292,7 +292,7 @@ impl Connection {
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
         if self.receiver.deadline() <= now {
-            self.receiver.on_deadline();
+            self.receiver.on_deadline(self.sender.rtt().rto());
         }
         if self.quiet_until <= now {
             self.quiet_until = Time::NEVER;
@@ -316,6 +316,9 @@ impl Connection {
 
     /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
     pub fn on_congestion_experienced(&mut self) {
+        if self.ecn && !self.echo {
+            self.receiver.hurry_acks(QUICK_AFTER_MARK);
+        }
         self.echo = self.ecn;
     }
 
@@ -370,6 +373,9 @@ impl Connection {
         self.take_acknowledgement(now, segment, sequence, number);
         if segment.payload > 0 {
             self.receiver.on_next_data(now, &self.config, u64::from(segment.payload));
+            if self.receiver.times_acks() {
+                self.time_ack(now, segment, sequence);
+            }
         }
         if self.closing || self.receiver.finished() {
             self.advance_close(now, false);
@@ -396,10 +402,33 @@ impl Connection {
         if segment.payload > 0 || fin {
             let length = u64::from(segment.payload);
             self.receiver.on_data(now, &self.config, sequence, length, fin);
+            if self.receiver.times_acks() {
+                self.time_ack(now, segment, expected);
+            }
         }
         if self.closing || self.receiver.finished() {
             self.advance_close(now, fin);
         }
+    }
+
+    /// Data was taken in, and `expected` was the next number before. Decides when Linux acknowledges
+    /// it.
+    #[cold]
+    fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
+        if self.ecn {
+            self.receiver.note_markable(segment.is_ecn_capable());
+            if segment.flags.contains(Flags::CWR) {
+                // The window of a sender that answers a mark may be very small
+                // (`tcp_ecn_accept_cwr`).
+                self.receiver.request_ack();
+            }
+        }
+        let rtt = self.sender.rtt();
+        let path = Path { srtt: rtt.srtt(), rto: rtt.rto(), least_rto: self.config.rto.min };
+        let in_order = self.receiver.next() > expected;
+        let push = segment.flags.contains(Flags::PSH);
+        let length = u64::from(segment.payload);
+        self.receiver.time_ack(now, &self.config, path, length, push, in_order);
     }
 
     /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,
@@ -495,6 +524,9 @@ impl Connection {
     #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut segment = self.bare_segment(now);
+        if chunk.length > 0 {
+            self.receiver.data_sent(now);
+        }
         segment.sequence = self.out.wrap(chunk.start);
         segment.payload = chunk.length as u16;
         segment.flags =

@@ -17,7 +17,9 @@ mod sender;
 mod sequence;
 mod timestamps;
 
-pub use config::{Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
+pub use config::{
+    AckTiming, Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis,
+};
 pub use connection::{Connection, State};
 pub use info::Info;
 pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};

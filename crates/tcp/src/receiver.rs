@@ -1,12 +1,19 @@
 //! The receiving half of a connection: reassembly, acknowledgements and the advertised window.
+//! `quick` has the timing of ACKs as in Linux.
 
-use crate::config::Recovery;
-use units::Time;
+mod quick;
+
+use crate::config::{AckTiming, Recovery};
+use units::{Span, Time};
 
 use crate::config::Config;
 use crate::segment::MAX_SACK_BLOCKS;
 use transport::Range;
 use transport::Reassembly;
+
+use quick::Timing;
+
+pub(crate) use quick::{LONGEST_DELAY, MOST_QUICK, Path, QUICK_AFTER_MARK};
 
 const NOTHING: Range = Range { start: 0, end: 0 };
 
@@ -39,6 +46,10 @@ pub(crate) struct Receiver {
     ack_now: bool,
     /// An ACK is due at this time.
     ack_at: Time,
+    /// How long an ACK waits at most.
+    ack_delay: Span,
+    /// When ACKs are due as in Linux.
+    timing: Option<Box<Timing>>,
     /// Duplicate data since the last ACK; empty if there is none.
     duplicate: Range,
     /// Data above a gap; `None` while there is no gap.
@@ -60,6 +71,8 @@ impl Receiver {
             full,
             ack_now: false,
             ack_at: Time::NEVER,
+            ack_delay: config.delayed_ack.longest(),
+            timing: (config.delayed_ack == AckTiming::Linux).then(Box::default),
             duplicate: NOTHING,
             gaps: None,
         }
@@ -143,6 +156,9 @@ impl Receiver {
             // 3.10.7.4).
             self.ack_now = true;
             self.note_duplicate(start, end);
+            if start < self.next {
+                self.hurry_acks(MOST_QUICK);
+            }
         } else if start <= self.next {
             self.note_duplicate(start, self.next);
             self.on_data_in_order(now, config, end);
@@ -218,7 +234,7 @@ impl Receiver {
         if self.unacknowledged >= self.ack_from {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
-            self.ack_at = now + config.delayed_ack.timeout;
+            self.ack_at = now + self.ack_delay;
         }
     }
 
@@ -267,16 +283,100 @@ impl Receiver {
         self.gaps.is_some()
     }
 
+    /// Whether [`time_ack`](Self::time_ack) is to be called for data.
+    #[inline]
+    pub(crate) fn times_acks(&self) -> bool {
+        self.timing.is_some()
+    }
+
+    /// A segment has been taken in: `length` bytes, in order where `in_order`. Decides when it is
+    /// acknowledged, where Linux does not do so after a fixed time.
+    #[cold]
+    pub(crate) fn time_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        path: Path,
+        length: u64,
+        push: bool,
+        in_order: bool,
+    ) {
+        let (window, timer) = (self.last_window(), self.ack_at);
+        let Some(timing) = &mut self.timing else { return };
+        if !in_order {
+            return;
+        }
+        self.full = timing.measure(length, self.full, push);
+        timing.on_data(now, path.rto, window, self.full);
+        let delay = timing.delay(path);
+        // Where nobody reads, the ACK of two segments would take window back.
+        let free = (self.read + config.receive_buffer.get()).saturating_sub(self.next);
+        self.ack_now |= self.unacknowledged > self.full && free >= window;
+        // A timer that is about to expire counts as expired, and no timer is put off.
+        let expires = timer <= now + Span::from_nanos(delay.as_nanos() / 4);
+        self.ack_now |= timing.is_quick() || expires;
+        self.ack_at = timer.min(now + delay);
+        if config.reads_at_once {
+            self.ack_now |= timing.reading_acknowledges();
+        }
+    }
+
+    /// The sender may depend on the next `most` ACKs, which Linux therefore sends at once.
+    pub(crate) fn hurry_acks(&mut self, most: u32) {
+        let (window, full) = (self.last_window(), self.full);
+        if let Some(timing) = &mut self.timing {
+            timing.hurry(most, window, full);
+        }
+    }
+
+    /// Data arrived that routers may have marked or not.
+    pub(crate) fn note_markable(&mut self, markable: bool) {
+        if self.timing.as_mut().is_some_and(|timing| timing.hurries_after(markable)) {
+            self.hurry_acks(QUICK_AFTER_MARK);
+        }
+    }
+
+    /// Data is about to be sent, which carries an ACK.
+    #[inline]
+    pub(crate) fn data_sent(&mut self, now: Time) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_data_sent(now);
+        }
+    }
+
+    /// The window as the last ACK had it.
+    fn last_window(&self) -> u64 {
+        (self.right_edge + self.unacknowledged).saturating_sub(self.next)
+    }
+
     /// The application reads `bytes`, which must be there.
     pub(crate) fn read(&mut self, config: &Config, bytes: u64) {
         self.read += bytes;
         self.advertised = None;
+        if self.timing.is_some() {
+            self.ack_now |= self.reading_sends_ack(config);
+            return;
+        }
         // A window update is worth a segment of its own when it opens the window by two segments
         // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
         let opened = self.offered_edge(config) - self.right_edge;
         if opened >= (2 * self.mss).min(config.receive_buffer.get() / 2) {
             self.ack_now = true;
         }
+    }
+
+    /// Whether Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`): one that
+    /// waits, or one that at least doubles the window.
+    fn reading_sends_ack(&self, config: &Config) -> bool {
+        let waits = self.ack_at != Time::NEVER;
+        let ends = self.timing.as_ref().is_some_and(|timing| timing.reading_acknowledges());
+        let answers = self.unacknowledged > self.full || (ends && self.unread() == 0);
+        let buffer = config.receive_buffer.get();
+        let window = self.right_edge.saturating_sub(self.next);
+        let free = self.offered_edge(config).saturating_sub(self.next);
+        // Less is not worth a window at all (`__tcp_select_window`).
+        let is_worth_it = free >= self.mss.max(buffer / 16).min(buffer);
+        (waits && answers) || (is_worth_it && 2 * window <= buffer && free >= 2 * window)
     }
 
     /// The window to advertise in bytes, in steps of `1 << shift`. Both it and the limit are those
@@ -313,6 +413,9 @@ impl Receiver {
     /// An ACK has been sent, alone or with data.
     #[inline]
     pub(crate) fn ack_sent(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_ack_sent(self.ack_now || self.ack_at != Time::NEVER);
+        }
         self.ack_now = false;
         self.ack_at = Time::NEVER;
         self.unacknowledged = 0;
@@ -328,17 +431,24 @@ impl Receiver {
         self.ack_at
     }
 
-    /// The delayed ACK timer expired.
-    pub(crate) fn on_deadline(&mut self) {
+    /// The delayed ACK timer expired. `rto` is that of this end's data.
+    pub(crate) fn on_deadline(&mut self, rto: Span) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_waited(rto);
+        }
         self.ack_now = true;
         self.ack_at = Time::NEVER;
     }
 }
 
 /// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
-/// does not wait for the last of them to be full (`__tcp_ack_snd_check`).
+/// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
+/// [`Receiver::time_ack`] decides.
 fn bytes_of_an_ack(config: &Config, full: u64) -> u64 {
-    let segments = u64::from(config.delayed_ack.segments);
+    let segments = match config.delayed_ack {
+        AckTiming::Fixed(delayed) => u64::from(delayed.segments),
+        AckTiming::Linux => return u64::MAX,
+    };
     if segments <= 1 || config.recovery == Recovery::Linux {
         segments.saturating_sub(1) * full + 1
     } else {

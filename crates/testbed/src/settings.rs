@@ -4,7 +4,7 @@ use std::fs;
 
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::{Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
+use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
 use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -83,7 +83,8 @@ pub(crate) struct Applied {
     pub(crate) no_delay: bool,
     /// How fast the application reads; `None` reads at once.
     pub(crate) reader_rate: Option<Rate>,
-    /// The longest an ACK waits; `None` where each segment is acknowledged anyway.
+    /// The longest an ACK waits; `None` where each segment is acknowledged anyway, or where the
+    /// kernel's own delay is meant.
     pub(crate) ack_delay: Option<Span>,
     /// Segments leave no faster than a rate, whatever the controller.
     pub(crate) paced: bool,
@@ -307,10 +308,13 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         no_delay: !nagle,
         reader_rate: flow.reader_rate,
         paced: *pacing == Pacing::Linux,
-        ack_delay: (delayed_ack.segments > 1).then(|| ack_delay(*delayed_ack)),
+        ack_delay: match delayed_ack {
+            AckTiming::Fixed(delayed) if delayed.segments > 1 => Some(ack_delay(delayed.timeout)),
+            AckTiming::Fixed(_) | AckTiming::Linux => None,
+        },
         sysctls,
         initial_window: *initial_window,
-        quick_ack: delayed_ack.segments == 1,
+        quick_ack: delayed_ack.segments() == 1,
         least_rto: match rto.estimator {
             Estimator::Rfc6298 => LeastRto::Whole(rto.min),
             Estimator::Linux => LeastRto::Added(rto.min),
@@ -320,8 +324,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
 }
 
 /// The longest that an ACK waits, as far as Linux can.
-fn ack_delay(asked: DelayedAck) -> Span {
-    asked.timeout.clamp(ACK_DELAY.0, ACK_DELAY.1)
+fn ack_delay(asked: Span) -> Span {
+    asked.clamp(ACK_DELAY.0, ACK_DELAY.1)
 }
 
 impl Judge {
@@ -380,16 +384,22 @@ impl Judge {
         }
     }
 
-    fn delayed_ack(&mut self, asked: DelayedAck) {
-        let DelayedAck { segments, timeout } = asked;
-        match segments {
+    fn delayed_ack(&mut self, asked: AckTiming) {
+        let delayed = match asked {
+            AckTiming::Fixed(delayed) => delayed,
+            AckTiming::Linux => {
+                let kernel = "what the kernel does";
+                return self.applied("transport.delayed_ack", "linux", kernel);
+            }
+        };
+        match delayed.segments {
             1 => self.applied("transport.delayed_ack", "off", "quickack of the route"),
             2 => {
                 let kernel = format!(
                     "each second segment, each of the first ones, and at most {} (TCP_DELACK_MAX_US)",
-                    ack_delay(asked)
+                    ack_delay(delayed.timeout)
                 );
-                self.approximated("transport.delayed_ack", timeout, &kernel);
+                self.approximated("transport.delayed_ack", delayed.timeout, &kernel);
             }
             more => {
                 let possible = "1 or 2 segments";

@@ -7,7 +7,7 @@ use tcp::{Config, Recovery};
 use transport::RtoConfig;
 use units::{Rate, Span};
 
-use super::words::Off;
+use super::words::{Linux, Off};
 
 /// TCP settings of both ends of a flow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,8 +19,11 @@ pub(crate) struct Transport {
     pub recovery: Option<Recovery>,
     #[serde(flatten)]
     pub config: Config,
-    /// Delayed acknowledgement: a time (with every second segment), `"off"` (each segment), or a
-    /// table. RFC 5681 section 4.2 requires at most 500ms. The default is that of most systems.
+    /// Delayed acknowledgement: a time (with every second segment), `"off"` (each segment),
+    /// `"linux"` (at once at the start of a connection, after a pause longer than the RTO and after
+    /// duplicates; otherwise every second segment, or after 40ms to 200ms that follow the arrivals),
+    /// or a table. RFC 5681 section 4.2 requires at most 500ms. The default does not depend on
+    /// `recovery`.
     pub delayed_ack: DelayedAck,
     /// Retransmission timer (RFC 6298).
     pub rto: Rto,
@@ -31,11 +34,12 @@ pub(crate) struct Transport {
     pub initial_sequence: Option<u32>,
 }
 
-/// `"off"`, a time, or a table.
+/// `"off"`, `"linux"`, a time, or a table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum DelayedAck {
     Off(Off),
+    Linux(Linux),
     Timeout(Span),
     Table(tcp::DelayedAck),
 }

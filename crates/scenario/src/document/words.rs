@@ -18,6 +18,7 @@ macro_rules! word {
 word!(Unlimited);
 word!(Perfect);
 word!(Off);
+word!(Linux);
 word!(Hold);
 word!(Interpolate);
 

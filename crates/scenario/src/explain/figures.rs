@@ -83,7 +83,7 @@ impl Figures {
         let transport = &flow.transport;
         let packet = scenario.packet_bytes(flow);
         let ack = scenario.ack_bytes(flow) as f64;
-        let per_ack = f64::from(transport.delayed_ack.segments);
+        let per_ack = f64::from(transport.delayed_ack.segments());
         let graph = Graph { scenario, load };
         let hops = [(flow.from, flow.to), (flow.to, flow.from)]
             .map(|(from, to)| routes.path(from, to, &scenario.links));

@@ -3,6 +3,7 @@
 use congestion::Value as ControllerValue;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use tcp::AckTiming;
 use units::{Bytes, Rate, Span};
 
 use crate::describe;
@@ -221,10 +222,11 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     }
     let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
     if let Some(setting) = delayed
+        && let AckTiming::Fixed(delayed) = flow.transport.delayed_ack
         && setting.text != "off"
     {
         // The short form leaves the number of segments unsaid.
-        setting.text += &format!(", {} segments", flow.transport.delayed_ack.segments);
+        setting.text += &format!(", {} segments", delayed.segments);
     }
     settings
 }

@@ -185,7 +185,7 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     (figures.ack_limit_bps < wanted).then(|| {
         format!(
             "an ACK for every {} of {} fills {} at {}: at most {}",
-            match flow.transport.delayed_ack.segments {
+            match flow.transport.delayed_ack.segments() {
                 1 => "segment".to_owned(),
                 n => format!("{n} segments"),
             },
@@ -229,13 +229,13 @@ fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
 }
 
 fn delayed_ack(flow: &Flow) -> Option<String> {
-    let timeout = flow.transport.delayed_ack.timeout;
+    let timeout = flow.transport.delayed_ack.longest();
     (timeout > Span::from_millis(500))
         .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 requires at most 500ms"))
 }
 
 fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
-    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.timeout);
+    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.longest());
     (min < timeout)
         .then(|| format!("rto.min of {min} is below the ACK delay of {timeout}: spurious timeouts"))
 }

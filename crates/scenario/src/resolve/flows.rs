@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{Specification, Value};
-use tcp::{Config, DelayedAck};
+use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
 
@@ -142,12 +142,13 @@ fn sequence_of(flow: usize) -> u32 {
     flow.wrapping_add(1).wrapping_mul(2_654_435_769)
 }
 
-fn delayed_ack(written: document::DelayedAck) -> DelayedAck {
-    match written {
+fn delayed_ack(written: document::DelayedAck) -> AckTiming {
+    AckTiming::Fixed(match written {
+        document::DelayedAck::Linux(_) => return AckTiming::Linux,
         document::DelayedAck::Off(_) => DelayedAck { segments: 1, timeout: Span::ZERO },
         document::DelayedAck::Timeout(timeout) => DelayedAck { timeout, ..DelayedAck::default() },
         document::DelayedAck::Table(table) => table,
-    }
+    })
 }
 
 fn traffic(

@@ -55,7 +55,7 @@ fn the_scenario_of_the_design_is_what_it_says() {
     let flow = &scenario.flows[0];
     assert_eq!(flow.controller.entry().name, "adalr");
     assert_eq!(flow.transport.recovery, Recovery::Sack);
-    assert_eq!(flow.transport.delayed_ack.segments, 2);
+    assert_eq!(flow.transport.delayed_ack.segments(), 2);
     let download = Traffic::Download { size: Bytes(50_000_000), request: Bytes(0) };
     assert_eq!(flow.traffic, download);
 }
@@ -149,15 +149,17 @@ fn copies_of_a_flow_have_names_and_sequence_numbers_of_their_own() {
 }
 
 #[test]
-fn delayed_ack_is_a_time_a_table_or_off() {
+fn delayed_ack_is_a_time_a_table_or_a_word() {
     let delayed_ack = |value: &str| {
         let set = format!("flow.0.transport.delayed_ack={value}");
         let delayed = geo(&[&set]).flows[0].transport.delayed_ack;
-        (delayed.segments, delayed.timeout)
+        (delayed.segments(), delayed.longest())
     };
     assert_eq!(delayed_ack("500ms"), (2, Span::from_millis(500)));
     assert_eq!(delayed_ack("{ segments = 4 }"), (4, Span::from_millis(200)));
     assert_eq!(delayed_ack("off").0, 1);
+    let linux = geo(&["flow.0.transport.delayed_ack=linux"]);
+    assert_eq!(linux.flows[0].transport.delayed_ack, tcp::AckTiming::Linux);
 }
 
 #[test]

@@ -12,6 +12,7 @@
 
 use units::Time;
 
+use crate::receiver::MOST_QUICK;
 use crate::segment::{Flags, Options, Segment};
 
 use super::{Connection, State, TIME_WAIT};
@@ -125,6 +126,9 @@ impl Connection {
         self.answer_what_is_out_of_place(now, segment);
         let end = sequence + u64::from(segment.payload);
         self.receiver.note_duplicate(sequence, end);
+        if sequence < end.min(self.receiver.next()) {
+            self.receiver.hurry_acks(MOST_QUICK);
+        }
         // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             self.quiet_until = now + TIME_WAIT;

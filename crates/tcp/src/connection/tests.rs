@@ -7,7 +7,7 @@ use transport::{Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
-use crate::config::{DelayedAck, Recovery};
+use crate::config::{AckTiming, DelayedAck, Recovery};
 
 const OWN: u32 = u32::MAX - 20_000;
 const PEER: u32 = u32::MAX / 2 - 9_000;
@@ -76,6 +76,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn config(recovery: Recovery, options: u8) -> Config {
     let has = |bit: u8| options & bit != 0;
+    let fixed = DelayedAck { segments: 2, timeout: Span::from_millis(40) };
     Config {
         recovery,
         mss: 100,
@@ -83,7 +84,7 @@ fn config(recovery: Recovery, options: u8) -> Config {
         reads_at_once: has(1),
         window_scaling: has(2),
         timestamps: has(4),
-        delayed_ack: DelayedAck { segments: 2, timeout: Span::from_millis(40) },
+        delayed_ack: if has(32) { AckTiming::Linux } else { AckTiming::Fixed(fixed) },
         ecn: has(8),
         dsack: has(16),
         rto: RtoConfig { min: Span::from_millis(200), ..RtoConfig::default() },

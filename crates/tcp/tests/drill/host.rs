@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use congestion::{Settings, Specification, Value};
 use drill::{Action, Argument, Call, Ecn, Flags, Host, Live, Outcome, Packet, Script, Setting};
-use tcp::{Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State};
+use tcp::{
+    AckTiming, Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State,
+};
 use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
@@ -18,7 +20,7 @@ const PEER: u32 = u32::MAX / 2 - 1_200;
 pub enum Profile {
     /// Those of the RFCs.
     Rfc,
-    /// `recovery = "linux"` and `rto.estimator = "linux"`.
+    /// `recovery = "linux"`, `rto.estimator = "linux"` and `delayed_ack = "linux"`.
     Linux,
 }
 
@@ -30,7 +32,7 @@ pub fn config(profile: Profile) -> Config {
         recovery: if linux { Recovery::Linux } else { Recovery::Sack },
         receive_buffer: Bytes(6_291_456),
         reads_at_once: false,
-        delayed_ack: DelayedAck { segments: 2, timeout: ms(if linux { 40 } else { 200 }) },
+        delayed_ack: if linux { AckTiming::Linux } else { AckTiming::default() },
         dsack: true,
         rto: RtoConfig {
             estimator: if linux { Estimator::Linux } else { Estimator::Rfc6298 },
@@ -43,6 +45,9 @@ pub fn config(profile: Profile) -> Config {
         ..Config::default()
     }
 }
+
+/// `TCP_DELACK_MIN` of Linux.
+const LEAST_DELAY: Span = Span::from_millis(40);
 
 /// A descriptor of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +84,9 @@ impl Simulated {
     pub fn new(profile: Profile, script: &Script) -> Self {
         let mut config = config(profile);
         config.nagle = !sets_no_delay_before_it_writes(script);
+        if profile == Profile::Linux && delays_acks(script) {
+            config.delayed_ack = AckTiming::Fixed(DelayedAck { segments: 2, timeout: LEAST_DELAY });
+        }
         Self {
             profile,
             now: Time::ZERO,
@@ -318,7 +326,8 @@ impl Simulated {
             window_scale: options.window_scale.unwrap_or(Segment::NO_SCALE),
             options: tcp::Options::default()
                 .with_if(options.timestamp.is_some(), tcp::Options::TIMESTAMPS)
-                .with_if(options.sack_permitted, tcp::Options::SACK_PERMITTED),
+                .with_if(options.sack_permitted, tcp::Options::SACK_PERMITTED)
+                .with_if(packet.ecn.is_some_and(|ecn| ecn != Ecn::None), tcp::Options::ECN_CAPABLE),
             ..Segment::default()
         };
         if let Some((value, echo)) = options.timestamp {
@@ -335,15 +344,23 @@ impl Simulated {
     }
 }
 
+fn calls(script: &Script) -> impl Iterator<Item = &Call> {
+    script.events.iter().filter_map(|event| match &event.action {
+        Action::Call(call) => Some(call),
+        _ => None,
+    })
+}
+
+/// A script that switches the quick ACKs of Linux off has the delay that Linux begins with.
+fn delays_acks(script: &Script) -> bool {
+    calls(script).any(|call| call.name(2) == Some("TCP_QUICKACK") && call.number(3) == Some(0))
+}
+
 /// Nagle's algorithm cannot be switched off on the way; before the first byte that is no
 /// difference.
 fn sets_no_delay_before_it_writes(script: &Script) -> bool {
-    let calls = script.events.iter().filter_map(|event| match &event.action {
-        Action::Call(call) => Some(call),
-        _ => None,
-    });
     let writes = |call: &&Call| matches!(call.name.as_str(), "write" | "send" | "sendto");
-    let mut before = calls.take_while(|call| !writes(call));
+    let mut before = calls(script).take_while(|call| !writes(call));
     before.any(|call| call.name(2) == Some("TCP_NODELAY") && call.number(3) == Some(1))
 }
 

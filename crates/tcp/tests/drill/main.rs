@@ -2,8 +2,8 @@
 //!
 //! `scripts/` has one rule in each file. The first word of its first comment names whom the rule
 //! comes from: `rfc`, `linux`, or `both` where they agree. An `rfc` script runs with the rules of
-//! the RFCs, a `linux` script with `recovery = "linux"` and `rto.estimator = "linux"`, a `both`
-//! script with each of them. `linux` and `both` also run on the kernel of this machine
+//! the RFCs, a `linux` script with `recovery`, `rto.estimator` and `delayed_ack` all `"linux"`, a
+//! `both` script with each of them. `linux` and `both` also run on the kernel of this machine
 //! (`crates/testbed/tests/drill`).
 //!
 //! One file alone: `DRILL=name cargo test -p tcp --test drill`.

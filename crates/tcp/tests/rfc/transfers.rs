@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{Controller, Specification};
 use proptest::prelude::*;
 use tcp::Recovery;
-use tcp::{Config, Connection, DelayedAck, Options, State};
+use tcp::{AckTiming, Config, Connection, DelayedAck, Options, State};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, ms};
@@ -69,7 +69,7 @@ prop_compose! {
             reads_at_once,
             window_scaling: scaling,
             timestamps,
-            delayed_ack: DelayedAck { segments, timeout: ms(timeout) },
+            delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout: ms(timeout) }),
             dupthresh: duplicate_threshold,
             window_validation,
             limited_transmit,
@@ -251,7 +251,7 @@ fn two_ends_that_send_beyond_the_window_hear_each_other() {
             reads_at_once: false,
             window_scaling: false,
             timestamps: false,
-            delayed_ack: DelayedAck { segments: 1, timeout: ms(0) },
+            delayed_ack: AckTiming::Fixed(DelayedAck { segments: 1, timeout: ms(0) }),
             dupthresh: 1,
             window_validation: false,
             limited_transmit: false,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{Controller, Specification};
-use tcp::{Config, Connection};
+use tcp::{AckTiming, Config, Connection, DelayedAck};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;
@@ -40,8 +40,8 @@ fn a_receiver_with_a_tiny_buffer_is_still_served() {
 #[test]
 fn every_segment_opens_the_window_again_with_timestamps_too() {
     for timestamps in [false, true] {
-        let mut config = Config { timestamps, ..config() };
-        config.delayed_ack.segments = 1;
+        let delayed_ack = AckTiming::Fixed(DelayedAck { segments: 1, ..DelayedAck::default() });
+        let config = Config { timestamps, delayed_ack, ..config() };
         let mut wire = Wire::established(&config);
         wire.write(A, 30 * MSS);
         wire.forget();

@@ -117,6 +117,15 @@ fn what_a_kernel_does_its_own_way_is_approximated() {
 }
 
 #[test]
+fn the_delayed_acks_of_the_kernel_are_what_it_does_when_nothing_is_set() {
+    let transport = json!({ "delayed_ack": "linux" });
+    let entry = entry(transport.clone(), "transport.delayed_ack");
+    assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
+    let applied = applied(transport);
+    assert_eq!((applied.ack_delay, applied.quick_ack), (None, false));
+}
+
+#[test]
 fn a_reader_may_be_slow() {
     let entry = entry(json!({ "reader_rate": "1Mbit/s" }), "transport.reader_rate");
     assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");

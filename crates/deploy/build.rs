@@ -8,15 +8,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The controllers, each in a file of its own.
-fn controllers(sources: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(sources).expect("bpf/ is there").flatten();
-    let mut names: Vec<_> = entries
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
-        .collect();
-    names.sort();
-    names
-}
+#[path = "../../bpf/controllers.rs"]
+mod controllers;
 
 fn main() {
     let sources = Path::new("../../bpf");
@@ -29,7 +22,7 @@ fn main() {
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let mut table = String::from("&[\n");
     if Command::new(&clang).arg("--version").output().is_ok() {
-        for controller in controllers(sources) {
+        for controller in controllers::controllers(sources) {
             let object = out.join(format!("{controller}.o"));
             let status = Command::new(&clang)
                 .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c"])

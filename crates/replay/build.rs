@@ -2,15 +2,8 @@
 
 use std::path::Path;
 
-/// The controllers, each in a file of its own.
-fn controllers(sources: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(sources).expect("bpf/ is there").flatten();
-    let mut names: Vec<_> = entries
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
-        .collect();
-    names.sort();
-    names
-}
+#[path = "../../bpf/controllers.rs"]
+mod controllers;
 
 fn main() {
     let sources = Path::new("../../bpf");
@@ -20,7 +13,7 @@ fn main() {
         build.include(sources.join("replay")).include(sources).extra_warnings(false).opt_level(2);
         build
     };
-    for controller in controllers(sources) {
+    for controller in controllers::controllers(sources) {
         build()
             // One program holds all of them here: what each calls the same must differ.
             .define("parameters", format!("{controller}_parameters").as_str())

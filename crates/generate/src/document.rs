@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use scenario::Loaded;
+use scenario::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
-
-use crate::schema::{alternatives, keys, kind, required, words};
 
 /// Random numbers of a document.
 #[derive(Clone, Debug)]
@@ -173,7 +172,7 @@ fn walk_schema(
 ) {
     let options = alternatives(schema);
     for option in &options {
-        match kind(option) {
+        match type_of(option) {
             "object" => {
                 let path = label(option, &options, path);
                 tables.insert(path.clone());
@@ -195,7 +194,7 @@ fn join(path: &str, key: &str) -> String {
 
 /// The path of a table, with what tells it from the other alternatives of its key.
 fn label(option: &Json, options: &[&Json], path: &str) -> String {
-    let tables = options.iter().filter(|option| kind(option) == "object").count();
+    let tables = options.iter().filter(|option| type_of(option) == "object").count();
     if tables < 2 {
         return path.to_owned();
     }
@@ -229,7 +228,7 @@ impl Drawn {
         match value {
             Json::Object(table) => {
                 let fits = |option: &&&Json| {
-                    kind(option) == "object"
+                    type_of(option) == "object"
                         && table.keys().all(|key| option["properties"].get(key).is_some())
                         && required(option).all(|key| table.contains_key(key))
                         && option["properties"]["name"]
@@ -246,7 +245,7 @@ impl Drawn {
                 }
             }
             Json::Array(items) => {
-                let list = options.iter().find(|option| kind(option) == "array");
+                let list = options.iter().find(|option| type_of(option) == "array");
                 for item in items {
                     list.iter().for_each(|list| self.visit(item, &list["items"], path));
                 }
@@ -290,7 +289,7 @@ impl Artist<'_> {
         let mut fitting: Vec<&Json> = Vec::new();
         if first {
             let wanted = options.iter().filter(|option| {
-                kind(option) == "object" && self.wants(&label(option, &options, path))
+                type_of(option) == "object" && self.wants(&label(option, &options, path))
             });
             fitting.extend(wanted);
         }
@@ -298,7 +297,7 @@ impl Artist<'_> {
             [] => *self.dice.pick(&options),
             fitting => *self.dice.pick(fitting),
         };
-        match kind(option) {
+        match type_of(option) {
             "object" => self.table(option, &label(option, &options, path), first),
             "array" => self.list(option, path),
             _ => self.scalar(option, path),
@@ -354,7 +353,7 @@ impl Artist<'_> {
         if !words.is_empty() {
             return (*self.dice.pick(&words)).into();
         }
-        match kind(schema) {
+        match type_of(schema) {
             "boolean" => self.dice.chance(0.5).into(),
             "integer" => {
                 let least = schema["minimum"].as_u64().unwrap_or(0);

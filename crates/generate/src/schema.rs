@@ -1,36 +1,8 @@
 //! Values that a JSON Schema admits, for property tests of the check and of the types.
 
 use proptest::prelude::*;
+use scenario::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Value as Json, json};
-
-/// The alternatives of a schema; a schema without any is its own.
-pub(crate) fn alternatives(schema: &Json) -> Vec<&Json> {
-    match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
-        Some(options) => options.iter().flat_map(alternatives).collect(),
-        None => vec![schema],
-    }
-}
-
-/// The type of a schema without alternatives.
-pub(crate) fn kind(schema: &Json) -> &str {
-    schema["type"].as_str().unwrap_or("string")
-}
-
-/// The words that a schema without alternatives admits; empty if it is not about words.
-pub(crate) fn words(schema: &Json) -> Vec<&str> {
-    let several = schema["enum"].as_array().into_iter().flatten();
-    several.chain(schema.get("const")).filter_map(Json::as_str).collect()
-}
-
-/// The keys of a table.
-pub(crate) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
-    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
-}
-
-/// The keys that a table must have.
-pub(crate) fn required(schema: &Json) -> impl Iterator<Item = &str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
-}
 
 /// Any value that `schema` admits.
 pub fn admitted(schema: &Json) -> BoxedStrategy<Json> {
@@ -46,7 +18,7 @@ fn one_admitted(schema: &Json) -> BoxedStrategy<Json> {
     let least = schema["minimum"].as_f64().unwrap_or(0.0);
     let most = schema["maximum"].as_f64().or(schema["exclusiveMaximum"].as_f64());
     let most = most.unwrap_or(f64::MAX).min(least + 100.0);
-    match kind(schema) {
+    match type_of(schema) {
         "boolean" => any::<bool>().prop_map(Json::from).boxed(),
         "integer" => (least as u64..=most as u64).prop_map(Json::from).boxed(),
         "number" => (0.01..0.99).prop_map(move |x: f64| json!(least + x * (most - least))).boxed(),

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use crate::describe;
 use crate::error::Problem;
 use crate::path::Path;
+use crate::shape;
 use crate::tree::{Tree, Value};
 
 /// Everything in `tree` that `schema` does not admit.
@@ -23,7 +24,7 @@ pub(crate) fn check(tree: &Tree, schema: &Json) -> Vec<Problem> {
 }
 
 fn value(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
-    let all = describe::alternatives(schema);
+    let all = shape::alternatives(schema);
     let fitting: Vec<_> = all.iter().copied().filter(|s| admits_kind(s, &tree.value)).collect();
     if fitting.is_empty() {
         problems.push(wrong_kind(tree, &all, path));
@@ -43,7 +44,7 @@ fn value(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
 
 /// Whether a schema without alternatives can admit a value of this kind at all.
 pub(crate) fn admits_kind(schema: &Json, value: &Value) -> bool {
-    let kind = describe::type_of(schema);
+    let kind = shape::type_of(schema);
     match value {
         Value::Bool(_) => kind == "boolean",
         Value::Integer(_) => matches!(kind, "integer" | "number"),
@@ -57,7 +58,7 @@ pub(crate) fn admits_kind(schema: &Json, value: &Value) -> bool {
 
 fn wrong_kind(tree: &Tree, schemas: &[&Json], path: &Path) -> Problem {
     let problem = Problem::new(path.clone(), describe::expected(schemas), describe::found(tree));
-    let wants = |kind: &str| schemas.iter().any(|schema| describe::type_of(schema) == kind);
+    let wants = |kind: &str| schemas.iter().any(|schema| shape::type_of(schema) == kind);
     match &tree.value {
         Value::Table(_) if wants("array") => {
             problem.because(format!("write it as [[{}]]", path.header()))
@@ -78,7 +79,7 @@ fn list(tree: &Tree, items: &[Tree], schema: &Json, path: &Path, problems: &mut 
     let few = schema["minItems"].as_u64().is_some_and(|least| (items.len() as u64) < least);
     let many = schema["maxItems"].as_u64().is_some_and(|most| items.len() as u64 > most);
     if few || many {
-        let expected = match describe::is_tables(schema) {
+        let expected = match shape::is_tables(schema) {
             true => format!("at least one [[{path}]]"),
             false => describe::expected(&[schema]),
         };

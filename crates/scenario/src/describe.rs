@@ -4,42 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
+use crate::shape::{is_tables, required, type_of, words};
 use crate::tree::{Tree, Value};
-
-/// The alternatives of a schema; a schema without any is its own.
-pub(crate) fn alternatives(schema: &Json) -> Vec<&Json> {
-    match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
-        Some(options) => options.iter().flat_map(alternatives).collect(),
-        None => vec![schema],
-    }
-}
-
-/// The JSON Schema type of a schema without alternatives.
-pub(crate) fn type_of(schema: &Json) -> &str {
-    schema["type"].as_str().unwrap_or("string")
-}
-
-/// The words that a schema without alternatives admits; empty if it is not about words.
-pub(crate) fn words(schema: &Json) -> Vec<&str> {
-    let several = schema["enum"].as_array().into_iter().flatten();
-    several.chain(schema.get("const")).filter_map(Json::as_str).collect()
-}
-
-/// The keys of a table.
-pub(crate) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
-    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
-}
-
-/// Whether `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
-pub(crate) fn repeats(property: &Json, table: &Json) -> bool {
-    let mut own = keys(property).peekable();
-    own.peek().is_some() && own.all(|key| table["properties"].get(key).is_some())
-}
-
-/// The keys that a table must have.
-pub(crate) fn required(schema: &Json) -> impl Iterator<Item = &str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
-}
 
 /// What `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
 pub(crate) fn expected(schemas: &[&Json]) -> String {
@@ -88,12 +54,6 @@ fn string(schema: &Json) -> String {
     };
     let example = schema["examples"][0].as_str().unwrap_or("");
     format!("{kind} such as {example:?}{}", bounds(schema))
-}
-
-/// Whether a schema is about a list of tables, `[[like this]]`.
-pub(crate) fn is_tables(schema: &Json) -> bool {
-    type_of(schema) == "array"
-        && alternatives(&schema["items"]).iter().any(|item| type_of(item) == "object")
 }
 
 fn array(schema: &Json) -> String {

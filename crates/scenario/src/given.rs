@@ -4,13 +4,13 @@ use std::path::{Path as FilePath, PathBuf, absolute};
 
 use serde_json::Value as Json;
 
-use crate::describe;
 use crate::error::{ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
 use crate::overrides::Override;
 use crate::renamed;
 use crate::schema;
+use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
 
@@ -127,7 +127,7 @@ pub fn files(text: &str) -> Vec<String> {
 /// Whether the values of `path`, written as in an override, can be names of files.
 pub fn names_a_file(path: &str) -> bool {
     let (_, schemas) = renamed::walk(path);
-    schemas.into_iter().flat_map(describe::alternatives).any(is_file)
+    schemas.into_iter().flat_map(shape::alternatives).any(is_file)
 }
 
 fn is_file(schema: &Json) -> bool {
@@ -142,10 +142,10 @@ fn rename_files(
     schema: &Json,
     rename: &mut impl FnMut(&FilePath) -> String,
 ) {
-    let options = describe::alternatives(schema);
+    let options = shape::alternatives(schema);
     match &mut tree.value {
         Value::List(items) => {
-            let list = options.iter().find(|option| describe::type_of(option) == "array");
+            let list = options.iter().find(|option| shape::type_of(option) == "array");
             for (item, list) in items.iter_mut().zip(list.iter().cycle()) {
                 rename_files(item, directory, &list["items"], rename);
             }

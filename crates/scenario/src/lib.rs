@@ -44,6 +44,7 @@ mod renamed;
 mod resolve;
 mod routes;
 mod schema;
+pub mod shape;
 mod study;
 mod suggest;
 mod tree;

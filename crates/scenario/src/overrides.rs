@@ -9,6 +9,7 @@ use crate::describe;
 use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
 use crate::renamed::{self, Found};
+use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
 
@@ -159,12 +160,12 @@ impl Setting<'_> {
         steps: &[String],
         path: &Path,
     ) -> Result<(), Box<Problem>> {
-        let options = describe::alternatives(schema);
+        let options = shape::alternatives(schema);
         let Some((step, rest)) = steps.split_first() else {
             *tree = self.fitting(&options);
             return Ok(());
         };
-        if !options.iter().any(|s| matches!(describe::type_of(s), "object" | "array")) {
+        if !options.iter().any(|s| matches!(shape::type_of(s), "object" | "array")) {
             let expected = format!("`{path}` without a further key");
             let problem = Problem::new(path.key(step), expected, format!("`{step}`"));
             return Err(problem.because(format!("it is {}", describe::expected(&options))).into());
@@ -227,9 +228,8 @@ impl Setting<'_> {
 
     /// An entry to be filled: what the file left to its default.
     fn empty(&self, key: &str, schema: &Json) -> Entry {
-        let is_list = describe::alternatives(schema)
-            .iter()
-            .all(|option| describe::type_of(option) == "array");
+        let is_list =
+            shape::alternatives(schema).iter().all(|option| shape::type_of(option) == "array");
         let value = if is_list { Value::List(Vec::new()) } else { Value::Table(Vec::new()) };
         let tree = Tree { value, origin: self.origin.clone() };
         Entry { key: key.to_owned(), origin: self.origin.clone(), tree }
@@ -240,7 +240,7 @@ impl Setting<'_> {
 /// means the table.
 fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
     let Value::String(_) = &tree.value else { return };
-    if options.iter().any(|option| describe::required(option).eq(["name"])) {
+    if options.iter().any(|option| shape::required(option).eq(["name"])) {
         let name = tree.clone();
         let entry = Entry { key: "name".into(), origin: origin.clone(), tree: name };
         tree.value = Value::Table(vec![entry]);
@@ -276,7 +276,7 @@ fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Pro
 /// same name, and the `name` of the table says which of them is meant.
 fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
     let tables: Vec<_> =
-        options.iter().filter(|s| describe::type_of(s) == "object").copied().collect();
+        options.iter().filter(|s| shape::type_of(s) == "object").copied().collect();
     let agrees = |table: &&&Json| {
         entries.iter().all(|entry| {
             match (&table["properties"][&entry.key]["const"], &entry.tree.value) {
@@ -294,7 +294,7 @@ fn property<'a>(tables: &[&'a Json], key: &str, path: &Path) -> Result<&'a Json,
     if let Some(found) = tables.iter().find_map(|table| table["properties"].get(key)) {
         return Ok(found);
     }
-    let mut keys: Vec<_> = tables.iter().flat_map(|table| describe::keys(table)).collect();
+    let mut keys: Vec<_> = tables.iter().flat_map(|table| shape::keys(table)).collect();
     let mut seen = Vec::new();
     keys.retain(|key| !seen.contains(key) && (seen.push(*key), true).1);
     let near = tables.iter().find_map(|table| nearest_key(key, table));

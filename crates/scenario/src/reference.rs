@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use crate::describe;
 use crate::schema;
+use crate::shape;
 
 /// The reference of the scenario language in Markdown, for `docs/scenario.md`.
 pub fn reference() -> String {
@@ -56,13 +57,13 @@ fn section(text: &mut String, path: &str, heading: &str, alternatives: &[&Json],
         before.iter().any(|other| other["properties"].get(key) == table["properties"].get(key))
     };
     for (number, table) in alternatives.iter().enumerate() {
-        for key in describe::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
-            let shared = alternatives.iter().all(|all| describe::required(all).any(|k| k == key));
+        for key in shape::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
+            let shared = alternatives.iter().all(|all| shape::required(all).any(|k| k == key));
             row(text, table, key, !shared);
         }
     }
     for (number, table) in alternatives.iter().enumerate() {
-        for key in describe::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
+        for key in shape::keys(table).filter(|key| !known(&alternatives[..number], table, key)) {
             inner(text, path, key, table, level);
         }
     }
@@ -70,7 +71,7 @@ fn section(text: &mut String, path: &str, heading: &str, alternatives: &[&Json],
 
 fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {
     let property = &table["properties"][key];
-    let required = describe::required(table).any(|name| name == key);
+    let required = shape::required(table).any(|name| name == key);
     let default = match &property["default"] {
         _ if required && is_choice => "one of these".into(),
         _ if required => "required".into(),
@@ -79,7 +80,7 @@ fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {
         Json::Object(_) if is_table(property) => String::new(),
         default => format!("`{}`", toml(default)),
     };
-    let expected = describe::expected(&describe::alternatives(property));
+    let expected = describe::expected(&shape::alternatives(property));
     let meaning = property["description"].as_str().unwrap_or("");
     let cell = |text: &str| text.replace('|', "\\|");
     let _ = writeln!(text, "| `{key}` | {} | {default} | {} |", cell(&expected), cell(meaning));
@@ -105,17 +106,17 @@ fn toml(json: &Json) -> String {
 /// The section of a key that holds tables.
 fn inner(text: &mut String, path: &str, key: &str, table: &Json, level: usize) {
     let property = &table["properties"][key];
-    let is_list = describe::is_tables(property);
+    let is_list = shape::is_tables(property);
     let named_tables = &property["additionalProperties"];
-    let options = describe::alternatives(match named_tables {
+    let options = shape::alternatives(match named_tables {
         Json::Object(_) => named_tables,
         _ if is_list => &property["items"],
         _ => property,
     });
     let with_keys =
-        |table: &&Json| describe::type_of(table) == "object" && describe::keys(table).count() > 0;
+        |table: &&Json| shape::type_of(table) == "object" && shape::keys(table).count() > 0;
     let tables: Vec<_> = options.into_iter().filter(with_keys).collect();
-    if tables.is_empty() || describe::repeats(property, table) {
+    if tables.is_empty() || shape::repeats(property, table) {
         return;
     }
     let name = if named_tables.is_object() { format!("{key}.LABEL") } else { key.to_owned() };

@@ -8,11 +8,11 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::describe;
 use crate::error::{Place, Problem};
 use crate::overrides;
 use crate::path::Path;
 use crate::schema;
+use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
 
 /// A key that has another name since this release.
@@ -66,13 +66,13 @@ pub fn renames() -> Vec<Rename> {
 }
 
 fn list(schema: &Json, path: &Path, all: &mut Vec<Rename>) {
-    for option in describe::alternatives(schema) {
-        if describe::type_of(option) == "array" {
+    for option in shape::alternatives(schema) {
+        if shape::type_of(option) == "array" {
             list(&option["items"], path, all);
         }
-        for key in describe::keys(option) {
+        for key in shape::keys(option) {
             let property = &option["properties"][key];
-            if describe::repeats(property, option) {
+            if shape::repeats(property, option) {
                 continue;
             }
             let new = path.key(key);
@@ -103,7 +103,7 @@ pub(crate) fn present_name<'a>(key: &str, tables: &[&'a Json]) -> Option<&'a str
         return None;
     }
     let renamed = |table: &&'a Json| {
-        describe::keys(table).find(|new| old_name(&table["properties"][*new]) == Some(key))
+        shape::keys(table).find(|new| old_name(&table["properties"][*new]) == Some(key))
     };
     tables.iter().find_map(renamed)
 }
@@ -120,11 +120,11 @@ pub(crate) fn walk(path: &str) -> (Vec<String>, Vec<&'static Json>) {
     let mut schemas = vec![schema::cached()];
     let mut steps = overrides::steps(path);
     for step in &mut steps {
-        let options: Vec<_> = schemas.into_iter().flat_map(describe::alternatives).collect();
+        let options: Vec<_> = schemas.into_iter().flat_map(shape::alternatives).collect();
         if let Some(new) = present_name(step, &options) {
             *step = new.to_owned();
         }
-        let inner = |option: &&'static Json| match describe::type_of(option) {
+        let inner = |option: &&'static Json| match shape::type_of(option) {
             "array" => option.get("items"),
             _ => option["properties"].get(&*step),
         };
@@ -141,10 +141,10 @@ pub(crate) fn modernise(tree: &mut Tree, schema: &Json) -> (Vec<Found>, Vec<Prob
 }
 
 fn value(tree: &mut Tree, schema: &Json, path: &Path, all: &mut (Vec<Found>, Vec<Problem>)) {
-    let options = describe::alternatives(schema);
+    let options = shape::alternatives(schema);
     match &mut tree.value {
         Value::List(items) => {
-            let Some(list) = options.iter().find(|s| describe::type_of(s) == "array") else {
+            let Some(list) = options.iter().find(|s| shape::type_of(s) == "array") else {
                 return;
             };
             for (i, item) in items.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ fn value(tree: &mut Tree, schema: &Json, path: &Path, all: &mut (Vec<Found>, Vec
         }
         Value::Table(entries) => {
             let tables: Vec<_> =
-                options.into_iter().filter(|s| describe::type_of(s) == "object").collect();
+                options.into_iter().filter(|s| shape::type_of(s) == "object").collect();
             for number in 0..entries.len() {
                 table_entry(entries, number, &tables, path, all);
             }

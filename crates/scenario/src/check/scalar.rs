@@ -8,6 +8,7 @@ use units::{Bytes, Rate, Span, UnitError};
 use crate::describe;
 use crate::error::Problem;
 use crate::path::Path;
+use crate::shape;
 use crate::suggest;
 use crate::tree::Tree;
 
@@ -21,7 +22,7 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
             Err(why) => reason = reason.or(why),
         }
     }
-    let words = fitting.iter().flat_map(|schema| describe::words(schema));
+    let words = fitting.iter().flat_map(|schema| shape::words(schema));
     let word = suggest::nearest(text, words).map(|word| format!("{word:?}"));
     let formats = fitting.iter().filter_map(|schema| schema["x-format"].as_str());
     let suggestion = word.or_else(|| formats.into_iter().find_map(|f| suggest::quantity(f, text)));
@@ -31,7 +32,7 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
 
 /// Whether `schema` admits `text`; if not, why, where that is not plain from what is expected.
 fn admits(schema: &Json, text: &str) -> Result<(), Option<String>> {
-    let words = describe::words(schema);
+    let words = shape::words(schema);
     if !words.is_empty() {
         return if words.contains(&text) { Ok(()) } else { Err(None) };
     }

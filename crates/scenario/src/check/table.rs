@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use crate::describe;
 use crate::error::Problem;
 use crate::path::Path;
+use crate::shape;
 use crate::suggest;
 use crate::tree::{Entry, Origin, Tree, Value};
 
@@ -32,7 +33,7 @@ fn meant<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json,
 /// A key with one fixed word in every alternative.
 fn fixed_key<'a>(schemas: &[&'a Json]) -> Option<&'a str> {
     let fixed = |schema: &Json, key: &str| schema["properties"][key].get("const").is_some();
-    describe::keys(schemas[0]).find(|key| schemas.iter().all(|schema| fixed(schema, key)))
+    shape::keys(schemas[0]).find(|key| schemas.iter().all(|schema| fixed(schema, key)))
 }
 
 fn by_word<'a>(
@@ -96,8 +97,8 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
 
 /// The required keys of `schema` that distinguish it from the others of `schemas`.
 fn own<'a>(schema: &'a Json, schemas: &[&Json]) -> impl Iterator<Item = &'a str> {
-    let shared = |key: &str| schemas.iter().all(|all| describe::required(all).any(|k| k == key));
-    describe::required(schema).filter(move |key| !shared(key))
+    let shared = |key: &str| schemas.iter().all(|all| shape::required(all).any(|k| k == key));
+    shape::required(schema).filter(move |key| !shared(key))
 }
 
 /// Checks the keys of a table that is meant to be `schema`, one of `schemas`.
@@ -117,11 +118,11 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
             None => problems.push(unknown(entry, schema, schemas, path)),
         }
     }
-    for key in describe::required(schema).filter(|key| tree.get(key).is_none()) {
+    for key in shape::required(schema).filter(|key| tree.get(key).is_none()) {
         let property = &schema["properties"][key];
-        let expected = match describe::is_tables(property) {
+        let expected = match shape::is_tables(property) {
             true => format!("at least one [[{}]]", path.key(key)),
-            false => describe::expected(&describe::alternatives(property)),
+            false => describe::expected(&shape::alternatives(property)),
         };
         problems.push(Problem::new(path.key(key), expected, "nothing"));
     }
@@ -146,7 +147,7 @@ pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) ->
 }
 
 fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Problem {
-    let keys: Vec<_> = describe::keys(schema).collect();
+    let keys: Vec<_> = shape::keys(schema).collect();
     let near = nearest_key(&entry.key, schema);
     let expected = one_of(&keys, near.is_some(), path, schema);
     let found = "an unknown key";
@@ -160,19 +161,19 @@ fn unknown(entry: &Entry, schema: &Json, schemas: &[&Json], path: &Path) -> Prob
 
 /// The key that stands for the alternative in which `key` would be right.
 fn companion<'a>(key: &str, schemas: &[&'a Json]) -> Option<&'a str> {
-    let owner = schemas.iter().find(|schema| describe::keys(schema).any(|own| own == key))?;
+    let owner = schemas.iter().find(|schema| shape::keys(schema).any(|own| own == key))?;
     own(owner, schemas).next()
 }
 
 /// The key that was probably meant: one of this table, or the same one a level deeper.
 pub(crate) fn nearest_key(key: &str, schema: &Json) -> Option<String> {
     let deeper = || {
-        describe::keys(schema).find_map(|outer| {
-            let options = describe::alternatives(&schema["properties"][outer]);
-            let holds = options.iter().any(|option| describe::keys(option).any(|k| k == key));
+        shape::keys(schema).find_map(|outer| {
+            let options = shape::alternatives(&schema["properties"][outer]);
+            let holds = options.iter().any(|option| shape::keys(option).any(|k| k == key));
             holds.then(|| format!("`{outer}.{key}`"))
         })
     };
-    let here = || suggest::nearest(key, describe::keys(schema)).map(|near| format!("`{near}`"));
+    let here = || suggest::nearest(key, shape::keys(schema)).map(|near| format!("`{near}`"));
     deeper().or_else(here)
 }

@@ -12,6 +12,7 @@ use crate::model::{
     Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario, Traffic,
 };
 use crate::schema;
+use crate::shape;
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,7 +117,7 @@ pub(super) fn of_direction(
         let own = written.contains(&format!("link[{link}].{side}.{key}"));
         Setting::new(key, value, text, own || written.contains(&format!("link[{link}].{key}")))
     };
-    describe::keys(&schema[side]).map(setting).collect()
+    shape::keys(&schema[side]).map(setting).collect()
 }
 
 /// The keys of a direction of which more is to be said than the value that was written.

@@ -8,12 +8,12 @@ use units::{Bytes, Rate, Span};
 use super::Numbers;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
-use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit, Timeline};
 use crate::path::Path;
 use crate::schema;
+use crate::shape;
 use crate::suggest;
 use crate::tree::{self, Origin, Tree, Value};
 
@@ -204,10 +204,10 @@ pub(super) fn check_overrides(tree: &Tree, problems: &mut Vec<Problem>) {
 }
 
 fn overridden(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
-    let options = describe::alternatives(schema);
+    let options = shape::alternatives(schema);
     match &tree.value {
         Value::List(items) => {
-            let list = options.iter().find(|option| describe::type_of(option) == "array");
+            let list = options.iter().find(|option| shape::type_of(option) == "array");
             for (i, item) in items.iter().enumerate() {
                 list.iter().for_each(|s| overridden(item, &s["items"], &path.index(i), problems));
             }
@@ -234,7 +234,7 @@ fn useless(entry: &tree::Entry, tree: &Tree, schema: &Json, path: &Path) -> Opti
     let key = entry.key.as_str();
     let is_both = |side: &str| {
         let side_schema = &schema["properties"][side];
-        describe::repeats(side_schema, schema) && side_schema["properties"].get(key).is_some()
+        shape::repeats(side_schema, schema) && side_schema["properties"].get(key).is_some()
     };
     let has_own = |side: &str| tree.get(side).is_some_and(|own| own.get(key).is_some());
     if !sides.iter().all(|side| is_both(side) && has_own(side)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::describe::{alternatives, keys, repeats};
+use crate::shape::{alternatives, keys, repeats};
 
 /// The paths of all keys below `schema`. Those of one direction of a link are those of the link, and
 /// the parameters of controllers belong to the controllers.

@@ -1,0 +1,44 @@
+//! Reads a JSON Schema: what its alternatives, types, words and keys are.
+
+use serde_json::Value as Json;
+
+/// The alternatives of a schema; a schema without any is its own.
+pub fn alternatives(schema: &Json) -> Vec<&Json> {
+    match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+        Some(options) => options.iter().flat_map(alternatives).collect(),
+        None => vec![schema],
+    }
+}
+
+/// The JSON Schema type of a schema without alternatives.
+pub fn type_of(schema: &Json) -> &str {
+    schema["type"].as_str().unwrap_or("string")
+}
+
+/// The words that a schema without alternatives admits; empty if it is not about words.
+pub fn words(schema: &Json) -> Vec<&str> {
+    let several = schema["enum"].as_array().into_iter().flatten();
+    several.chain(schema.get("const")).filter_map(Json::as_str).collect()
+}
+
+/// The keys of a table.
+pub fn keys(schema: &Json) -> impl Iterator<Item = &str> {
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
+}
+
+/// Whether `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
+pub fn repeats(property: &Json, table: &Json) -> bool {
+    let mut own = keys(property).peekable();
+    own.peek().is_some() && own.all(|key| table["properties"].get(key).is_some())
+}
+
+/// The keys that a table must have.
+pub fn required(schema: &Json) -> impl Iterator<Item = &str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
+}
+
+/// Whether a schema is about a list of tables, `[[like this]]`.
+pub fn is_tables(schema: &Json) -> bool {
+    type_of(schema) == "array"
+        && alternatives(&schema["items"]).iter().any(|item| type_of(item) == "object")
+}

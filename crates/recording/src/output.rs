@@ -250,8 +250,8 @@ fn prepare(path: &Path, force: bool, lock: &Lock) -> io::Result<Prepared> {
     Ok(Prepared::Ready(unfinished))
 }
 
-/// The first file by name that makes the folder foreign. None does in a folder with a recording,
-/// for people keep notes and plots beside it; nor do the remains of a run that was killed.
+/// The first file by name that makes the folder foreign. In a folder with a recording no file does:
+/// people keep notes and plots there. The remains of a killed run are no foreign files either.
 fn foreign_file(path: &Path) -> io::Result<Option<String>> {
     let mut names = names(path)?;
     names.retain(|name| !name.starts_with(UNFINISHED));

@@ -125,7 +125,7 @@ fn write_rows(
     }
 }
 
-/// Parquet stores the values that there are, and beside them for each row whether there is one.
+/// Parquet stores the existing values, and a definition level for each row that marks missing ones.
 fn put<T: DataType>(
     writer: &mut SerializedColumnWriter<'_>,
     values: impl Iterator<Item = T::T>,

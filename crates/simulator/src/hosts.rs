@@ -247,8 +247,7 @@ impl Hosts {
         Some((at, Timer::Endpoint(EndpointId(tag as u32))))
     }
 
-    /// A packet has arrived. Returns the number of its endpoint, and whether whoever reads there
-    /// is to be told.
+    /// Takes in a packet. Returns the number of its endpoint, and whether its reader must be woken.
     #[inline]
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;

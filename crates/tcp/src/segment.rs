@@ -184,7 +184,7 @@ impl Segment {
         (u32::from(tcp::HEADER) + self.option_bytes() + u32::from(self.payload)) as u16
     }
 
-    /// Most SACK blocks that fit beside the other options (RFC 2018 section 3).
+    /// Largest number of SACK blocks that fits with the other options (RFC 2018 section 3).
     pub fn sack_capacity(has_timestamps: bool) -> usize {
         if has_timestamps { 3 } else { MAX_SACK_BLOCKS }
     }

@@ -19,7 +19,7 @@ pub(crate) fn round_trip(now: Time, echo: u32) -> Span {
     TIMESTAMP_CLOCK * u64::from(timestamp(now).wrapping_sub(echo))
 }
 
-/// The timestamp whose echo told of this round trip at `now`.
+/// The timestamp whose echo at `now` gives this round trip.
 pub(crate) fn echoed(now: Time, round_trip: Span) -> u32 {
     timestamp(now).wrapping_sub((round_trip.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32)
 }

@@ -216,8 +216,8 @@ impl Sender {
         }
     }
 
-    /// What an ACK acknowledges is known: the controller hears how long that took. A retransmission
-    /// leaves only the timestamp to tell, as in Linux (`tcp_ack_update_rtt`).
+    /// Gives the controller the round trip of what this ACK acknowledges. After a retransmission only
+    /// the timestamp can measure it, as in Linux (`tcp_ack_update_rtt`).
     fn measure_round_trip(&mut self, now: Time, ack: &Acknowledgement, acked: u64) {
         let Some(instruments) = &mut self.instruments else { return };
         if !instruments.times_segments() {
@@ -319,7 +319,7 @@ impl Sender {
         instruments.saw_loss = self.controller.finds_loss(&feedback);
     }
 
-    /// What follows from an ACK when all has been told.
+    /// Last step of an ACK, after the controller has all of its feedback.
     pub(super) fn finish_ack(
         &mut self,
         now: Time,

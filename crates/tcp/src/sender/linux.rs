@@ -151,8 +151,8 @@ impl Sender {
         });
     }
 
-    /// What an ACK brought is known: what does it say about what is outstanding? Comes before the
-    /// controller hears of it.
+    /// Finds losses among the outstanding data from what an ACK brought, before the controller gets
+    /// that ACK.
     pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
         let (una, max, phase) = (self.una, self.max, self.phase);
         let Some(linux) = self.linux() else { return };
@@ -409,7 +409,7 @@ impl Sender {
     }
 
     /// A deadline has passed; perhaps it is one of these. A probe goes before the retransmission
-    /// timer, which starts anew with it (RFC 8985 section 7.2).
+    /// timer, which restarts with it (RFC 8985 section 7.2).
     pub(super) fn on_recovery_deadline(&mut self, now: Time, config: &Config) {
         let expired = self.deadline <= now && !self.persisting;
         let Some(linux) = self.linux() else { return };

@@ -280,7 +280,11 @@ def study(
     "--queue", metavar="LENGTH", help="Queue of the satellite link: 100 (packets), 650kB or 0.5bdp."
 )
 @sets_option
-@click.option("--controllers", metavar="A,B,...", help="Compare only these.")
+@click.option(
+    "--controllers",
+    metavar="A,B,...",
+    help="Compare only these: names, with parameters as hybla:rtt0=0.05, classes as mine.py:Mine.",
+)
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
 )
@@ -307,9 +311,10 @@ def compare(
     """
     from bentpipe.compare.command import run_and_print, the_link
     from bentpipe.console import command_as_given
+    from bentpipe.prototypes.spec import listed
 
     link = the_link(link_name, scenario, rate, rtt, per, queue, sets)
-    names = [name.strip() for name in controllers.split(",")] if controllers else None
+    names = listed(controllers) if controllers else None
     command = command_as_given("workers", "out", "as_json")
     if not run_and_print(link, names, replications, workers, out, as_json, command):
         sys.exit(INTERRUPTED)
@@ -338,7 +343,11 @@ def evaluate(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Evaluate CONTROLLER by the checklist of RFC 9743 (BCP 133), compared with baselines."""
+    """Evaluate CONTROLLER by the checklist of RFC 9743 (BCP 133), compared with baselines.
+
+    CONTROLLER is a name, a name with parameters such as hybla:rtt0=0.05, or a class in Python such
+    as mine.py:Mine.
+    """
     from bentpipe.console import command_as_given
     from bentpipe.evaluate.command import run_and_print
 

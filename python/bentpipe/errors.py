@@ -99,7 +99,17 @@ class SeriesError(BentpipeError, LookupError):
 
 
 class ControllerError(BentpipeError, ValueError):
-    """A controller in Python that no flow can use, or that violates the interface."""
+    """A controller in Python that no flow can use, that violates the interface, or that failed.
+
+    If it failed in one of many runs, `run` is the number of that run, from 0, and `seed` its seed.
+    `finished` is the number of finished runs that were kept. After `run_many`, `runs` has for each
+    job its run, or None if it was not completed.
+    """
+
+    run: int | None = None
+    seed: int | None = None
+    finished: int | None = None
+    runs: Sequence[Run | None] = ()
 
 
 class OutputError(BentpipeError, OSError):

@@ -8,12 +8,15 @@ print(run.flows["completion_s"][0])
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from bentpipe import _native
-from bentpipe.errors import InputError, Interrupted, RecordingError
+from bentpipe.errors import ControllerError, InputError, Interrupted, RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +24,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe._native import Controller, KernelQuality, Recording, Scenario, Settings
+    from bentpipe._native import KernelQuality, Recording, Scenario
     from bentpipe.plots import Plots
+    from bentpipe.prototypes import Maker
+
+Controllers: TypeAlias = "Mapping[str, Maker | str]"
+"""Controllers in Python by the names of flows: classes, or texts such as `mine.py:Mine`."""
 
 Backend = Literal["simulator", "kernel"]
 
@@ -202,7 +209,7 @@ def run(
     seed: int | None = None,
     backend: Backend | None = None,
     progress: Callable[[float], object] | None = None,
-    controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
+    controllers: Controllers | None = None,
     bed: Backend | None = None,
 ) -> Run:
     """Run a scenario.
@@ -212,10 +219,11 @@ def run(
     the machine or the scenario lacks. `bed` is the earlier name of `backend`. `progress` is called
     with the fraction that is done. An exception in it ends the run.
 
-    `controllers` maps names of flows to controllers in Python: classes, or functions that create
-    controllers (docs/python-controllers.md). Only the simulator supports them. The name of an entry
-    with `count` applies to all its copies, `*` to every flow that is not named. `ControllerError`
-    if a controller violates the interface or a flow does not exist.
+    `controllers` maps names of flows to controllers in Python: classes, functions that create
+    controllers, or texts such as `"mine.py:Mine"` (docs/python-controllers.md). Only the simulator
+    supports them. The name of an entry with `count` applies to all its copies, `*` to every flow
+    that is not named. `ControllerError` if a controller violates the interface or a flow does not
+    exist.
 
     Other threads can run Python meanwhile. Ctrl-C raises `Interrupted`, whose attribute `run` is
     the partial run.
@@ -227,7 +235,8 @@ def run(
         raise InputError.of_value("backend", "'simulator' or 'kernel'", repr(chosen))
     run_on = _native.run_on_kernel if chosen == "kernel" else _native.run
     try:
-        recording = run_on(scenario, seed=seed, progress=progress, controllers=controllers)
+        makers = None if controllers is None else makers_of(controllers)
+        recording = run_on(scenario, seed=seed, progress=progress, controllers=makers)
     except Interrupted as interrupted:
         for stopped in interrupted.recordings:
             if stopped is not None:
@@ -242,14 +251,21 @@ def run_many(
     *,
     workers: int | None = None,
     progress: Callable[[int], object] | None = None,
+    controllers: Controllers | None = None,
 ) -> list[Run]:
     """Run jobs of scenario and seed in the simulator, by default on all cores.
 
     A seed of None is the scenario's own. The runs come in the order of the jobs and do not depend
     on `workers`. `progress` is called with the number of finished jobs; an exception in it ends
     the runs. Ctrl-C raises `Interrupted`, whose `runs` has for each job its run or None.
+
+    `controllers` are those of `run`, for all jobs. They run in processes, one for each core. If one
+    fails, `ControllerError` has the number and the seed of the run, and in `runs` those that are
+    complete.
     """
     jobs = list(jobs)
+    if controllers:
+        return run_prototypes(jobs, makers_of(controllers), workers, progress)
     try:
         recordings = _native.run_many(jobs, workers=workers, progress=progress)
     except Interrupted as interrupted:
@@ -261,6 +277,70 @@ def run_many(
     return [
         Run(recording, scenario) for (scenario, _), recording in zip(jobs, recordings, strict=True)
     ]
+
+
+def makers_of(controllers: Controllers) -> dict[str, Maker]:
+    """The classes of controllers, also of those that are named by file or module."""
+    from bentpipe.prototypes import Prototype, Spec
+    from bentpipe.study.problems import UnfitError
+
+    found: dict[str, Maker] = {}
+    for flow, maker in controllers.items():
+        if not isinstance(maker, str):
+            found[flow] = maker
+            continue
+        try:
+            spec = Spec.parse(maker)
+            if not spec.in_python:
+                expected = "a class in Python; the scenario names other controllers"
+                raise UnfitError(expected, repr(maker))
+            found[flow] = Prototype.load(maker, spec).make
+        except UnfitError as error:
+            raise ControllerError(f"controllers[{flow!r}]: {error}") from None
+    return found
+
+
+def run_prototypes(
+    jobs: list[tuple[Scenario, int | None]],
+    makers: dict[str, Maker],
+    workers: int | None,
+    progress: Callable[[int], object] | None,
+) -> list[Run]:
+    """`run_many` with controllers in Python. Recordings come through a temporary folder."""
+    from bentpipe.prototypes import RunFailedError, pool
+
+    names = tuple((flow, str(number)) for number, flow in enumerate(makers))
+    seeds = [scenario.seed if seed is None else seed for scenario, seed in jobs]
+    found: list[Run | None] = [None] * len(jobs)
+    with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
+        setup = pool.Setup(
+            cases=[pool.Case(scenario, names) for scenario, _ in jobs],
+            makers=dict(zip(map(str, range(len(makers))), makers.values(), strict=True)),
+            folder=Path(folder),
+            search=tuple(sys.path),
+            blocked_s=pool.BLOCKED_S,
+        )
+
+        def hand_over(rows: list[pool.Row]) -> None:
+            for job, *_ in rows:
+                saved = Path(folder) / str(job)
+                found[job] = Run(_native.Recording.load(saved), jobs[job][0])
+                shutil.rmtree(saved)
+                if progress:
+                    progress(sum(run is not None for run in found))
+
+        try:
+            pool.run(setup, list(enumerate(seeds)), hand_over, workers)
+        except RunFailedError as error:
+            place = f"run {error.job} of {len(jobs):,} (seed {seeds[error.job]})"
+            raised = ControllerError(f"{place} failed: {error.description}")
+            raised.run, raised.seed, raised.runs = error.job, seeds[error.job], found
+            raise raised from None
+        except KeyboardInterrupt:
+            interrupted = Interrupted([None if run is None else run.recording for run in found])
+            interrupted.runs = found
+            raise interrupted from None
+    return [run for run in found if run is not None]
 
 
 def load(folder: str | PathLike[str]) -> Run:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import bentpipe
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
+from bentpipe.prototypes import Prototype, Spec
+from bentpipe.study.problems import UnfitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,15 +50,49 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     `InputError` for a controller that does not exist.
     """
     known = {entry.name: entry for entry in bentpipe.controllers()}
-    for name in names or ():
-        if name not in known:
-            raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
+    own = [name for name in names or () if is_own(name)]
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
     return [
         Candidate(name, entry.status, setting(name, link), (ASKS | TOLD).get(name))
         for name, entry in known.items()
         if name in wanted
-    ]
+    ] + [of_spec(name) for name in own]
+
+
+def is_own(name: str) -> bool:
+    """True for a controller with parameters or in Python, false for a name of the registry.
+
+    `InputError` if it is neither.
+    """
+    known = {entry.name: entry for entry in bentpipe.controllers()}
+    try:
+        spec = Spec.parse(name)
+        if spec.in_python:
+            Prototype.load(name, spec)
+            return True
+    except UnfitError as error:
+        raise InputError(f"{name}: {error}") from None
+    entry = known.get(spec.target)
+    if entry is None:
+        raise InputError(f"there is no controller {spec.target!r}{nearest(spec.target, known)}")
+    parameters = [parameter.name for parameter in entry.parameters]
+    for parameter in spec.parameters:
+        if parameter not in parameters:
+            raise InputError(
+                f"{name}: {spec.target} has no parameter {parameter!r}"
+                f"{nearest(parameter, parameters)}"
+            )
+    return bool(spec.parameters)
+
+
+def of_spec(name: str) -> Candidate:
+    """A controller with parameters, or in Python."""
+    spec = Spec.parse(name)
+    if spec.in_python:
+        return Candidate(name, "prototype", name)
+    status = next(one.status for one in bentpipe.controllers() if one.name == spec.target)
+    # Parameters of CK-STP are what it needs to know about the link.
+    return Candidate(name, status, name, (ASKS | TOLD).get(spec.target))
 
 
 def left_out(names: Sequence[str] | None) -> dict[str, str]:

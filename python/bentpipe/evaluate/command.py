@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-import bentpipe
+from bentpipe.compare.candidates import is_own
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.console import nearest, show
 from bentpipe.errors import InputError
@@ -15,6 +15,7 @@ from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import CHECKLIST, NOT_COVERED, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, planned
+from bentpipe.prototypes.spec import listed as controllers_of
 from bentpipe.seal import sealed
 from bentpipe.stdout import about_to_print
 from bentpipe.study.store import as_json, save
@@ -80,11 +81,9 @@ def run_and_print(
 
 def baselines_of(candidate: str, baselines: str) -> list[str]:
     """The baselines of the candidate; `InputError` for a controller that does not exist."""
-    against = [name for name in listed(baselines) if name != candidate]
-    known = [entry.name for entry in bentpipe.controllers()]
+    against = [name for name in controllers_of(baselines) if name != candidate]
     for name in (candidate, *against):
-        if name not in known:
-            raise InputError(f"there is no controller {name!r}{nearest(name, known)}")
+        is_own(name)  # which rejects what does not exist
     if not against:
         raise InputError(f"--against: expected another controller than {candidate}")
     return against

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import socket
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -17,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.errors import ClusterError
+from bentpipe.prototypes import RunFailedError, pool
+from bentpipe.study.prototypes import failed
 from bentpipe.study.scenarios import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from bentpipe.prototypes import Maker
     from bentpipe.study.plan import Study
     from bentpipe.study.quantities import Taken
     from bentpipe.study.runner import Executor, Job
@@ -55,20 +59,47 @@ def base_of(files: tuple[tuple[str, bytes], ...]) -> Base:
 def run_batch(
     version: str,
     files: Sequence[tuple[tuple[str, bytes], ...]],
-    variants: Sequence[tuple[int, tuple[str, ...]]],
+    variants: Sequence[tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]],
     jobs: Sequence[tuple[int, int]],
     quantities: Sequence[Taken],
+    makers: bytes,
 ) -> list[Row]:
-    """Runs on a worker: run jobs, each the index of a variant and a seed, and return their rows."""
+    """Runs on a worker: run jobs, each the index of a variant and a seed, and return their rows.
+
+    `makers` are the controllers in Python, pickled: classes of files by value, those of modules by
+    their import path.
+    """
     here, place = versions()
     if here != version:
         raise ClusterError(wrong_version(place, here, version))
-    scenarios = [base_of(files[base]).load(sets) for base, sets in variants]
+    scenarios = [base_of(files[base]).load(sets) for base, sets, _ in variants]
     rows: list[Row] = []
+    # One thread or process: Dask gives each thread of a worker a batch of its own.
+    if any(controllers for _, _, controllers in variants):
+        setup = pool.Setup(
+            cases=[
+                pool.Case(scenario, controllers)
+                for scenario, (_, _, controllers) in zip(scenarios, variants, strict=True)
+            ],
+            makers=unpickled(makers, place),
+            quantities=quantities,
+        )
+        pool.run(setup, jobs, rows.extend, workers=1)
+        return rows
     natives = [taken.native() for taken in quantities]
-    # One thread: Dask gives each thread of a worker a batch of its own.
     _native.run_study(scenarios, list(jobs), natives, rows.extend, workers=1)
     return rows
+
+
+def unpickled(makers: bytes, place: str) -> dict[str, Maker]:
+    """The controllers in Python on a worker; `ClusterError` if it cannot import them."""
+    try:
+        found: dict[str, Maker] = pickle.loads(makers)
+    except Exception as error:  # the imports of users, which fail in any way
+        raise ClusterError(
+            f"the worker on {place} cannot import the controller: {type(error).__name__}: {error}"
+        ) from None
+    return found
 
 
 def wrong_version(place: str, found: str, expected: str) -> str:
@@ -175,6 +206,16 @@ def check_workers(client: Any, address: str) -> None:
             raise ClusterError(wrong_version(place, version, _native.version()))
 
 
+def pickled_makers(study: Study) -> bytes:
+    """The controllers in Python of a study, for other machines."""
+    if not study.prototypes:
+        return pickle.dumps({})
+    import cloudpickle
+
+    makers = {name: prototype.make for name, prototype in study.prototypes.items()}
+    return bytes(cloudpickle.dumps(makers))
+
+
 class Tasks:
     """Executor that keeps one batch running and one waiting for each thread of the cluster."""
 
@@ -185,6 +226,7 @@ class Tasks:
         self.taken = [quantity.taken for quantity in study.quantities]
         self.names = list(study.bases)
         self.files = [tuple(base.files.items()) for base in study.bases.values()]
+        self.makers = pickled_makers(study)
         self.size = 1
         self.deaths = 0
 
@@ -202,7 +244,7 @@ class Tasks:
                 with self.reached():
                     future = next(ended)
                     batch = running.pop(future)
-                    rows = self.rows(future)
+                    rows = self.rows(future, batch)
                 if rows is None:
                     left += reversed(batch)
                 else:
@@ -237,18 +279,21 @@ class Tasks:
             run_batch,
             _native.version(),
             self.files,
-            [(self.names.index(variant.base), variant.sets) for variant in variants],
+            [(self.names.index(v.base), v.sets, v.controllers) for v in variants],
             [(position[number], self.study.seed(replication)) for number, replication in batch],
             self.taken,
+            self.makers,
             pure=False,  # a new key, so that Dask runs a resubmitted batch again
         )
 
-    def rows(self, future: Any) -> list[Row] | None:
+    def rows(self, future: Any, batch: Sequence[Job]) -> list[Row] | None:
         """The rows of a batch; None if it must be resubmitted."""
         from distributed import KilledWorker
 
         try:
             rows: list[Row] = future.result()
+        except RunFailedError as error:
+            raise failed(self.study, batch[error.job], error) from None
         except KilledWorker as error:
             self.deaths += 1
             if self.deaths > MOST_DEATHS:

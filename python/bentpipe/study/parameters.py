@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec
 from bentpipe.study.problems import UnfitError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Value = bool | int | float | str
+"""A value in the notation of scenarios. A controller can have parameters, or be a class in Python:
+`"hybla:rtt0=0.05"`, `"mine.py:Mine"` (`bentpipe.prototypes.spec`)."""
 
 NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ%][A-Za-z/%]*)?\s*")
 DIGITS = 12
@@ -33,6 +36,19 @@ class Parameter:
     values: tuple[Value, ...]
 
     @property
+    def names_controllers(self) -> bool:
+        """True if the values are controllers."""
+        return CONTROLLER_PATH.fullmatch(self.path) is not None
+
+    def spec(self, number: int) -> Spec | None:
+        """The controller that value `number` names; None if it is not one, or only a name."""
+        value = self.values[number]
+        if not self.names_controllers or not isinstance(value, str) or ":" not in value:
+            return None
+        spec = Spec.parse(value)
+        return spec if spec.in_python or not is_table(value) else None
+
+    @property
     def unit(self) -> str | None:
         """The unit of all values; None if there is none or several."""
         units = {found[1] if (found := split(value)) else None for value in self.values}
@@ -49,7 +65,14 @@ class Parameter:
         """The override that sets the path to value `number`."""
         value = self.values[number]
         text = str(value).lower() if isinstance(value, bool) else str(value)
+        if spec := self.spec(number):
+            text = spec.setting
         return f"{self.path}={text}"
+
+
+def is_table(text: str) -> bool:
+    """True for an inline table of TOML, which scenarios read themselves."""
+    return text.lstrip().startswith("{")
 
 
 def split(value: Value) -> tuple[Decimal, str] | None:

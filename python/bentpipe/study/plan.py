@@ -30,12 +30,14 @@ from bentpipe.study.checks import (
 )
 from bentpipe.study.parameters import Parameter, Value, axes, points
 from bentpipe.study.problems import Problems
+from bentpipe.study.prototypes import flows_of, named, prototypes_of
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bentpipe.prototypes import Prototype
     from bentpipe.study.results import Results
     from bentpipe.study.scenarios import AnyScenario
 
@@ -88,6 +90,8 @@ class Variant:
     base: str
     sets: tuple[str, ...]
     scenario: _native.Scenario = field(compare=False, repr=False)
+    controllers: tuple[tuple[str, str], ...] = ()
+    """Controllers in Python: names of flows, or `*`, and of the study's `prototypes`."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,8 @@ class Study:
     comparisons: tuple[Comparison, ...]
     variants: tuple[Variant, ...]
     text: str
+    prototypes: Mapping[str, Prototype] = field(default_factory=dict, compare=False)
+    """The controllers in Python, by their names in tables."""
 
     @staticmethod
     def load(path: str | Path) -> Study:
@@ -133,13 +139,18 @@ class Study:
         """Create a study of one scenario, or of several by name: objects or files.
 
         Quantities can be names. `StudyError` lists all errors. With `source` they have its places.
+
+        Controllers in Python can be values of a parameter: classes, `functools.partial`, or texts
+        such as `"mine.py:Mine"`. So can controllers with parameters, as `"hybla:rtt0=0.05"` or as
+        a dictionary with the keys of `flow.controller`. `ControllerError` if the file of a class
+        fails.
         """
         kinds = (("parameters", parameters, Parameter), ("quantities", quantities, Quantity | str),
                  ("comparisons", comparisons, Comparison), ("replications", [replications],
                  Replications))  # fmt: skip
         for key, values, kind in kinds:
             check_kinds(key, values, kind)
-        parameters = tuple(parameters)
+        parameters, comparisons, given = named(parameters, comparisons)
         asked = tuple(Quantity(q) if isinstance(q, str) else q for q in quantities)
         problems = Problems(source or built(parameters, zips, asked, replications, comparisons))
         if isinstance(scenario, Mapping):
@@ -149,13 +160,14 @@ class Study:
             base = Base.from_any(scenario)
             bases = {base.load().name: base}
         check_parameters(parameters, zips, problems)
+        prototypes = given | prototypes_of(parameters, given, problems)
         check_quantities(asked, problems)
         check_replications(replications, [q.name for q in asked], problems)
         check_comparisons(comparisons, parameters, zips, asked, problems)
         problems.report()
         check_size(parameters, zips, replications, problems)
         problems.report()
-        variants = made_variants(bases, parameters, zips, problems)
+        variants = made_variants(bases, parameters, zips, prototypes, problems)
         problems.report()
         check_rows(asked, variants, problems)
         problems.report()
@@ -173,6 +185,7 @@ class Study:
             comparisons=tuple(comparisons),
             variants=variants,
             text=text,
+            prototypes=prototypes,
         )
 
     def run(
@@ -255,13 +268,20 @@ class Study:
             "scenarios": {name: hashed(base.files) for name, base in self.bases.items()},
             "files": {
                 value: hashed({value: Path(value).read_bytes()}) for value in self.values_of_files()
+            }
+            | {
+                prototype.name: hashed({prototype.name: prototype.source})
+                for prototype in self.prototypes.values()
             },
         }
         deciding = {key: described[key] for key in ("bentpipe", "scenarios", "files")} | {
             "parameters": [[p.path, list(p.plain)] for p in self.parameters],
             "quantities": [quantity.name for quantity in self.quantities],
             "seed": self.replications.seed,
-            "runs": [[variant.base, *variant.sets] for variant in self.variants],
+            "runs": [
+                [variant.base, *variant.sets, *map(list, variant.controllers)]
+                for variant in self.variants
+            ],
         }
         digest = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
         return described | {"digest": digest}
@@ -279,19 +299,27 @@ def made_variants(
     bases: Mapping[str, Base],
     parameters: Sequence[Parameter],
     zips: Sequence[Sequence[str]],
+    prototypes: Mapping[str, Prototype],
     problems: Problems,
 ) -> tuple[Variant, ...]:
-    """All combinations, each with its scenario. Reports the first invalid one."""
+    """All combinations, each with its scenario. Reports the first invalid one.
+
+    A controller in Python replaces the one that the scenario names, which stays there: it still
+    decides what the scenario leaves open, such as the loss recovery.
+    """
     found: list[Variant] = []
     for number, point in enumerate(points(axes(parameters, zips))):
         base = next(iter(bases))
         sets = []
+        paths: list[tuple[str, str]] = []
         plain: dict[str, Value] = {}
         for parameter in parameters:
             value = point[parameter.label]
             plain[parameter.path] = parameter.plain[value]
             if parameter.path == SCENARIO:
                 base = str(parameter.values[value])
+            elif parameter.names_controllers and parameter.values[value] in prototypes:
+                paths.append((parameter.path, str(parameter.values[value])))
             else:
                 sets.append(parameter.set(value))
         try:
@@ -300,7 +328,8 @@ def made_variants(
             if not blame_parameters(error, point, parameters, problems):
                 raise
             break
-        found.append(Variant(number, plain, base, tuple(sets), scenario))
+        controllers = tuple((flows_of(path, scenario), name) for path, name in paths)
+        found.append(Variant(number, plain, base, tuple(sets), scenario, controllers))
     return tuple(found)
 
 

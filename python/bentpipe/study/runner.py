@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bentpipe import _native
+from bentpipe.errors import ControllerError
 from bentpipe.seal import sealed
+from bentpipe.study.prototypes import run_prototypes
 from bentpipe.study.results import Results
 from bentpipe.study.statistics import is_narrow
 from bentpipe.study.store import Store
@@ -48,14 +50,26 @@ def run(
     """See `Study.run`."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
-            place = Path(folder) / "study"
-            return run(study, out=place, workers=workers, cluster=cluster, progress=progress)
+            return run_in(Path(folder) / "study", study, workers, cluster, progress, temporary=True)
+    return run_in(Path(out), study, workers, cluster, progress)
+
+
+def run_in(
+    folder: Path,
+    study: Study,
+    workers: int | None,
+    cluster: str | None,
+    progress: Callable[[int], object] | None,
+    *,
+    temporary: bool = False,
+) -> Results:
+    """Run a study in its folder."""
     if cluster is None:
-        with Store(Path(out), study) as store:
+        with Store(folder, study, temporary=temporary) as store:
             return into(store, local(study, workers), progress)
     from bentpipe.study.cluster import connected
 
-    with connected(cluster, study) as executor, Store(Path(out), study) as store:
+    with connected(cluster, study) as executor, Store(folder, study, temporary=temporary) as store:
         return into(store, executor, progress)
 
 
@@ -74,12 +88,24 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
             targets = next_targets(store.study, targets, keeper.watched)
     except KeyboardInterrupt:
         complete = False
+    except ControllerError as error:
+        keeper.keep()
+        error.finished = len(keeper.done)
+        error.args = (f"{error}\n{kept(store, error.finished)}",)
+        raise
     finally:
         keeper.keep()
     rows = wanted_rows(store, targets_met)
     summary = sealed(summarise(store.study, rows, complete))
     store.finish(summary)
     return Results(store.study, rows, summary)
+
+
+def kept(store: Store, finished: int) -> str:
+    """A sentence on the rows of finished runs."""
+    if store.is_temporary:
+        return f"{finished:,} runs were finished. With an output folder their rows are kept."
+    return f"The rows of {finished:,} finished runs are kept in {store.folder}."
 
 
 class Keeper:
@@ -166,11 +192,15 @@ def missing_jobs(study: Study, targets: Sequence[int], done: set[int]) -> list[J
 
 
 def local(study: Study, workers: int | None) -> Executor:
-    """Threads of the engine on this machine."""
+    """Threads of the engine on this machine; processes for controllers in Python."""
     scenarios = [variant.scenario for variant in study.variants]
     quantities = [quantity.taken.native() for quantity in study.quantities]
 
     def execute(jobs: Sequence[Job], sink: Callable[[Sequence[Outcome]], None]) -> None:
+        # First those that can fail.
+        run_prototypes(study, jobs, sink, workers)
+        jobs = [job for job in jobs if not study.variants[job[0]].controllers]
+
         def hand_over(rows: Sequence[tuple[int, list[float | None], float, int]]) -> None:
             sink([(*jobs[job], values, wall_s, events) for job, values, wall_s, events in rows])
 

@@ -47,8 +47,9 @@ class Store:
     Raises `OutputError` if the folder cannot be written, or has anything but this study.
     """
 
-    def __init__(self, folder: Path, study: Study) -> None:
+    def __init__(self, folder: Path, study: Study, *, temporary: bool = False) -> None:
         self.folder = folder
+        self.is_temporary = temporary
         self.study = study
         self.parts = folder / "rows"
         try:

@@ -209,6 +209,8 @@ def test_a_failure_in_the_middle_of_many_runs_keeps_the_others(
     jobs = [(bp.Scenario.parse(SMALL), seed) for seed in range(1, 9)]
     with pytest.raises(bp.ControllerError) as raised:
         bp.run_many(jobs, workers=1, controllers={"*": f"{mine}:Fails"})
+    with pytest.raises(bp.InputError, match="workers: expected"):
+        bp.run_many(jobs, workers=0, controllers={"*": f"{mine}:Mine"})
     error = raised.value
     assert error.run is not None
     assert error.seed == error.run + 1

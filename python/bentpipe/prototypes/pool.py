@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 # cloudpickle copies classes of modules that are not imported, and would copy the base class.
 import bentpipe.controller  # noqa: F401
+from bentpipe.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -132,6 +133,8 @@ def run(
     """
     import cloudpickle
 
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise InputError.of_value("workers", "a whole number of processes from 1", repr(workers))
     packed = cloudpickle.dumps(setup)
     count = min(workers or len(os.sched_getaffinity(0)), len(jobs))
     left = list(reversed(range(len(jobs))))

@@ -160,6 +160,9 @@ impl Controller for AnyController {
     fn on_congestion_mark(&mut self, loss: &Loss) {
         each!(self, c => c.on_congestion_mark(loss))
     }
+    fn on_loss_after_mark(&mut self, loss: &Loss) {
+        each!(self, c => c.on_loss_after_mark(loss))
+    }
     fn on_partial_ack(&mut self, partial: &PartialAck) {
         each!(self, c => c.on_partial_ack(partial))
     }

@@ -86,6 +86,11 @@ pub trait Controller {
         standard::on_congestion_mark(self, loss);
     }
 
+    /// Recovery begins after a loss in the window that a mark has reduced. One reduction answers both
+    /// (RFC 3168 section 6.1.2), so cwnd and ssthresh stay. A controller whose response to a mark is
+    /// no reduction takes it as any other loss.
+    fn on_loss_after_mark(&mut self, _loss: &Loss) {}
+
     /// A partial ACK: deflate cwnd by the acknowledged bytes and add one SMSS (RFC 6582 section 3.2
     /// step 5). If recovery counts the pipe, cwnd is not deflated.
     fn on_partial_ack(&mut self, partial: &PartialAck) {

@@ -38,8 +38,9 @@ pub struct Loss {
     pub now: Time,
     /// Flight size in bytes at that time.
     pub flight: u64,
-    /// True if the retransmission of the same data timed out before: ssthresh does not change then
-    /// (RFC 5681 section 3.1).
+    /// True if the retransmission of the same data timed out before (RFC 5681 section 3.1), or a mark
+    /// has reduced the window of this round trip (RFC 3168 section 6.1.2): ssthresh does not change
+    /// then.
     pub repeated: bool,
 }
 

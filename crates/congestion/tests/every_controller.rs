@@ -261,6 +261,38 @@ fn a_mark_and_a_loss_of_the_same_flight_leave_the_same_window_and_growth() {
     }
 }
 
+/// Controllers for which a loss after a mark is a loss like any other, with the reason.
+const LOSS_AFTER_MARK_COUNTS: &[(&str, &str)] = &[
+    ("bbr", "a mark is no reduction; in recovery it keeps the packets in the network (tcp_bbr.c)"),
+    (
+        "bbr3",
+        "draft-ietf-ccwg-bbr: a mark reduces inflight_lo when the round ends, and recovery follows",
+    ),
+];
+
+/// RFC 3168 section 6.1.2: one reduction answers the mark and the loss.
+#[test]
+fn a_loss_in_the_window_of_a_mark_reduces_nothing_more() {
+    for name in names() {
+        let excepted = LOSS_AFTER_MARK_COUNTS.iter().any(|(other, _)| *other == name);
+        let (mut marked, mut both) = (Sender::avoiding(name), Sender::avoiding(name));
+        marked.mark();
+        both.mark();
+        let loss = both.loss();
+        both.controller.on_loss_after_mark(&loss);
+        both.controller.on_recovery_exit(both.now);
+        let window = |sender: &Sender| {
+            let window = sender.controller.window();
+            (window.cwnd, window.ssthresh)
+        };
+        let (expected, got) = (window(&marked), window(&both));
+        assert!(
+            excepted || expected == got,
+            "{name}: {expected:?} after a mark, {got:?} after both"
+        );
+    }
+}
+
 /// Controllers whose window a mark may raise, with the reason.
 const MARK_RAISES: &[(&str, &str)] = &[(
     "westwood/linux",

@@ -435,6 +435,10 @@ impl Controller for Bbr {
 
     fn on_congestion_mark(&mut self, _loss: &Loss) {}
 
+    fn on_loss_after_mark(&mut self, loss: &Loss) {
+        self.on_loss(loss);
+    }
+
     fn on_recovery_exit(&mut self, _now: Time) {
         self.restore_cwnd();
     }

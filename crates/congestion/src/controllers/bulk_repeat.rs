@@ -161,6 +161,10 @@ impl Controller for BulkRepeat {
         self.westwood.on_congestion_mark(loss);
     }
 
+    fn on_loss_after_mark(&mut self, _loss: &Loss) {
+        self.repeats = false;
+    }
+
     fn on_recovery_exit(&mut self, now: Time) {
         self.westwood.on_recovery_exit(now);
     }

@@ -115,6 +115,10 @@ impl<C: Clock> Controller for WarnedWindow<C> {
         self.control_rate(loss);
     }
 
+    fn on_loss_after_mark(&mut self, _loss: &Loss) {
+        self.recovered = self.window.cwnd;
+    }
+
     fn on_loss(&mut self, loss: &Loss) {
         if self.warned {
             self.control_rate(loss);

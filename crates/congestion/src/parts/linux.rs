@@ -390,6 +390,11 @@ impl<O: Operations> Controller for LinuxController<O> {
         self.on_recovery_exit(loss.now);
     }
 
+    /// `tcp_enter_recovery`, from `TCP_CA_CWR`.
+    fn on_loss_after_mark(&mut self, _loss: &Loss) {
+        self.enter(State::Recovery);
+    }
+
     fn on_recovery_exit(&mut self, now: Time) {
         self.socket.now = now;
         standard::on_recovery_exit(self);

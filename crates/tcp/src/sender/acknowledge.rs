@@ -193,6 +193,7 @@ impl Sender {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked, full),
             Phase::Open | Phase::Timeout => {
                 let (counted, may_grow) = if self.has_instruments() {
+                    self.end_reduction_by_mark();
                     self.count_for_growth(acked, ack.marked)
                 } else {
                     (acked, !ack.marked)

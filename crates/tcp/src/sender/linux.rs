@@ -245,8 +245,9 @@ impl Sender {
         }
         self.recover_from_losses(now, config, controller_saw_loss);
         match self.phase {
-            Phase::Open => {}
-            Phase::FastRecovery => self.reduce(news.delivered, news.advanced && !news.lost),
+            Phase::Open | Phase::FastRecovery => {
+                self.reduce(news.delivered, news.advanced && !news.lost);
+            }
             Phase::Timeout => self.doubt_timeout(&news),
         }
         self.keep_tail_probe(now, &news);
@@ -267,7 +268,7 @@ impl Sender {
             reported,
         };
         let repaired = self.linux().is_some_and(|linux| linux.probe.on_ack(answer));
-        if repaired && self.phase == Phase::Open {
+        if repaired && self.phase == Phase::Open && !self.is_in_window_of_mark() {
             let flight = self.flight_to_reduce(config);
             self.controller.on_loss(&Loss { now, flight, repeated: false });
             self.note_reduction();
@@ -295,8 +296,11 @@ impl Sender {
         let repeating = flight.repeating();
         let before = *self.controller.window();
         let una = self.una;
+        let after_mark = self.is_in_window_of_mark();
         if let Some(linux) = self.linux() {
-            linux.undo.remember(&before, una, repeating);
+            if !after_mark {
+                linux.undo.remember(&before, una, repeating);
+            }
             linux.probe.forget();
         }
         self.enter_fast_recovery(now, config);
@@ -304,7 +308,41 @@ impl Sender {
         if let Some(linux) = self.linux() {
             linux.recovering = true;
             let proportional = linux.reduces && phase == Phase::FastRecovery;
-            linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
+            if !(after_mark && proportional) {
+                linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
+            }
+        }
+    }
+
+    /// A mark has reduced cwnd from `before`. It is to fall as data arrives (`tcp_enter_cwr`).
+    pub(super) fn reduce_in_proportion(&mut self, before: u64) {
+        let cwnd = self.controller.window().cwnd;
+        let reduces = cwnd < before;
+        let Some(linux) = self.linux() else { return };
+        linux.probe.forget();
+        if reduces && linux.reduces {
+            linux.reduction = Some(Reduction::new(before, cwnd));
+            self.controller.window_mut().cwnd = before;
+        }
+    }
+
+    /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
+    pub(super) fn end_reduction_by_mark(&mut self) {
+        if !self.reduced_by_mark || self.una <= self.reduced_at || self.phase != Phase::Open {
+            return;
+        }
+        self.reduced_by_mark = false;
+        if let Some(linux) = self.linux()
+            && let Some(reduction) = linux.reduction.take()
+        {
+            self.controller.window_mut().cwnd = reduction.target();
+        }
+    }
+
+    /// An echo of a mark asks for a reduction that nothing takes back (`tcp_fastretrans_alert`).
+    pub(super) fn keep_reductions(&mut self) {
+        if let Some(linux) = self.linux() {
+            linux.undo = Undo::default();
         }
     }
 
@@ -359,7 +397,7 @@ impl Sender {
         let (window, una) = (*self.controller.window(), self.una);
         let first = self.phase == Phase::Open;
         let again = self.retries > 1;
-        let reduces = !again && self.phase != Phase::FastRecovery;
+        let reduces = !again && self.phase != Phase::FastRecovery && !self.is_in_window_of_mark();
         let Some(linux) = self.linux() else { return };
         if reduces {
             linux.undo.remember(&window, una, repeating);

@@ -95,8 +95,6 @@ pub(crate) struct Sender {
     recover: u64,
     /// Bytes sent by limited transmit since the last new ACK.
     limited: u64,
-    /// cwnd stands still until this much is acknowledged.
-    no_growth_below: u64,
     /// How far cwnd was used in the current window.
     usage: Usage,
     /// Behind the last segment that was not full (SND.SML of Minshall).
@@ -104,6 +102,8 @@ pub(crate) struct Sender {
     /// What had been sent when the window was last reduced: one reduction answers all marks of a
     /// round trip (RFC 3168 section 6.1.2).
     reduced_at: u64,
+    /// It was a mark that reduced it.
+    reduced_by_mark: bool,
     /// The next new data tells the receiver of a reduction.
     tell_reduction: bool,
     first_partial_ack: bool,
@@ -149,10 +149,10 @@ impl Sender {
             rtt: RttEstimator::new(&config.rto),
             recover: 0,
             limited: 0,
-            no_growth_below: 0,
             usage: Usage::default(),
             small_end: 0,
             reduced_at: 0,
+            reduced_by_mark: false,
             tell_reduction: false,
             first_partial_ack: false,
             rescued: false,
@@ -343,8 +343,15 @@ impl Sender {
         self.advertised
     }
 
+    /// Whether cwnd stands still or falls after a mark, as it does in Linux until something beyond
+    /// what was outstanding is acknowledged (`TCP_CA_CWR`).
     pub(crate) fn is_reduced_by_mark(&self) -> bool {
-        self.una < self.no_growth_below
+        self.reduced_by_mark && self.recovers_like_linux() && self.una <= self.reduced_at
+    }
+
+    /// Whether a mark has reduced the window that is outstanding now.
+    fn is_in_window_of_mark(&self) -> bool {
+        self.reduced_by_mark && self.una < self.reduced_at
     }
 
     pub(crate) fn retries(&self) -> u32 {

@@ -7,7 +7,7 @@
 //! sender sends as much as is delivered. As in Linux, RecoverFS is the window before the loss instead
 //! of the flight size, and shares are whole segments.
 
-/// One recovery.
+/// One recovery, or what a mark has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
     /// The window before the loss (RecoverFS).
@@ -23,6 +23,11 @@ impl Reduction {
     /// Recovery begins.
     pub(super) fn new(before: u64, ssthresh: u64) -> Self {
         Self { before, ssthresh, delivered: 0, sent: 0 }
+    }
+
+    /// The window at the end.
+    pub(super) fn target(&self) -> u64 {
+        self.ssthresh
     }
 
     /// `bytes` leave, new or again.

@@ -51,23 +51,24 @@ impl Sender {
     }
 
     /// The receiver echoes that a router has marked data. Losses have reduced the window already
-    /// (RFC 3168 section 6.1.2). Comes before the window could grow for this ACK. Linux lets it stand
-    /// until what was outstanding is acknowledged (`TCP_CA_CWR`); RFC 3168 only asks that no ACK with
-    /// an echo makes it grow.
+    /// (RFC 3168 section 6.1.2). Comes before the window could grow for this ACK. In Linux cwnd falls
+    /// in proportion to what arrives and does not grow until something beyond what was outstanding is
+    /// acknowledged (`TCP_CA_CWR`); RFC 3168 only asks that no ACK with an echo makes it grow.
     #[cold]
     pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
+        self.keep_reductions();
         if self.phase == Phase::Open && self.una > self.reduced_at {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.
             let halves_cwnd =
                 config.ssthresh_basis == SsthreshBasis::Cwnd || self.recovers_like_linux();
             let flight = if halves_cwnd { flight } else { flight + acked };
+            let before = self.controller.window().cwnd;
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
+            self.reduced_by_mark = true;
             self.stop_resuming();
-            if self.recovers_like_linux() {
-                self.no_growth_below = self.max;
-            }
+            self.reduce_in_proportion(before);
         }
     }
 
@@ -92,6 +93,7 @@ impl Sender {
 
     pub(super) fn note_reduction(&mut self) {
         self.reduced_at = self.max;
+        self.reduced_by_mark = false;
         self.tell_reduction = true;
     }
 
@@ -103,9 +105,14 @@ impl Sender {
     }
 
     pub(super) fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        let flight = self.flight_to_reduce(config);
-        self.controller.on_loss(&Loss { now, flight, repeated: false });
-        self.note_reduction();
+        let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
+        let after_mark = self.is_in_window_of_mark();
+        if after_mark {
+            self.controller.on_loss_after_mark(&loss);
+        } else {
+            self.controller.on_loss(&loss);
+            self.note_reduction();
+        }
         self.stop_resuming();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
@@ -113,7 +120,9 @@ impl Sender {
             return;
         }
         self.phase = Phase::FastRecovery;
-        self.recover = self.max;
+        // Linux goes on with the reduction that the mark has begun, and ends with it.
+        let goes_on = after_mark && self.recovers_like_linux();
+        self.recover = if goes_on { self.reduced_at } else { self.max };
         // With a scoreboard of segments the head is lost only if it is found to be.
         self.resend_head = !self.recovers_like_linux();
         self.rescued = false;
@@ -196,7 +205,7 @@ impl Sender {
             SsthreshBasis::FlightSize if !self.recovers_like_linux() => self.flight(),
             _ => self.flight_to_reduce(config),
         };
-        let mut repeated = self.retries > 1;
+        let mut repeated = self.retries > 1 || self.is_in_window_of_mark();
         if self.recovers_like_linux() {
             repeated |= self.phase == Phase::FastRecovery;
             self.prepare_for_timeout();

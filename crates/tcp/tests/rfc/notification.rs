@@ -1,7 +1,9 @@
 //! Explicit congestion notification (RFC 3168) and reports of duplicates (RFC 2883).
 
-use congestion::Controller;
-use tcp::{Config, Flags};
+use std::sync::Arc;
+
+use congestion::{Controller, Specification};
+use tcp::{Config, Connection, Flags, Recovery};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 
@@ -117,6 +119,48 @@ fn a_mark_during_recovery_reduces_nothing() {
     wire.write(A, 1000 * MSS);
     wire.run_for(ms(301));
     assert!(cwnd(&wire) >= 5, "{}", cwnd(&wire));
+}
+
+/// A connection whose first flight has a mark, and where `lossy` a loss too.
+fn marked_flight(controller: &str, recovery: Recovery, lossy: bool) -> Wire {
+    let config = Config { recovery, ..ecn() };
+    let settings = config.controller();
+    let ends = [1, 2].map(|initial_sequence| {
+        let controller = Specification::named(controller).unwrap().build(&settings);
+        Connection::new(Arc::new(config.clone()), controller, initial_sequence)
+    });
+    let mut wire = Wire::of(ends).open();
+    let mut segments = 0;
+    wire = wire.scripted(move |sent| {
+        let ordinary = sent.is_data() && !sent.segment.is_low_priority();
+        segments += u32::from(ordinary);
+        match segments {
+            3 if ordinary => Fate::Marked,
+            7 if ordinary && lossy => Fate::Lost,
+            _ => Fate::Arrives,
+        }
+    });
+    wire.write(A, 1000 * MSS);
+    wire
+}
+
+/// RFC 3168 section 6.1.2: one reduction answers a mark and a loss of one window, whatever the
+/// controller and the recovery.
+#[test]
+fn a_loss_in_the_window_of_a_mark_reduces_nothing_more() {
+    for entry in congestion::entries() {
+        for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux] {
+            let [mut marked, mut both] =
+                [false, true].map(|lossy| marked_flight(entry.name, recovery, lossy));
+            while both.ends[A].counters().fast_recoveries == 0 {
+                marked.run_for(ms(10));
+                both.run_for(ms(10));
+            }
+            let ssthresh = |wire: &Wire| wire.ends[A].controller().window().ssthresh;
+            let expected = ssthresh(&marked);
+            assert_eq!(ssthresh(&both), expected, "{} with {}", entry.name, recovery.name());
+        }
+    }
 }
 
 /// RFC 2883 section 4.1: the duplicate stands in the first block, below what is acknowledged.

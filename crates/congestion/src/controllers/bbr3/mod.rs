@@ -409,6 +409,10 @@ impl Controller for Bbr3 {
         self.note_loss();
     }
 
+    fn on_loss_after_mark(&mut self, loss: &Loss) {
+        self.on_loss(loss);
+    }
+
     fn on_recovery_exit(&mut self, _now: Time) {
         self.end_recovery();
     }

@@ -41,8 +41,8 @@ macro_rules! methods {
 
 methods! {
     needs, on_feedback, on_sent, on_segment_lost, on_rtt, on_ack, grow, slow_start,
-    avoid_congestion, threshold_after_loss, on_loss, on_congestion_mark, on_partial_ack,
-    on_recovery_exit, on_timeout, on_idle, extra_rto, retransmission_quota, duplicate_threshold,
+    avoid_congestion, threshold_after_loss, on_loss, on_congestion_mark,
+    on_loss_after_mark, on_partial_ack, on_recovery_exit, on_timeout, on_idle, extra_rto, retransmission_quota, duplicate_threshold,
     finds_loss, repeats_everything, backs_off, pacing_rate,
 }
 
@@ -325,6 +325,10 @@ impl congestion::Controller for Bridge {
 
     fn on_congestion_mark(&mut self, loss: &congestion::Loss) {
         event!(self.on_congestion_mark(Loss(*loss)), else standard::on_congestion_mark(self, loss));
+    }
+
+    fn on_loss_after_mark(&mut self, loss: &congestion::Loss) {
+        event!(self.on_loss_after_mark(Loss(*loss)), else {});
     }
 
     fn on_partial_ack(&mut self, partial: &congestion::PartialAck) {

@@ -1225,6 +1225,12 @@ class Controller:
     def on_congestion_mark(self, loss: Loss) -> None:
         """An ECN mark, at most once per round trip: the reaction is that to a loss (RFC 3168)."""
 
+    def on_loss_after_mark(self, loss: Loss) -> None:
+        """A loss in the window that a mark has reduced: the window stays (RFC 3168).
+
+        Override it if `on_congestion_mark` does not reduce.
+        """
+
     def on_partial_ack(self, partial: PartialAck) -> None:
         """A partial ACK: deflate cwnd and add a segment (RFC 6582 section 3.2 step 5)."""
 

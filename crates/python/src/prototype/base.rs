@@ -108,11 +108,10 @@ impl Controller {
         Bridge::apply(slf, |controller| standard::on_congestion_mark(controller, &loss.0))
     }
 
-    /// A loss in the window that a mark has reduced: recovery begins, and the window stays, as one
-    /// reduction answers both (RFC 3168). Override it if `on_congestion_mark` does not reduce.
-    fn on_loss_after_mark(_slf: &Bound<'_, Self>, loss: &Loss) {
-        let _ = loss;
-    }
+    /// A loss in the window that a mark has reduced: the window stays (RFC 3168).
+    ///
+    /// Override it if `on_congestion_mark` does not reduce.
+    fn on_loss_after_mark(&self, loss: &Loss) {}
 
     /// A partial ACK: deflate cwnd and add a segment (RFC 6582 section 3.2 step 5).
     fn on_partial_ack(slf: &Bound<'_, Self>, partial: &PartialAck) -> PyResult<()> {

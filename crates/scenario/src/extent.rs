@@ -54,7 +54,8 @@ fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
     let Traffic::Web(web) = &flow.traffic else { return 0 };
     let time = active(scenario, flow).as_nanos();
     let page = shortest_page(scenario, routes, flow, web).as_nanos().max(1);
-    let pages = web.pages.map_or(u64::MAX, u64::from).min(time.div_ceil(page));
+    // One at the start of the application, and one may start as the run ends.
+    let pages = web.pages.map_or(u64::MAX, u64::from).min(time / page + 1);
     pages.saturating_mul(1 + u64::from(web.embedded_objects))
 }
 

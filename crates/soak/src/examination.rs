@@ -44,9 +44,22 @@ pub fn examine(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Exami
 
 fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, Finding> {
     let scenario = &loaded.scenario;
-    let text = explain(scenario, &loaded.written).to_string();
+    let explanation = explain(scenario, &loaded.written);
+    let text = explanation.to_string();
     require("explanation", !text.contains("NaN"), || text.clone())?;
     let Some(recording) = run(scenario, seed, fault) else { return Ok(Examined::Long) };
+    let most = &explanation.recording;
+    let pages = recording.flows.iter().flat_map(|flow| &flow.pages);
+    let objects = pages.map(|page| page.objects.len()).sum();
+    let rows = [
+        // Rows of events are an estimate.
+        (recording.flow_series.len(), most.flow_series_rows, !scenario.record.events),
+        (recording.link_series.len(), most.link_series_rows, true),
+        (objects, most.object_rows, true),
+    ];
+    for (rows, most, is_bound) in rows {
+        require("rows", !is_bound || rows as u64 <= most, || format!("{rows} of at most {most}"))?;
+    }
     broken(scenario, &recording)
         .map_or(Ok(()), |detail| Err(Finding { check: "invariant", detail }))?;
 

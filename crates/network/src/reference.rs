@@ -61,6 +61,8 @@ struct SlowLane<B> {
     channel: Channel,
     marker: Option<Marker>,
     waiting: VecDeque<Accepted<B>>,
+    /// Bytes of all that waits.
+    waiting_bytes: u64,
     sending: Option<Accepted<B>>,
     started: Time,
     last_end: Time,
@@ -124,9 +126,9 @@ impl<B: Copy> ReferenceNetwork<B> {
         counters.accepted_packets += 1;
         if port.is_busy(now) {
             port.waiting.push_back(accepted);
-            let waiting_bytes = port.bytes_behind(0);
+            port.waiting_bytes += port.bytes_of(&accepted);
             let counters = &mut port.report.counters;
-            counters.max_waiting_bytes = counters.max_waiting_bytes.max(waiting_bytes);
+            counters.max_waiting_bytes = counters.max_waiting_bytes.max(port.waiting_bytes);
             if port.sending.is_none() && port.waiting.len() == 1 {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
@@ -144,6 +146,7 @@ impl<B: Copy> ReferenceNetwork<B> {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
         } else if let Some(next) = port.waiting.pop_front() {
+            port.waiting_bytes -= port.bytes_of(&next);
             self.start(now, number, next);
         }
     }
@@ -208,6 +211,7 @@ impl<B: Copy> SlowLane<B> {
             channel: direction.channel().clone(),
             marker: ecn_marking.map(Marker::new),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             sending: None,
             started: Time::ZERO,
             last_end: Time::ZERO,
@@ -219,15 +223,21 @@ impl<B: Copy> SlowLane<B> {
         }
     }
 
-    /// Bytes that wait, without the first `skipped` packets.
+    fn bytes_of(&self, waiting: &Accepted<B>) -> u64 {
+        u64::from(waiting.packet.bytes) + u64::from(self.overhead)
+    }
+
+    /// Bytes that wait, without the first `skipped` packets, counted anew.
     fn bytes_behind(&self, skipped: usize) -> u64 {
-        let overhead = u64::from(self.overhead);
-        let behind = self.waiting.iter().skip(skipped);
-        behind.map(|waiting| u64::from(waiting.packet.bytes) + overhead).sum()
+        self.waiting.iter().skip(skipped).map(|waiting| self.bytes_of(waiting)).sum()
     }
 
     /// When the last packet accepted so far will have left, or has.
     fn last_leaves(&self, now: Time) -> Time {
+        if self.low_priority != LowPriority::PushOut {
+            // Nothing is pushed out before it; the end of each transmission is checked.
+            return self.waiting.back().map_or(self.last_end, |last| last.leaves);
+        }
         // Packets that wait before nothing wait for the end of an outage.
         let is_silent = self.sending.is_none() && !self.waiting.is_empty();
         let first = if is_silent { now } else { self.last_end };
@@ -258,7 +268,7 @@ impl<B: Copy> SlowLane<B> {
 
     /// Whether a packet that has to wait finds room, be it that others give way.
     fn make_room(&mut self, bytes: u32, low: bool) -> bool {
-        let (packets, waiting_bytes) = (self.waiting.len(), self.bytes_behind(0));
+        let (packets, waiting_bytes) = (self.waiting.len(), self.waiting_bytes);
         let refused = match self.queue {
             QueueLimit::Bytes(_) => waiting_bytes > LowPriority::REFUSES_ABOVE_BYTES,
             _ => packets > LowPriority::REFUSES_ABOVE_PACKETS,
@@ -266,29 +276,32 @@ impl<B: Copy> SlowLane<B> {
         if low && self.low_priority == LowPriority::Refuse && refused {
             return false;
         }
-        let before = self.waiting.clone();
-        while !self.has_room(bytes) {
-            let gives_way = !low && self.low_priority == LowPriority::PushOut;
-            let last =
-                self.waiting.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
-            match last {
-                Some(last) if gives_way => self.waiting.remove(last),
-                _ => {
-                    self.waiting = before;
-                    return false;
-                }
-            };
+        if self.fits(bytes, packets, waiting_bytes) {
+            return true;
         }
+        if low || self.low_priority != LowPriority::PushOut {
+            return false;
+        }
+        let (mut left, mut left_bytes) = (self.waiting.clone(), self.waiting_bytes);
+        let mut pushed_out = 0;
+        while !self.fits(bytes, left.len(), left_bytes) {
+            let last = left.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
+            let Some(waiting) = last.and_then(|last| left.remove(last)) else { return false };
+            left_bytes -= self.bytes_of(&waiting);
+            pushed_out += 1;
+        }
+        (self.waiting, self.waiting_bytes) = (left, left_bytes);
         let counters = &mut self.report.counters;
-        counters.accepted_packets -= (before.len() - self.waiting.len()) as u64;
-        counters.dropped_packets += (before.len() - self.waiting.len()) as u64;
+        counters.accepted_packets -= pushed_out;
+        counters.dropped_packets += pushed_out;
         true
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
+    /// Whether there is room for `bytes` behind so many packets and bytes.
+    fn fits(&self, bytes: u32, packets: usize, waiting_bytes: u64) -> bool {
         match self.queue {
-            QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
-            QueueLimit::Bytes(limit) => self.bytes_behind(0) + u64::from(bytes) <= limit,
+            QueueLimit::Packets(limit) => packets < limit as usize,
+            QueueLimit::Bytes(limit) => waiting_bytes + u64::from(bytes) <= limit,
             QueueLimit::Unlimited => true,
         }
     }

@@ -1,4 +1,4 @@
-"""Checks licences, versions and sources of all crates by deny.toml.
+"""Checks licences, versions and sources of all crates by deny.toml, and that no lock is stale.
 
 cargo-deny does the same and more, but takes minutes to compile and is in no registry as a program
 that reads today's `cargo metadata`. This does the part that deny.toml uses; a key of that file
@@ -23,6 +23,9 @@ KNOWN = {
     "bans": {"multiple-versions", "wildcards", "allow-wildcard-paths", "deny", "skip"},
     "sources": {"unknown-registry", "unknown-git", "allow-registry"},
 }
+
+FUZZ = ROOT / "fuzz"
+"""A workspace with a lock of its own, which no other check compiles."""
 
 Package = dict[str, Any]
 
@@ -104,6 +107,14 @@ def sources(rules: dict[str, Any], packages: list[Package]) -> list[str]:
     ]
 
 
+def stale(folder: Path) -> list[str]:
+    """What keeps the lock of a workspace from being that of its manifests."""
+    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    return [f"{folder.name}/Cargo.lock: {error}" for error in errors]
+
+
 def main() -> int:
     """Exit status 1 when something is not as deny.toml demands."""
     rules = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
@@ -123,6 +134,7 @@ def main() -> int:
         *licences(rules["licenses"], packages),
         *bans(rules["bans"], packages),
         *sources(rules["sources"], packages),
+        *stale(FUZZ),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")
     if not problems:

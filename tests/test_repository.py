@@ -6,12 +6,15 @@ import json
 import re
 import subprocess
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import deny
 from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FACADES = {"bentpipe"}
 """Crates that are meant for a registry."""
@@ -86,3 +89,18 @@ def test_what_deny_toml_does_not_allow_is_found() -> None:
     assert len(deny.sources(rules["sources"], [odd])) == 1
     several = [line for line in deny.bans(rules["bans"], [odd, twin]) if line.startswith("odd")]
     assert several == ["odd: in versions 1, 2"]
+
+
+def test_a_lock_without_a_crate_of_the_workspace_is_stale(tmp_path: Path) -> None:
+    for name, needs in {"inner": "", "outer": 'inner = { path = "../inner" }'}.items():
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / "src/lib.rs").touch()
+        package = f'[package]\nname = "{name}"\nversion = "1.0.0"\nedition = "2024"\n[workspace]\n'
+        (tmp_path / name / "Cargo.toml").write_text(f"{package}[dependencies]\n{needs}\n")
+    outer = '[[package]]\nname = "outer"\nversion = "1.0.0"\n'
+    inner = '[[package]]\nname = "inner"\nversion = "1.0.0"\n'
+    lock = tmp_path / "outer/Cargo.lock"
+    lock.write_text(f"version = 4\n{outer}")
+    assert "cannot update the lock file" in " ".join(deny.stale(lock.parent))
+    lock.write_text(f'version = 4\n{inner}{outer}dependencies = ["inner"]\n')
+    assert deny.stale(lock.parent) == []

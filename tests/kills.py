@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import bentpipe as bp
+from conftest import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,25 +49,14 @@ main()
 """
 """Papers with two seeds instead of many."""
 
-SCENARIO = """\
-name = "killed"
-duration = "1000s"
-
-[[link]]
-between = ["server", "client"]
-rate = "2Mbit/s"
-delay = "50ms"
-channel = { per = 0.01 }
-
-[[flow]]
-from = "server"
-to = "client"
-controller = "cubic"
-traffic = { download = "3MB" }
-
-[record]
-interval = "10ms"
-"""
+CHANGES = {
+    "duration": "1000s",
+    "link.0.delay": "50ms",
+    "flow.0.controller": "cubic",
+    "flow.0.traffic.download": "3MB",
+    "record.interval": "10ms",
+}
+"""What makes a run of a millisecond one that can be killed."""
 
 STUDY = """\
 scenario = "killed.toml"
@@ -87,7 +77,8 @@ class Kind:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.out = folder / "out"
-        (folder / "killed.toml").write_text(SCENARIO)
+        killed = bp.Scenario.parse(SMALL).with_(CHANGES).to_toml()
+        (folder / "killed.toml").write_text(killed)
         (folder / "study.toml").write_text(STUDY)
         self.prepare()
         start = time.monotonic()

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench replay-kernel soak fuzz kills lock clean $(STEPS)
+.PHONY: help run test check engine format bench mutants replay-kernel soak fuzz kills lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -48,6 +48,10 @@ bench: engine ## side by side with ns-2 and ns-3; fails on nothing
 	@$(PYTHON_OF_TESTS) benches/side_by_side.py
 	@$(PYTHON_OF_TESTS) benches/study.py
 	@$(PYTHON_OF_TESTS) benches/emulators.py
+
+mutants: ## mutation tests of congestion, tcp and link (hours); the result goes to docs/mutants.md
+	@scripts/set-up.sh packages
+	@$(PYTHON_OF_TESTS) scripts/mutants.py --write docs/mutants.md
 
 replay-kernel: ## compare controllers with the kernel's C, of Debian's package linux-source
 	@cargo run --quiet -p replay --example replay_kernel -- --write docs/kernel-replay.md

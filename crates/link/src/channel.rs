@@ -255,6 +255,49 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_corrects_all_bits_loses_nothing() {
+        assert_eq!(bit(1.0, 1.0).packet_error_rate(10), 0.0);
+        assert_eq!(bit(0.5, 1.0).packet_error_rate(10), 0.0);
+        assert_eq!(bit(1.0, 0.99).packet_error_rate(10), 1.0);
+        assert_eq!(bit(0.0, 0.5).packet_error_rate(10), 0.0);
+    }
+
+    #[test]
+    fn two_and_more_bits_are_corrected_as_far_as_the_share_goes() {
+        // 80 bits, two errors corrected, and then the first share that corrects three.
+        let (p, q) = (0.01f64, 0.99f64);
+        let two = 1.0 - q.powi(80) - 80.0 * p * q.powi(79) - 3160.0 * p * p * q.powi(78);
+        let three = two - 82_160.0 * p.powi(3) * q.powi(77);
+        for (share, exact) in [(0.025, two), (0.0374, two), (0.0375, three)] {
+            let computed = bit(p, share).packet_error_rate(10);
+            assert!((computed - exact).abs() < 1e-12, "{share}: {computed} instead of {exact}");
+        }
+    }
+
+    #[test]
+    fn a_channel_asks_the_process_that_it_has() {
+        let lost = |errors, packets| {
+            let mut channel = Channel::new(errors, stream(1, Purpose::Channel, 0));
+            (0..packets).filter(|_| channel.corrupts(Time::ZERO, 1500)).count()
+        };
+        let awgn = |eb_n0| {
+            let awgn = Awgn::new(Budget {
+                eb_n0,
+                code: Code::Uncoded,
+                errors_per_event: 1.0,
+                system_temperature: None,
+                fade: Fade::constant(0.0),
+                lock: None,
+            });
+            Errors::Awgn { awgn: awgn.into(), file: None }
+        };
+        assert_eq!([0.0, 20.0].map(|eb_n0| lost(awgn(eb_n0), 100)), [100, 0]);
+        let bursts = Bursts { mean_loss: 0.5, mean_burst: 1.0, loss_in_burst: 1.0 };
+        assert_eq!(lost(Errors::Bursts(bursts), 100), 50, "every other packet");
+        assert_eq!(lost(Errors::Perfect, 100), 0);
+    }
+
+    #[test]
     fn a_length_that_comes_again_is_not_computed_again() {
         let mut channel = Channel::new(bit(0.04, 0.05), stream(1, Purpose::Channel, 0));
         for packet in 0..1000 {

@@ -109,6 +109,16 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_arrives_with_the_one_that_it_would_overtake_unless_that_one_is_corrupted() {
+        let at = |millis| Time::ZERO + Span::from_millis(millis);
+        let mut propagation = Propagation::new(Span::ZERO, 1, 0);
+        assert_eq!(propagation.arrival(at(0), Span::from_millis(9), false), at(9));
+        assert_eq!(propagation.arrival(at(1), Span::from_millis(5), false), at(9));
+        assert_eq!(propagation.arrival(at(2), Span::from_millis(50), true), at(52));
+        assert_eq!(propagation.arrival(at(3), Span::from_millis(8), false), at(11));
+    }
+
+    #[test]
     fn the_least_jitter_is_drawn_too() {
         let mut jitter = jitter(Span::from_nanos(1));
         let drawn: Vec<_> = (0..64).map(|_| jitter.draw().as_nanos()).collect();

@@ -101,3 +101,15 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3168 section 5: only packets of endpoints that use ECN are marked.
+    #[test]
+    fn a_mark_needs_endpoints_that_understand_it() {
+        let marked = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked].map(Ecn::marked);
+        assert_eq!(marked, [Ecn::NotCapable, Ecn::Marked, Ecn::Marked]);
+    }
+}

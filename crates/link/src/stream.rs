@@ -48,4 +48,28 @@ mod tests {
         assert_ne!(base, first(1, Purpose::Application, 0));
         assert_ne!(base, first(1, Purpose::Channel, 1));
     }
+
+    #[test]
+    fn no_two_of_many_streams_are_the_same() {
+        let purposes = [Purpose::Channel, Purpose::Application, Purpose::Propagation];
+        let mut firsts = Vec::new();
+        for seed in 0..20 {
+            for purpose in purposes {
+                firsts.extend((0..20).map(|entity| stream(seed, purpose, entity).next_u64()));
+            }
+        }
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert_eq!(firsts.len(), 20 * 3 * 20);
+    }
+
+    /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with (Steele, Lea and
+    /// Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+    #[test]
+    fn inputs_are_mixed_as_by_splitmix64() {
+        const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = [0, GAMMA, GAMMA.wrapping_mul(2)].map(mix);
+        let published = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
+        assert_eq!(mixed, published);
+    }
 }

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_sequential_decoder_gives_up_where_it_overflows() {
         assert_eq!(Code::Sequential.bit_error_rate(5.49), 0.5);
-        assert!(Code::Sequential.bit_error_rate(5.51) < 1e-3);
+        assert!(Code::Sequential.bit_error_rate(SEQUENTIAL_OVERFLOW) < 2e-3);
     }
 
     proptest! {

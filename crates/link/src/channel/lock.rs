@@ -166,6 +166,12 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_just_at_the_threshold_keeps_the_lock() {
+        let lock = Lock { threshold: 4.0, hysteresis: 2.0, reacquisition: Span::ZERO };
+        assert_eq!(lock.outages(&Fade::constant(6.0), left), []);
+    }
+
+    #[test]
     fn a_signal_that_stays_weak_never_locks_again() {
         let samples = vec![(Time::ZERO, 0.0), (Time::from_nanos(1000), 10.0)];
         let lock = Lock { threshold: 5.0, hysteresis: 0.0, reacquisition: Span::ZERO };

@@ -1,6 +1,7 @@
 //! Fates of packets that are offered to a direction.
 
 use super::*;
+use crate::dynamics::Change;
 
 /// 1000 bytes take 1 ms; the delay is 10 ms.
 fn settings() -> Settings {
@@ -206,4 +207,41 @@ fn a_long_average_queue_marks_and_a_full_one_drops() {
     let arrives = [11, 12, 13].map(|millis| Fate::Arrives(at(millis)));
     assert_eq!(fates[..3], arrives);
     assert_eq!(fates[3..], [Fate::Marked(at(14)), Fate::Dropped]);
+}
+
+/// 1000 bytes take 1 ms, and 100 of framing a tenth more. Marks and limits count what is on the link.
+#[test]
+fn framing_counts_in_times_and_limits_and_not_in_what_can_be_damaged() {
+    let certain = Errors::BitErrors { ber: 1.0, ecc_threshold: 0.0 };
+    let queue = QueueLimit::Bytes(2200);
+    let mut link = made(Settings { overhead: 100, queue, channel: certain.clone(), ..settings() });
+    let late = |tenths: u64| at(10) + Span::from_nanos(1_100_000 * tenths);
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(1)));
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(2)));
+    assert_eq!(offer(&mut link, at(0), 1001), Fate::Dropped, "1100 of 2200 bytes are taken");
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(3)));
+    assert_eq!(link.waiting(at(0)), (2, 2200));
+    let mut empty = made(Settings { overhead: 100, channel: certain, ..settings() });
+    let alone = at(10) + Span::from_nanos(100_000);
+    assert_eq!(offer(&mut empty, at(0), 0), Fate::Arrives(alone), "framing alone is not damaged");
+}
+
+#[test]
+fn a_packet_that_pushes_others_out_can_be_marked() {
+    let ecn_marking = Some(Marking { packets: 0.5, weight: 1.0 });
+    let (queue, low_priority) = (QueueLimit::Packets(1), LowPriority::PushOut);
+    let mut link = made(Settings { ecn_marking, queue, low_priority, ..settings() });
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(11)));
+    assert_eq!(offer_low(&mut link, at(0), 1000), Fate::Arrives(at(12)));
+    assert_eq!(offer(&mut link, at(0), 1000), Fate::Marked(at(12)));
+}
+
+#[test]
+fn jitter_and_changes_are_the_dynamics_of_a_direction() {
+    let event = Change { at: Span::ZERO, every: None, rate: None, delay: None, outage: None };
+    let timeline = Timeline::new(vec![event]);
+    let jitter = Span::from_nanos(1);
+    assert_eq!(settings().dynamics(), None);
+    assert_eq!(Settings { jitter, ..settings() }.dynamics(), Some("jitter"));
+    assert_eq!(Settings { timeline, ..settings() }.dynamics(), Some("event"));
 }

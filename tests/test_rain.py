@@ -24,6 +24,7 @@ from bentpipe.rain import (
     attenuation_exceeded,
     coefficients,
     event,
+    rain_height_km,
 )
 from bentpipe.rain.bridge import bridge
 from bentpipe.rain.gaussian import generator, stationary
@@ -388,3 +389,18 @@ def test_a_site_takes_its_rain_from_the_maps(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "itur.models", models)
     site = Site.from_maps(45.4, 9.5, altitude_km=0.084, elevation_deg=31.0, frequency_ghz=19.77)
     assert site == SPINO_DADDA
+
+
+@pytest.mark.parametrize(
+    ("latitude", "height"),
+    [(0, 5.0), (23, 5.0), (43, 3.5), (45.4, 3.32), (-21, 5.0), (-41, 3.0), (-69, 0.2)],
+)
+def test_the_rain_height_from_the_latitude(latitude: float, height: float) -> None:
+    # ITU-R P.839-2: level in the tropics, then 75 m lower per degree north and 100 m south.
+    assert rain_height_km(latitude) == pytest.approx(height)
+
+
+@pytest.mark.parametrize("latitude", [-71.0, 89.0, -91.0, math.nan])
+def test_no_rain_height_near_the_poles(latitude: float) -> None:
+    with pytest.raises(RainError):
+        rain_height_km(latitude)

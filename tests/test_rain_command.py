@@ -103,6 +103,26 @@ def test_wrong_arguments(
     assert not list(tmp_path.iterdir())
 
 
+def test_the_rain_height_follows_from_the_latitude(bentpipe: Bentpipe) -> None:
+    place = ["--latitude-deg", "-30", "--altitude-km", "0.1"]
+    rain = ["--rain-rate-mmh", "40", "--rain-percent", "5"]
+    statistics = ["rain", "statistics", *place, *rain]
+    found = json.loads(bentpipe(*statistics, "--json").stdout)
+    assert found["site"]["rain_height_km"] == pytest.approx(4.1)
+    assert "P.839-2" in found["approximated"]["rain_height_km"]
+    assert "rain height 4.10 km, from the latitude" in bentpipe(*statistics).stdout
+    assert "rain height 4.10 km" in bentpipe(*EVENT, *place, *rain).stdout
+    given = json.loads(bentpipe(*statistics, "--rain-height-km", "4.5", "--json").stdout)
+    assert (given["site"]["rain_height_km"], given["approximated"]) == (4.5, {})
+
+
+def test_there_is_no_rain_height_at_the_poles(bentpipe: Bentpipe) -> None:
+    place = ["--latitude-deg", "-89", "--altitude-km", "0.01", "--rain-rate-mmh", "4"]
+    done = bentpipe("rain", "statistics", *place, "--rain-percent", "1")
+    assert done.returncode == 2
+    assert "--rain-height-km: expected a number from 0.1 to 10" in done.stderr
+
+
 def test_maps_and_rain_of_ones_own_exclude_each_other(bentpipe: Bentpipe) -> None:
     place = ["--latitude-deg", "45.4", "--longitude-deg", "9.5", "--altitude-km", "0.1"]
     done = bentpipe("rain", "statistics", "--maps", *place, "--rain-percent", "5")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -104,3 +106,18 @@ def test_a_lock_without_a_crate_of_the_workspace_is_stale(tmp_path: Path) -> Non
     assert "cannot update the lock file" in " ".join(deny.stale(lock.parent))
     lock.write_text(f'version = 4\n{inner}{outer}dependencies = ["inner"]\n')
     assert deny.stale(lock.parent) == []
+
+
+def test_make_run_brings_what_loads_controllers_into_the_kernel(tmp_path: Path) -> None:
+    """A machine that lacks clang, where nobody is root: it is named, and the set-up goes on."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("sh", "dirname", "uv", "cc", "python3"):
+        (tools / tool).symlink_to(shutil.which(tool) or "/bin/true")
+    (tools / "id").write_text("#!/bin/sh\necho 1000\n")
+    (tools / "id").chmod(0o755)
+    command = [str(ROOT / "scripts/system-packages.sh"), "run"]
+    environment = os.environ | {"PATH": str(tools)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "sudo apt-get install clang" in done.stderr

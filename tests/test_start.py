@@ -42,6 +42,8 @@ def imported_by(*arguments: str) -> set[str]:
         ["papers", "list"],
         ["rain", "event", "--help"],
         ["study", "--help"],
+        ["new", "--help"],
+        ["completion", "bash"],
     ],
 )
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:

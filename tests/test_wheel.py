@@ -42,6 +42,11 @@ def test_the_wheel_has_what_a_user_needs_and_nothing_else(wheel: Path) -> None:
     for path in (ROOT / "python/bentpipe/reproductions").rglob("*.*"):
         if "__pycache__" not in path.parts:
             assert f"bentpipe/{path.relative_to(ROOT / 'python/bentpipe')}" in names
+    for folder in ("examples", "python/bentpipe/new/starts"):
+        for path in (ROOT / folder).iterdir():
+            inside = path.relative_to(ROOT / folder)
+            target = "examples" if folder == "examples" else "new/starts"
+            assert f"bentpipe/{target}/{inside}" in names
     assert not [name for name in names if not re.match(r"bentpipe(-[^/]+\.dist-info)?/", name)]
 
 

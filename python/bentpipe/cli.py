@@ -6,6 +6,7 @@ Ctrl-C or SIGTERM (completed results are kept).
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -19,13 +20,14 @@ from bentpipe.signals import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
+COMPLETE = "_BENTPIPE_COMPLETE"
+"""Environment variable with which the shells ask for completions."""
 DEFECT = 1
 BAD_INPUT = 2
 
 FILE = click.Path(path_type=Path)
-sets_option = click.option(
-    "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Set a value of the scenario."
-)
 seed_option = click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -34,6 +36,26 @@ seed_option = click.option(
     help="Seed of all random numbers.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+class Completed(click.ParamType[str]):
+    """Option type of a text whose values shells complete; `what` is a name in `completion.VALUES`.
+
+    The command checks the text.
+    """
+
+    name = "text"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the values that begin with `incomplete`."""
+        from bentpipe.completion import values
+
+        return values(self.what, ctx, incomplete)
 
 
 class Duration(click.ParamType[float]):
@@ -51,6 +73,16 @@ class Duration(click.ParamType[float]):
             return seconds(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+sets_option = click.option(
+    "--set",
+    "sets",
+    type=Completed("override"),
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set a value of the scenario.",
+)
 
 
 def refuse(message: str) -> NoReturn:
@@ -138,7 +170,12 @@ def run(
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.argument("file", type=FILE)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--host", metavar="NAME", help="Host to run it on; by default the end of flow 0.")
+@click.option(
+    "--host",
+    type=Completed("host"),
+    metavar="NAME",
+    help="Host to run it on; by default the end of flow 0.",
+)
 @click.option(
     "--serve",
     "servers",
@@ -161,8 +198,6 @@ def shell(
 
     Hosts are reached by their names in the scenario. The flows of the scenario do not run.
     """
-    import os
-
     from bentpipe.console import print_quality
 
     scenario = bentpipe.Scenario.load(file, sets)
@@ -209,6 +244,71 @@ def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> N
 
 
 @cli.command()
+@click.argument("kind", type=click.Choice(["geo", "leo", "study", "controller"]))
+@click.argument("file", type=FILE, required=False)
+@click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
+@click.option("--return-rate", metavar="RATE", help="geo, leo: rate from the client.")
+@click.option(
+    "--controller", type=Completed("controller"), help="geo, leo: the congestion controller."
+)
+@click.option(
+    "--scenario", metavar="FILE", help="study: its scenario; written if it does not exist."
+)
+@click.option(
+    "--controllers",
+    metavar="A,B,...",
+    type=Completed("controllers"),
+    help="study: what to compare.",
+)
+@click.option("--class", "class_", metavar="NAME", help="controller: name of the class.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+def new(kind: str, file: Path | None, force: bool, **answers: str | None) -> None:
+    """Write a commented file to begin with: a scenario (geo, leo), a study or a controller.
+
+    Asks for what no option gives. If stdin is not a terminal, the defaults are used. FILE is
+    geo.toml, leo.toml, study.toml or mine.py by default.
+    """
+    from bentpipe.new import KINDS, write
+
+    given = {name.rstrip("_").replace("_", "-"): value for name, value in answers.items()}
+    found = {name: value for name, value in given.items() if value is not None}
+    questions = KINDS[kind].questions
+    for option in found.keys() - {question.option for question in questions}:
+        takes = ", ".join(f"--{question.option}" for question in questions)
+        refuse(f"--{option}: not used for {kind}, which takes {takes}")
+    if sys.stdin is not None and sys.stdin.isatty():
+        for question in questions:
+            if question.option not in found:
+                found[question.option] = click.prompt(question.text, default=question.default)
+    written = write(kind, file, found, force=force)
+    click.echo("\n".join(f"{path} written" for path in written.files))
+    click.echo("\n".join(["next:", *(f"  {step}" for step in written.next_steps)]))
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default="examples")
+def examples(folder: Path) -> None:
+    """Copy the examples into FOLDER, by default examples."""
+    from bentpipe.new import copy_examples
+
+    for path in copy_examples(folder):
+        click.echo(path)
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes words in SHELL.
+
+    bash: eval "$(bentpipe completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after
+    compinit. fish: bentpipe completion fish > ~/.config/fish/completions/bentpipe.fish
+    """
+    from bentpipe.completion import script
+
+    click.echo(script(cli, shell))
+
+
+@cli.command()
 @click.argument("kind", type=click.Choice(["scenario", "study"]), default="scenario")
 def schema(kind: str) -> None:
     """Print the JSON Schema of scenario files, or of study files, for editors and validators."""
@@ -221,7 +321,7 @@ def schema(kind: str) -> None:
 
 
 @cli.command()
-@click.argument("name", required=False)
+@click.argument("name", type=Completed("controller"), required=False)
 @json_option
 def controllers(name: str | None, as_json: bool) -> None:
     """List the congestion controllers, or describe the controller NAME."""
@@ -271,7 +371,9 @@ def study(
 
 
 @cli.command()
-@click.option("--link", "link_name", metavar="NAME", help="A built-in link.")
+@click.option(
+    "--link", "link_name", type=Completed("link"), metavar="NAME", help="A built-in link."
+)
 @click.option("--scenario", type=FILE, help="Use the links of a scenario file instead.")
 @click.option("--rate", metavar="RATE", help="Data rate of the satellite link, such as 20Mbit/s.")
 @click.option("--rtt", metavar="TIME", help="Round-trip time without queues, such as 600ms.")
@@ -282,6 +384,7 @@ def study(
 @sets_option
 @click.option(
     "--controllers",
+    type=Completed("controllers"),
     metavar="A,B,...",
     help="Compare only these: names, with parameters as hybla:rtt0=0.05, classes as mine.py:Mine.",
 )
@@ -321,9 +424,10 @@ def compare(
 
 
 @cli.command()
-@click.argument("controller")
+@click.argument("controller", type=Completed("controller"))
 @click.option(
     "--against",
+    type=Completed("controllers"),
     default="cubic,newreno",
     show_default=True,
     metavar="A,B,...",
@@ -371,7 +475,7 @@ def list_papers(as_json: bool) -> None:
 
 
 @papers.command("run")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", type=Completed("paper"), nargs=-1, metavar="[NAME]...")
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write tables and plots to this folder.")
 @json_option
@@ -420,7 +524,7 @@ SITE_OPTIONS = {
     "frequency-ghz": "Frequency of the carrier.",
     "tilt-deg": "Tilt of the polarisation to the horizontal; 45 for circular.",
     "rain-rate-mmh": "Rain rate exceeded 0.01 % of the year.",
-    "rain-height-km": "Rain height above the sea.",
+    "rain-height-km": "Rain height above the sea; by default from the latitude (P.839-2).",
     "rain-percent": "Share of the time in which it rains.",
 }
 
@@ -469,7 +573,8 @@ def rain() -> None:
     """Rain attenuation of a site: statistics, and time series for the channel of a link.
 
     The default site is Spino d'Adda in the Po valley: 45.4 degrees north, 19.77 GHz, 31 degrees of
-    elevation. Options change it. If you change the latitude, also give the altitude and the rain.
+    elevation. Options change it. If you change the latitude, also give the altitude, the rain rate
+    and the share of rainy time.
     """
 
 
@@ -521,12 +626,14 @@ def rain_event(
 @click.option(
     "--vary",
     "varied",
+    type=Completed("override"),
     multiple=True,
     metavar="PATH=VALUES",
     help='Compare these values, "a,b" or a TOML array. Several --vary give all combinations.',
 )
 @click.option(
     "--also",
+    type=Completed("override"),
     multiple=True,
     metavar="PATH=VALUE",
     help="Also compare the simulator with these settings.",
@@ -585,7 +692,7 @@ def list_kernel(as_json: bool) -> None:
 
 
 @kernel.command("load")
-@click.argument("name")
+@click.argument("name", type=Completed("kernel controller"))
 @kernel_sets
 @click.option("--default", is_flag=True, help="Make it the default of new sockets.")
 @click.option(
@@ -600,7 +707,7 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
 
 
 @kernel.command("set")
-@click.argument("name")
+@click.argument("name", type=Completed("kernel controller"))
 @click.argument("sets", nargs=-1, required=True, metavar="NAME=VALUE...")
 def set_kernel(name: str, sets: tuple[str, ...]) -> None:
     """Change parameters of the loaded controller NAME, also for open connections."""
@@ -609,7 +716,7 @@ def set_kernel(name: str, sets: tuple[str, ...]) -> None:
 
 
 @kernel.command("unload")
-@click.argument("name")
+@click.argument("name", type=Completed("kernel controller"))
 def unload_kernel(name: str) -> None:
     """Unload the controller NAME. Connections that use it keep it until they end."""
     sockets = bentpipe.kernel_unload(name)
@@ -657,6 +764,10 @@ def warn_once() -> None:
 
 def run_command() -> int:
     """Run the command line. Errors become one line and an exit status."""
+    if COMPLETE in os.environ:
+        from bentpipe.completion import answer
+
+        return answer(cli, os.environ[COMPLETE])
     try:
         signals.interrupt()
         with cli.make_context("bentpipe", sys.argv[1:]) as context:

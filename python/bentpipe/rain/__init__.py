@@ -11,7 +11,7 @@ docs/rain.md describes the methods. Importing this module loads NumPy and SciPy.
 
 from bentpipe.rain.event import event
 from bentpipe.rain.series import Series
-from bentpipe.rain.site import SPINO_DADDA, Site
+from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
 from bentpipe.rain.specific import coefficients
 from bentpipe.rain.statistics import attenuation_exceeded
 from bentpipe.rain.synthesis import METHODS, DiracLognormal, MasengBakken, Synthesis
@@ -27,4 +27,5 @@ __all__ = [
     "attenuation_exceeded",
     "coefficients",
     "event",
+    "rain_height_km",
 ]

@@ -14,7 +14,7 @@ from bentpipe.errors import BentpipeError, RainError
 from bentpipe.numbers import decimals
 from bentpipe.rain.event import event
 from bentpipe.rain.series import check_suffix
-from bentpipe.rain.site import SPINO_DADDA, Site
+from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
 from bentpipe.rain.statistics import TABLE_PERCENT, attenuation_exceeded
 from bentpipe.rain.synthesis import METHODS
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Options = Mapping[str, Any]
 
 RAIN = ("rain_rate_mmh", "rain_height_km", "rain_percent")
+FROM_LATITUDE = "from the latitude (ITU-R P.839-2)"
 OPTIONS = {
     "duration_s": "--duration",
     "step_s": "--step",
@@ -49,8 +50,11 @@ def print_statistics(options: Options, as_json: bool) -> None:
         ]
     fits = {name: {"m": fit.m, "sigma": fit.sigma} for name, fit in methods.items()}
     if as_json:
-        click.echo(json.dumps({"site": asdict(site), "fits": fits, "exceeded": rows}))
+        source = {"rain_height_km": FROM_LATITUDE} if height_is_approximated(options) else {}
+        found = {"site": asdict(site), "approximated": source, "fits": fits, "exceeded": rows}
+        click.echo(json.dumps(found))
         return
+    print_approximation(site, options)
     show(", ".join(f"{name} {value:g}" for name, value in asdict(site).items()))
     listed = table("% of the time", "P.618 dB", *(f"{name} series dB" for name in methods))
     for row in rows:
@@ -65,9 +69,11 @@ def write_series(
     """Write a stationary series and print a summary."""
     with named_as_options():
         check_suffix(out)
-        fit = METHODS[method].fit(site_from(options))
-        series = fit.series(duration, step, seed=seed)
+        site = site_from(options)
+        series = METHODS[method].fit(site).series(duration, step, seed=seed)
     save(series, out, as_json)
+    if not as_json:
+        print_approximation(site, options)
 
 
 def write_event(
@@ -84,9 +90,13 @@ def write_event(
     """Write an event and print a summary."""
     with named_as_options():
         check_suffix(out)
-        fit = METHODS[method].fit(site_from(options))
-        series = event(fit, peak, duration, step, peak_at_s=peak_at, seed=seed)
+        site = site_from(options)
+        series = event(
+            METHODS[method].fit(site), peak, duration, step, peak_at_s=peak_at, seed=seed
+        )
     save(series, out, as_json)
+    if not as_json:
+        print_approximation(site, options)
 
 
 def save(series: Series, out: Path, as_json: bool) -> None:
@@ -122,13 +132,30 @@ def site_from(options: Options) -> Site:
         return Site.from_maps(longitude_deg=longitude, **(link | given))
     if longitude is not None:
         raise BentpipeError("--longitude-deg is only used with --maps")
-    missing = [name for name in ("altitude_km", *RAIN) if name not in given]
-    if "latitude_deg" in given and missing:
-        raise BentpipeError(
-            f"--latitude-deg names another place, so its {listed_options(missing)} must be given "
-            "too; or --maps reads its rain from the ITU-R's maps"
-        )
+    needed = ("altitude_km", "rain_rate_mmh", "rain_percent")
+    missing = [name for name in needed if name not in given]
+    if "latitude_deg" in given:
+        if missing:
+            raise BentpipeError(
+                f"--latitude-deg names another place, so its {listed_options(missing)} must be "
+                "given too; or --maps reads its rain from the ITU-R's maps"
+            )
+        if height_is_approximated(options):
+            given["rain_height_km"] = rain_height_km(given["latitude_deg"])
     return replace(SPINO_DADDA, **given)
+
+
+def height_is_approximated(options: Options) -> bool:
+    """Return true if the rain height follows from the latitude, because no option gives it."""
+    other_place = options["latitude_deg"] is not None and not options["maps"]
+    return other_place and options["rain_height_km"] is None
+
+
+def print_approximation(site: Site, options: Options) -> None:
+    """Print the rain height and its source if no option gave it."""
+    if height_is_approximated(options):
+        height = f"{site.rain_height_km:.2f}"
+        click.echo(f"rain height {height} km, {FROM_LATITUDE}; --rain-height-km gives another")
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+../../../examples/rain_fade.py

@@ -1,0 +1,291 @@
+"""Commented files to begin with, for `bentpipe new` and `bentpipe examples`.
+
+The files are templates in `starts`, filled with a few answers. Each is checked by the engine
+before it is written, so that it runs as written. Answers come from options; questions are asked
+only if stdin is a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import tempfile
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from bentpipe import _native
+from bentpipe.console import nearest
+from bentpipe.errors import BentpipeError, InputError, OutputError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RTT_S = {"geo": 0.52, "leo": 0.04}
+"""Round-trip propagation delay of the scenarios in seconds."""
+QUEUE_BDP = {"geo": 1.0, "leo": 2.0}
+"""Length of the satellite's queue in bandwidth-delay products."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One answer that a file needs: the name of its option, the text, and the default."""
+
+    option: str
+    text: str
+    default: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: its template, its default name, and its questions."""
+
+    template: str
+    file: str
+    questions: tuple[Question, ...]
+    next_steps: tuple[str, ...]
+
+
+def link_questions(rate: str, return_rate: str, controller: str) -> tuple[Question, ...]:
+    """The questions of a scenario with one satellite link."""
+    return (
+        Question("rate", "Rate to the client", rate),
+        Question("return-rate", "Rate from the client", return_rate),
+        Question("controller", "Congestion controller", controller),
+    )
+
+
+RUN_IT = ("bentpipe explain {file}", "bentpipe run {file}")
+KINDS = {
+    "geo": Kind("geo.toml", "geo.toml", link_questions("20Mbit/s", "4Mbit/s", "cubic"), RUN_IT),
+    "leo": Kind("leo.toml", "leo.toml", link_questions("100Mbit/s", "20Mbit/s", "cubic"), RUN_IT),
+    "study": Kind(
+        "study.toml",
+        "study.toml",
+        (
+            Question("scenario", "Scenario file; written if it does not exist", "geo.toml"),
+            Question("controllers", "Controllers to compare", "cubic,hybla,bbr"),
+        ),
+        ("bentpipe study {file} --out out/{name}",),
+    ),
+    "controller": Kind(
+        "controller.template",
+        "mine.py",
+        (Question("class", "Name of the class", "Mine"),),
+        ("python {file}", "bentpipe evaluate {file}:{class} --quick"),
+    ),
+}
+
+
+@dataclass
+class Written:
+    """The files that were written, and the commands to continue with."""
+
+    files: list[Path] = field(default_factory=list)
+    next_steps: list[str] = field(default_factory=list)
+
+
+def write(kind: str, file: Path | None, answers: Mapping[str, str], *, force: bool) -> Written:
+    """Write the file of a kind, and the scenario that a study lacks.
+
+    `BentpipeError` for an invalid answer, `OutputError` if a file exists and `force` is not set or
+    it cannot be written. Nothing is written then.
+    """
+    known = KINDS[kind]
+    path = file if file is not None else Path(known.file)
+    suffix = Path(known.file).suffix
+    if path.suffix != suffix:
+        raise BentpipeError(f"{path}: expected a file name that ends in {suffix}")
+    found = {question.option: question.default for question in known.questions} | dict(answers)
+    texts = {path: FILL[kind](path, found)}
+    if kind == "study":
+        scenario = path.parent / found["scenario"]
+        missing = None if scenario.exists() else geo(scenario, defaults("geo"))
+        check_study(path, found, missing)
+        if missing is not None:
+            texts = {scenario: missing} | texts
+    for one in texts:
+        if one.exists() and not force:
+            raise OutputError(f"{one} exists already; choose another name or add --force")
+    for one, text in texts.items():
+        save(one, text)
+    about = {"file": path, "name": path.stem, "class": found.get("class", "")}
+    return Written(list(texts), [step.format(**about) for step in known.next_steps])
+
+
+def defaults(kind: str) -> dict[str, str]:
+    """The default answers."""
+    return {question.option: question.default for question in KINDS[kind].questions}
+
+
+def filled(template: str, **values: str) -> str:
+    """The text of a template with its values."""
+    source = resources.files("bentpipe.new") / "starts" / template
+    return Template(source.read_text(encoding="utf-8")).substitute(values)
+
+
+def quoted(text: str) -> str:
+    """A string as TOML and Python write it."""
+    return json.dumps(text)
+
+
+def scenario_text(kind: str, path: Path, answers: Mapping[str, str]) -> str:
+    """A scenario, checked by the engine; `BentpipeError` names the option of a wrong answer."""
+    check_controller("--controller", answers["controller"])
+    bdp = queue_of(answers["rate"], RTT_S[kind] * QUEUE_BDP[kind])
+    rate_bps(answers["return-rate"], "--return-rate")
+    text = filled(
+        KINDS[kind].template,
+        file=path.name,
+        name=scenario_name(path),
+        rate=quoted(answers["rate"]),
+        return_rate=quoted(answers["return-rate"]),
+        controller=quoted(answers["controller"]),
+        bdp=bdp,
+    )
+    _native.Scenario.parse(text)
+    return text
+
+
+def geo(path: Path, answers: Mapping[str, str]) -> str:
+    """The scenario of a geostationary satellite."""
+    return scenario_text("geo", path, answers)
+
+
+def leo(path: Path, answers: Mapping[str, str]) -> str:
+    """The scenario of satellites in a low orbit."""
+    return scenario_text("leo", path, answers)
+
+
+def study(path: Path, answers: Mapping[str, str]) -> str:
+    """A study of controllers."""
+    names = [name.strip() for name in answers["controllers"].split(",") if name.strip()]
+    if len(names) < 2:
+        raise BentpipeError(f"--controllers: expected two or more, found {len(names)}")
+    for name in names:
+        check_controller("--controllers", name)
+    scenario = path.parent / answers["scenario"]
+    links = 1
+    if scenario.exists():
+        links = slowest_link(_native.Scenario.load(scenario))
+    return filled(
+        "study.toml",
+        file=path.name,
+        name=path.stem,
+        scenario=quoted(answers["scenario"]),
+        controllers=f"[{', '.join(map(quoted, names))}]",
+        baseline=quoted(names[0]),
+        link=str(links),
+    )
+
+
+def controller(path: Path, answers: Mapping[str, str]) -> str:
+    """A controller in Python."""
+    name = answers["class"]
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise BentpipeError(f"--class: expected the name of a Python class, found {name!r}")
+    rate = "20Mbit/s"
+    return filled(
+        "controller.template",
+        file=path.name,
+        class_name=name,
+        rate=quoted(rate),
+        bdp=queue_of(rate, 0.5),
+    )
+
+
+FILL = {"geo": geo, "leo": leo, "study": study, "controller": controller}
+
+
+def scenario_name(path: Path) -> str:
+    """The name of the scenario: that of its file, or `mine` where it has other characters."""
+    try:
+        minimal(name=path.stem)
+    except ScenarioError:
+        return "mine"
+    return path.stem
+
+
+def minimal(rate: str = "1Mbit/s", **values: str) -> _native.Scenario:
+    """A scenario of one link, to let the engine check a value."""
+    link = {"between": ["a", "b"], "rate": rate, "delay": "1ms"}
+    flow = {"from": "a", "to": "b", "controller": "reno", "traffic": {"download": "1B"}}
+    return _native.Scenario.build(link=[link], flow=[flow], **values)
+
+
+def rate_bps(rate: str, option: str = "--rate") -> int:
+    """The rate in bit/s; `BentpipeError` names the option."""
+    try:
+        return minimal(rate).route()[0].rate_bps
+    except ScenarioError as error:
+        expected = error.errors[0].expected if error.errors else "a rate such as 20Mbit/s"
+        raise BentpipeError(f"{option}: expected {expected}, found {rate!r}") from error
+
+
+def queue_of(rate: str, seconds: float) -> str:
+    """The bytes that a rate sends in a time, as a size of the scenario language."""
+    kilobytes = max(15, round(rate_bps(rate) * seconds / 8e3))
+    return f"{kilobytes}kB"
+
+
+def check_controller(option: str, name: str) -> None:
+    """Reject an unknown controller. Parameters follow later, in the file."""
+    known = [entry.name for entry in _native.controllers()]
+    if name not in known:
+        raise BentpipeError(f"{option}: there is no controller {name!r}{nearest(name, known)}")
+
+
+def slowest_link(scenario: _native.Scenario) -> int:
+    """The number of the bottleneck on the route of the first flow."""
+    return min(scenario.route(), key=lambda hop: hop.rate_bps).link
+
+
+def check_study(path: Path, answers: Mapping[str, str], scenario: str | None) -> None:
+    """Read the study as it will be, from a temporary folder, with a `scenario` yet to be written.
+
+    `BentpipeError` if it does not fit the scenario.
+    """
+    from bentpipe.study import Study
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = (path.parent / answers["scenario"]).resolve()
+        if scenario is not None:
+            place = Path(folder) / place.name
+            place.write_text(scenario, encoding="utf-8")
+        file = Path(folder) / path.name
+        file.write_text(study(path, {**answers, "scenario": str(place)}), encoding="utf-8")
+        try:
+            Study.load(file)
+        except InputError as error:
+            reason = error.errors[0].message if error.errors else str(error)
+            raise BentpipeError(
+                f"--scenario: {answers['scenario']} does not fit a study of controllers and packet"
+                f" errors: {reason}"
+            ) from error
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file; `OutputError` if that is not possible."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def copy_examples(folder: Path) -> list[Path]:
+    """Copy the examples into a folder, which is made; `OutputError` if one of them exists there."""
+    entries = resources.files("bentpipe") / "examples"
+    found = sorted((one for one in entries.iterdir() if one.is_file()), key=lambda one: one.name)
+    targets = [folder / one.name for one in found]
+    for target in targets:
+        if target.exists():
+            raise OutputError(f"{target} exists already; choose another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for one, target in zip(found, targets, strict=True):
+            target.write_bytes(one.read_bytes())
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}") from error
+    return targets

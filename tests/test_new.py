@@ -1,0 +1,150 @@
+"""`bentpipe new` and `bentpipe examples`: files that run as written."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bentpipe.new import KINDS
+from conftest import EXAMPLES, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+
+@pytest.mark.parametrize("kind", ["geo", "leo"])
+def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: str) -> None:
+    done = bentpipe("new", kind)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"bentpipe run {kind}.toml" in done.stdout
+    short = ["--set", "duration=20s"]
+    for command in (["explain"], ["run", "--json"]):
+        ran = bentpipe(*command, f"{kind}.toml", *short)
+        assert (ran.returncode, ran.stderr) == (0, "")
+    # A start without warnings: neither its window nor its queue limits it.
+    assert "warning" not in bentpipe("explain", f"{kind}.toml").stdout.lower()
+
+
+def test_a_study_runs_as_written_with_its_scenario(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    done = bentpipe("new", "study", "--controllers", "newreno,hybla")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["geo.toml", "study.toml"]
+    ran = bentpipe("study", "study.toml", "--json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    study = tomllib.loads((tmp_path / "study.toml").read_text())
+    assert study["comparison"][0]["baseline"] == "newreno"
+
+
+def test_a_study_of_a_scenario_of_ones_own(bentpipe: Bentpipe, small: Path) -> None:
+    assert bentpipe("new", "study", "--scenario", small.name).returncode == 0
+    study = tomllib.loads((small.parent / "study.toml").read_text())
+    assert study["parameters"]["per"]["path"] == "link.0.channel.per"
+    assert not (small.parent / "geo.toml").exists()
+
+
+def test_a_controller_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    done = bentpipe("new", "controller", "my.py", "--class", "Steady")
+    assert (done.returncode, done.stderr) == (0, "")
+    ran = subprocess.run(
+        [sys.executable, "my.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Steady" in ran.stdout
+    for tool in (["ruff", "check", "--isolated"], ["mypy", "--strict", "--no-incremental"]):
+        checked = subprocess.run(
+            [sys.executable, "-m", *tool, "my.py"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert checked.returncode == 0, checked.stdout
+
+
+def test_answers_enter_the_file(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    answers = ["--rate", "50Mbit/s", "--return-rate", "2Mbit/s", "--controller", "hybla"]
+    assert bentpipe("new", "geo", "mine.toml", *answers).returncode == 0
+    written = tomllib.loads((tmp_path / "mine.toml").read_text())
+    assert written["link"][1]["forward"]["rate"] == "50Mbit/s"
+    assert written["link"][1]["backward"]["rate"] == "2Mbit/s"
+    # One bandwidth-delay product: 50 Mbit/s for 520 ms.
+    assert written["link"][1]["queue"] == {"bytes": "3250kB"}
+    assert (written["flow"][0]["controller"], written["name"]) == ("hybla", "mine")
+
+
+def test_a_terminal_is_asked(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "bentpipe", "new", "geo", "--rate", "5Mbit/s"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=subprocess.PIPE) as process:
+        os.close(theirs)
+        os.write(ours, b"1Mbit/s\n\n")
+        printed = process.communicate(timeout=60)[0].decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert "Rate from the client" in printed
+    assert "Rate to the client" not in printed
+    written = tomllib.loads((tmp_path / "geo.toml").read_text())
+    assert written["link"][1]["backward"]["rate"] == "1Mbit/s"
+    assert written["flow"][0]["controller"] == "cubic"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["geo", "--rate", "20"], "--rate: expected a data rate"),
+        (["geo", "--rate", '1Mbit/s" x'], "--rate: expected"),
+        (["leo", "--return-rate", "fast"], "--return-rate: expected a data rate"),
+        (["geo", "--controller", "hibla"], "did you mean 'hybla'"),
+        (["geo", "--class", "Mine"], "--class: not used for geo, which takes --rate"),
+        (["geo", "mine.py"], "expected a file name that ends in .toml"),
+        (["geo", "absent/geo.toml"], "cannot write absent/geo.toml"),
+        (["study", "--controllers", "cubic"], "--controllers: expected two or more"),
+        (["study", "--controllers", "cubic,hibla"], "did you mean 'hybla'"),
+        (["study", "--scenario", "broken.toml"], "broken.toml"),
+        (["controller", "--class", "2"], "--class: expected the name of a Python class"),
+        (["gio"], "geo"),
+    ],
+)
+def test_wrong_answers(
+    bentpipe: Bentpipe, tmp_path: Path, arguments: list[str], answer: str
+) -> None:
+    (tmp_path / "broken.toml").write_text("[[link")
+    done = bentpipe("new", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert answer in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.toml"]
+
+
+def test_files_are_kept(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "geo.toml").write_text("mine")
+    done = bentpipe("new", "geo")
+    assert done.returncode == 2
+    assert "geo.toml exists already" in done.stderr
+    assert (tmp_path / "geo.toml").read_text() == "mine"
+    assert bentpipe("new", "geo", "--force").returncode == 0
+
+
+def test_every_kind_of_the_command_has_its_template() -> None:
+    assert list(KINDS) == ["geo", "leo", "study", "controller"]
+
+
+def test_the_examples_are_copied(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    assert bentpipe("examples", "here").returncode == 0
+    copied = {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()}
+    assert copied == {path.name: path.read_bytes() for path in EXAMPLES.iterdir() if path.is_file()}
+    again = bentpipe("examples", "here")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+
+
+def test_the_package_has_every_example() -> None:
+    links = ROOT / "python/bentpipe/examples"
+    assert {path.name for path in links.iterdir()} == {
+        path.name for path in EXAMPLES.iterdir() if path.is_file()
+    }
+    for path in links.iterdir():
+        assert path.resolve() == EXAMPLES / path.name

@@ -1,23 +1,29 @@
-//! LEDBAT++: background transfers that keep 60 ms of queue at most, and leave now and then.
+//! LEDBAT++: background transfers that keep the queue at 60 ms, and pause for a tenth of the time.
 //!
-//! Source: draft-irtf-iccrg-ledbat-plus-plus-06; section numbers in the comments are its own. The queueing
-//! delay is the smallest of the last four RTTs less the base RTT, which is the smallest of the last ten
-//! minutes (RFC 6817 section 2.4.2):
+//! Source: draft-irtf-iccrg-ledbat-plus-plus-06. The numbers in the comments are its sections. The
+//! queueing delay is the smallest of the last four RTTs, less the base RTT. The base RTT is the smallest
+//! of the last ten minutes (RFC 6817 section 2.4.2).
 //!
-//! - GAIN = 1 / min(16, ceil(2 `target` / base RTT)), 1 on paths from 120 ms on (4.2),
-//! - slow start: GAIN bytes for each byte acknowledged. The first one ends when the delay is above
-//!   3/4 of `target` (4.1),
-//! - avoidance: GAIN segments in a round trip. With a delay above `target`, GAIN - cwnd (delay /
-//!   `target` - 1) segments, at most half of cwnd less (4.3), and no less than two segments,
-//! - slowdown: ssthresh = cwnd, then two segments for two round trips, then slow start to ssthresh. The
-//!   first begins two round trips after the first slow start, and each later one when nine times
-//!   the length of the last slowdown is over. Flows so see the path without their queue (4.4),
-//! - losses and timeouts are those of standard TCP.
+//! - GAIN = 1 / min(16, ceil(2 `target` / base RTT)). It is 1 on paths from 120 ms on (4.2).
+//! - Slow start: GAIN bytes for each byte acknowledged. The first slow start ends when the delay is above
+//!   3/4 of `target` (4.1).
+//! - Avoidance: GAIN segments in a round trip. With a delay above `target` it is GAIN - cwnd (delay /
+//!   `target` - 1) segments. At most half of cwnd goes, and at least two segments are left (4.3).
+//! - Slowdown: ssthresh = cwnd, then two segments for two round trips, then slow start to ssthresh. The
+//!   first one begins two round trips after the first slow start. Each later one begins when nine times
+//!   the length of the last slowdown is over. In a slowdown flows see the path without their queue (4.4).
+//! - Losses and timeouts: as standard TCP.
 //!
 //! Reconstructed: the text of the draft was not available. The rules are those that implementations
-//! quote, section by section. Decisions: the slow start of a slowdown has GAIN too. A loss during a
-//! slowdown halves the window that it returns to. A timeout ends a slowdown, and the next begins when it
-//! was due. A window that is not used may shrink, but does not grow.
+//! quote from it. Decisions:
+//! - The slow start of a slowdown has GAIN too.
+//! - A loss during a slowdown halves the window that it returns to.
+//! - A timeout ends a slowdown, and the next begins when it was due.
+//! - A window that is not used may shrink, but does not grow.
+//! - A decrease lowers ssthresh to cwnd. Below ssthresh, slow start would take the decrease back.
+//! - With fewer than three segments, an ACK of one segment counts as one without a queue. It may have
+//!   waited for the timer of delayed ACKs, which is longer than `target`, and the flow would keep two
+//!   segments for ever. From three segments on, some ACKs cover two and have not waited.
 
 use units::{Span, Time};
 
@@ -185,8 +191,20 @@ impl LedbatPlusPlus {
         self.rest += bytes;
         let whole = libm::trunc(self.rest);
         self.rest -= whole;
-        let grown = self.window.cwnd.saturating_add_signed(whole as i64);
-        self.window.cwnd = if whole < 0.0 { grown.max(least.min(self.window.cwnd)) } else { grown };
+        let window = &mut self.window;
+        let changed = window.cwnd.saturating_add_signed(whole as i64);
+        if whole < 0.0 {
+            window.cwnd = changed.max(least.min(window.cwnd));
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else {
+            window.cwnd = changed;
+        }
+    }
+
+    /// The delay of the ACK may be that of the receiver, and the flow too small for ACKs without it.
+    fn may_be_delayed(&self, ack: &Ack) -> bool {
+        let mss = self.window.mss;
+        ack.acked <= mss && self.window.cwnd < (LEAST + 1) * mss
     }
 
     /// Section 4.3: segments that a round trip adds.
@@ -239,7 +257,7 @@ impl Controller for LedbatPlusPlus {
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {
-        let change = self.per_round_trip();
+        let change = if self.may_be_delayed(ack) { self.gain() } else { self.per_round_trip() };
         if change < 0.0 || ack.cwnd_limited {
             let share = ack.acked as f64 / self.window.cwnd as f64;
             self.add(change * self.window.mss as f64 * share.min(1.0));
@@ -334,9 +352,32 @@ mod tests {
     fn two_segments_stay() {
         let mut sender = sender(10, 100);
         for _ in 0..20 {
-            sender.round(1000);
+            sender.round_of(1000, 2);
         }
         assert_eq!(sender.cwnd(), 2);
+    }
+
+    #[test]
+    fn a_decrease_does_not_lead_to_slow_start() {
+        let mut sender = sender(100, 600);
+        let mut windows = Vec::new();
+        for _ in 0..4 {
+            sender.round(666);
+            assert!(!sender.controller.window.in_slow_start());
+            windows.push(sender.cwnd());
+        }
+        assert!(windows.is_sorted_by(|before, after| after < before), "{windows:?}");
+    }
+
+    #[test]
+    fn acks_of_one_segment_let_the_smallest_window_grow_to_three() {
+        let mut sender = sender(2, 600);
+        for _ in 0..20 {
+            // A delayed ACK takes 200 ms.
+            sender.round(800);
+        }
+        assert!((2..=3).contains(&sender.cwnd()), "{}", sender.cwnd());
+        assert!(sender.controller.window.cwnd > 2 * MSS);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //!
 //! The path is a bottleneck of 10 Mbit/s with a queue in front of it, on which a bulk flow is alone.
 
+mod queueing;
+
 use recording::Recording;
 
 use crate::run;
@@ -23,6 +25,8 @@ struct Path {
     delayed_ack: bool,
     timestamps: bool,
     recovery: &'static str,
+    /// Packets that errors take.
+    loss: f64,
     seconds: u64,
 }
 
@@ -35,10 +39,10 @@ impl Path {
                 [(true, true), (true, false), (false, true), (false, false)]
             {
                 for recovery in ["sack", "linux"] {
-                    let parameters = "";
                     paths.push(Self {
                         controller,
-                        parameters,
+                        parameters: "",
+                        loss: 0.0,
                         rtt,
                         queue,
                         delayed_ack,
@@ -63,7 +67,15 @@ impl Path {
 
     fn run(&self) -> Recording {
         let Self {
-            controller, parameters, rtt, delayed_ack, timestamps, recovery, seconds, ..
+            controller,
+            parameters,
+            rtt,
+            delayed_ack,
+            timestamps,
+            recovery,
+            loss,
+            seconds,
+            ..
         } = *self;
         let delayed_ack = if delayed_ack { "200ms" } else { "off" };
         let queue = ((self.queue * self.bdp()) as u64).max(4);
@@ -74,7 +86,7 @@ duration = "{seconds}s"
 [[link]]
 between = ["server", "client"]
 delay = "{delay}ms"
-forward = {{ rate = "10Mbit/s", queue = {{ packets = {queue} }} }}
+forward = {{ rate = "10Mbit/s", queue = {{ packets = {queue} }}, channel = {{ per = {loss:?} }} }}
 backward = {{ rate = "10Mbit/s" }}
 [[flow]]
 from = "server"

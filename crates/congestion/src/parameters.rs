@@ -5,6 +5,8 @@
 pub enum Allowed {
     /// A number from the first to the second value, both included.
     Range(f64, f64),
+    /// A whole number from the first to the second value, both included.
+    Whole(u32, u32),
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -121,6 +123,22 @@ impl Values {
         }
     }
 
+    /// The whole number set for `name`.
+    ///
+    /// # Panics
+    /// When the controller's own table has no whole number of that name, which its tests find.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "only whole numbers of 32 bits are set where the table has `Allowed::Whole`"
+    )]
+    pub fn whole(&self, name: &str) -> u32 {
+        let parameter = self.table.iter().find(|parameter| parameter.name == name);
+        let is_whole = parameter.is_some_and(|each| matches!(each.allowed, Allowed::Whole(..)));
+        assert!(is_whole, "{name} is no whole number");
+        self.number(name) as u32
+    }
+
     /// The word set for `name`.
     ///
     /// # Panics
@@ -141,7 +159,7 @@ impl Values {
 impl Parameter {
     fn default_value(&self) -> Value {
         match (self.allowed, self.default.parse()) {
-            (Allowed::Range(..), Ok(number)) => Value::Number(number),
+            (Allowed::Range(..) | Allowed::Whole(..), Ok(number)) => Value::Number(number),
             _ => Value::Word(self.default.to_owned()),
         }
     }
@@ -149,6 +167,10 @@ impl Parameter {
     fn admits(&self, value: &Value) -> bool {
         match (self.allowed, value) {
             (Allowed::Range(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Allowed::Whole(low, high), Value::Number(number)) => {
+                libm::trunc(*number) == *number
+                    && (f64::from(low)..=f64::from(high)).contains(number)
+            }
             (Allowed::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
             _ => false,
         }
@@ -159,6 +181,7 @@ impl std::fmt::Display for Allowed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Range(low, high) => write!(f, "a number from {low} to {high}"),
+            Self::Whole(low, high) => write!(f, "a whole number from {low} to {high}"),
             Self::OneOf(words) => write!(f, "one of {}", words.join(", ")),
         }
     }
@@ -170,5 +193,32 @@ impl std::fmt::Display for Value {
             Self::Number(number) => write!(f, "{number}"),
             Self::Word(word) => f.write_str(word),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Parameter] = &[Parameter {
+        name: "segments",
+        default: "3",
+        allowed: Allowed::Whole(1, 1000),
+        meaning: "",
+    }];
+
+    #[test]
+    fn a_whole_number_is_not_narrowed() {
+        let mut values = Values::defaults(TABLE);
+        assert_eq!(values.whole("segments"), 3);
+        for refused in [2.5, 0.0, 1001.0, -1.0, 4_294_967_298.0, f64::NAN, f64::INFINITY] {
+            let error = values.set("a", "segments", Value::Number(refused)).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                r#"parameter "segments" must be a whole number from 1 to 1000"#
+            );
+        }
+        assert_eq!(values.set("a", "segments", Value::Number(1000.0)), Ok(()));
+        assert_eq!(values.whole("segments"), 1000);
     }
 }

@@ -1,5 +1,17 @@
 //! The congestion window and its exact arithmetic.
 
+/// The whole part of a number of bytes or segments; zero of one below zero, and `u64::MAX` of one that
+/// no counter holds. What is left is less than a byte.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the casts of such numbers, in one place: they saturate"
+)]
+#[inline]
+pub(crate) const fn whole(number: f64) -> u64 {
+    number as u64
+}
+
 /// Parameters of a connection for a new controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {

@@ -46,7 +46,7 @@ impl Unit {
                 libm::round(libm::log2(*number) * self.scale()) as i64 as u64
             }
             (Value::Number(number), _) => libm::round(number * self.scale()) as u64,
-            (Value::Word(_), Allowed::Range(..)) => 0,
+            (Value::Word(_), Allowed::Range(..) | Allowed::Whole(..)) => 0,
         }
     }
 
@@ -54,10 +54,10 @@ impl Unit {
     fn decode(self, parameter: &Parameter, raw: u64) -> String {
         match parameter.allowed {
             Allowed::OneOf(words) => words.get(raw as usize).unwrap_or(&"?").to_string(),
-            Allowed::Range(..) if self == Self::Logarithm => {
+            Allowed::Range(..) | Allowed::Whole(..) if self == Self::Logarithm => {
                 rounded(libm::exp2(raw as i64 as f64 / self.scale()))
             }
-            Allowed::Range(..) => rounded(raw as f64 / self.scale()),
+            Allowed::Range(..) | Allowed::Whole(..) => rounded(raw as f64 / self.scale()),
         }
     }
 }
@@ -141,7 +141,7 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
             return Err(input(format!("{} has no parameter {name:?}; {hint}", controller.name)));
         };
         let value = match (parameter.allowed, text.parse()) {
-            (Allowed::Range(..), Ok(number)) => Value::Number(number),
+            (Allowed::Range(..) | Allowed::Whole(..), Ok(number)) => Value::Number(number),
             _ => Value::Word(text.to_owned()),
         };
         specification

@@ -2,6 +2,9 @@
 //! delay. For each offered packet, it returns whether the packet is dropped, and otherwise its arrival
 //! time and whether it is corrupted.
 
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod channel;
 mod direction;
 mod dynamics;

@@ -29,7 +29,9 @@ impl EventList {
     #[inline]
     pub fn earliest(&self) -> (Time, u32) {
         let (at, port) = parts(self.earliest);
-        (at, port as u32)
+        #[expect(clippy::cast_possible_truncation, reason = "no port, or one of 32 bits")]
+        let port = port as u32;
+        (at, port)
     }
 
     /// A port carries something again.

@@ -19,7 +19,9 @@ impl<T> Held<T> {
             return ticket;
         }
         self.places.push(Some(packet));
-        (self.places.len() - 1) as u32
+        #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
+        let ticket = (self.places.len() - 1) as u32;
+        ticket
     }
 
     /// Gives the packet with this ticket back.

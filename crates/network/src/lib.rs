@@ -8,6 +8,9 @@
 //! [`reference::ReferenceNetwork`] is the reference engine: the same network in a simple form. Both
 //! implement [`Fabric`] and must give the same run, event for event.
 
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod arrivals;
 mod event_list;
 mod fabric;

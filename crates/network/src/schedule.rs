@@ -22,6 +22,7 @@ pub(crate) fn key(at: Time, tag: u64) -> u128 {
 }
 
 /// The time and the tag of a key.
+#[expect(clippy::cast_possible_truncation, reason = "the upper and the lower half")]
 pub(crate) fn parts(key: u128) -> (Time, u64) {
     (Time::from_nanos((key >> 64) as u64), key as u64)
 }
@@ -73,7 +74,8 @@ impl Schedule {
     #[inline]
     pub fn postpone_top(&mut self, at: Time) {
         if let Some(root) = self.keys.first_mut() {
-            *root = key(at, *root as u64);
+            let (_, tag) = parts(*root);
+            *root = key(at, tag);
             self.sift_down();
             self.note_next();
         }

@@ -26,7 +26,9 @@ impl WinnerTree {
     #[inline]
     pub fn earliest(&self) -> (Time, u32) {
         let (at, port) = parts(self.winners[1]);
-        (at, port as u32)
+        #[expect(clippy::cast_possible_truncation, reason = "no port, or one of 32 bits")]
+        let port = port as u32;
+        (at, port)
     }
 
     /// The next arrival of `port` is at `at`; never, if it carries nothing.

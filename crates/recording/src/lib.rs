@@ -7,6 +7,9 @@
 //! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it and finds damage.
 //! - [`CaptureWriter`] writes packets for Wireshark.
 
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod arrow;
 mod columns;
 mod digest;

@@ -97,7 +97,12 @@ impl<W: Write> CaptureWriter<W> {
         let limit = if self.snaplen == 0 { original_len } else { self.snaplen.min(original_len) };
         let captured = &captured[..captured.len().min(limit as usize)];
         let padding = padding(captured.len());
+        #[expect(clippy::cast_possible_truncation, reason = "`limit` has 32 bits")]
+        let captured_len = captured.len() as u32;
+        #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
         let length = (32 + captured.len() + padding) as u32;
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        let lower = time_ns as u32;
 
         let mut head = [0; 28];
         let words = [
@@ -105,8 +110,8 @@ impl<W: Write> CaptureWriter<W> {
             length,
             interface,
             (time_ns >> 32) as u32, // the upper half comes first, in either byte order
-            time_ns as u32,
-            captured.len() as u32,
+            lower,
+            captured_len,
             original_len,
         ];
         for (place, word) in head.chunks_exact_mut(4).zip(words) {
@@ -129,6 +134,7 @@ impl<W: Write> CaptureWriter<W> {
 
 /// Writes type, length, body and length again: a reader can walk the file both ways.
 fn block(sink: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
+    #[expect(clippy::cast_possible_truncation, reason = "the names in it are short")]
     let length = (12 + body.len()) as u32;
     sink.write_all(&kind.to_le_bytes())?;
     sink.write_all(&length.to_le_bytes())?;
@@ -139,7 +145,9 @@ fn block(sink: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
 /// Appends an option, its value padded to a word; the length does not count the padding.
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     body.extend_from_slice(&code.to_le_bytes());
-    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    #[expect(clippy::cast_possible_truncation, reason = "names of nodes are short")]
+    let length = value.len() as u16;
+    body.extend_from_slice(&length.to_le_bytes());
     body.extend_from_slice(value);
     body.extend_from_slice(&[0; 3][..padding(value.len())]);
 }

@@ -163,6 +163,12 @@ fn parameter(parameter: &Parameter) -> Value {
             "maximum": high,
             "default": parameter.default.parse::<f64>().ok(),
         }),
+        Allowed::Whole(low, high) => json!({
+            "type": "integer",
+            "minimum": low,
+            "maximum": high,
+            "default": parameter.default.parse::<u32>().ok(),
+        }),
         Allowed::OneOf(words) => json!({
             "type": "string",
             "enum": words,

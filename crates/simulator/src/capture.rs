@@ -74,6 +74,7 @@ impl<W: Write> Capture<W> {
 /// unused room behind them.
 fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) -> TcpPacket<'a> {
     let segment = observed.segment;
+    #[expect(clippy::cast_possible_truncation, reason = "the dynamic ports end at 65535")]
     let other_port = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;
     let (source_port, destination_port) = match observed.by_data_sender {
         true => (DATA_PORT, other_port),

@@ -215,6 +215,7 @@ impl Hosts {
     }
 
     /// Takes the next timer. `None` when it turns out to have been moved.
+    #[expect(clippy::cast_possible_truncation, reason = "a tag without its flag has 32 bits")]
     pub(crate) fn take_timer(&mut self) -> Option<(Time, Timer)> {
         let (at, tag) = self.timers.peek()?;
         if tag & APPLICATION != 0 {

@@ -22,6 +22,9 @@
 //! assert_eq!(recording.flows[0].bytes, 100_000);
 //! ```
 
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
 mod build;
 mod capture;
 mod hosts;

@@ -201,8 +201,10 @@ fn data_sender(application: &Application, hosts: &Hosts) -> Option<Sample> {
 
 fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) -> FlowSample {
     let totals = totals(application, hosts);
+    #[expect(clippy::cast_possible_truncation, reason = "a scenario has a million flows at most")]
+    let flow = flow as u32;
     let mut sample = FlowSample {
-        flow: flow as u32,
+        flow,
         t_s: at.as_secs_f64(),
         srtt_ms: f64::NAN,
         goodput_bps: f64::NAN,

@@ -116,10 +116,10 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::default();
-        for (flow, application) in applications.iter().enumerate() {
-            hosts.wake_application(application.start, FlowId(flow as u32));
+        for (flow, application) in (0..).map(FlowId).zip(&applications) {
+            hosts.wake_application(application.start, flow);
             if let Some(stop) = application.stop {
-                hosts.wake_application(stop, FlowId(flow as u32));
+                hosts.wake_application(stop, flow);
             }
         }
         Self {

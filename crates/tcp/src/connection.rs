@@ -528,7 +528,9 @@ impl Connection {
             self.receiver.data_sent(now);
         }
         segment.sequence = self.out.wrap(chunk.start);
-        segment.payload = chunk.length as u16;
+        #[expect(clippy::cast_possible_truncation, reason = "at most a full segment")]
+        let payload = chunk.length as u16;
+        segment.payload = payload;
         segment.flags =
             segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
         if self.ecn && !chunk.again {
@@ -556,11 +558,13 @@ impl Connection {
     fn bare_segment(&mut self, now: Time) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
+        #[expect(clippy::cast_possible_truncation, reason = "the shift is for the largest window")]
+        let window = (window >> self.shift) as u16;
         let mut segment = Segment {
             sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: self.inward.wrap(next),
             flags: Flags::ACK.with_if(self.echo, Flags::ECE),
-            window: (window >> self.shift) as u16,
+            window,
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
         };

@@ -180,6 +180,7 @@ impl Segment {
 
     /// Length in bytes, header and options included: what an IP packet carries of it.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
     pub fn bytes(&self) -> u16 {
         (u32::from(tcp::HEADER) + self.option_bytes() + u32::from(self.payload)) as u16
     }

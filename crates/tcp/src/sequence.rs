@@ -15,6 +15,7 @@ impl Space {
 
     /// The number as it is on the wire.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "sequence numbers wrap")]
     pub(crate) const fn wrap(self, number: u64) -> u32 {
         self.initial.wrapping_add(number as u32)
     }

@@ -10,6 +10,7 @@ use units::{Span, Time};
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 
 /// TSval at `now`.
+#[expect(clippy::cast_possible_truncation, reason = "the clock wraps")]
 pub(crate) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32
 }
@@ -20,6 +21,7 @@ pub(crate) fn round_trip(now: Time, echo: u32) -> Span {
 }
 
 /// The timestamp whose echo at `now` gives this round trip.
+#[expect(clippy::cast_possible_truncation, reason = "the clock wraps")]
 pub(crate) fn echoed(now: Time, round_trip: Span) -> u32 {
     timestamp(now).wrapping_sub((round_trip.as_nanos() / TIMESTAMP_CLOCK.as_nanos()) as u32)
 }

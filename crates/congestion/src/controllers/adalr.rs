@@ -19,7 +19,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss, Needs, PartialAck, RecoveryStyle};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::{SendState, Sizing, TcpPolicy};
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 /// Slide "Scaling component": rho = (sampleRTT / 1 s) * 60, between 1 and 60.
 const RHO_PER_SECOND: f64 = 60.0;
@@ -54,7 +54,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "retransmissions",
         default: "3",
-        allowed: Allowed::Range(1.0, 1e6),
+        allowed: Allowed::Whole(1, 1_000_000),
         meaning: "Most segments retransmitted in answer to one ACK or timeout (slide 'Loss \
                   recovery mechanism'; the slides do not say per what)",
     },
@@ -104,7 +104,7 @@ impl Listed for Adalr {
             },
             rtt_tick: Span::from_secs_f64(values.number("rtt_tick")),
             extra_rto: Span::from_secs_f64(values.number("extra_rto")),
-            quota: values.number("retransmissions") as u32,
+            quota: values.whole("retransmissions"),
         }
     }
 }
@@ -149,7 +149,7 @@ impl Controller for Adalr {
             self.lossless && self.path_is_long() && self.in_a_sub_phase(ack.flight, ack.advertised);
         let counted = self.window.counted(ack.acked);
         self.window.cwnd +=
-            if scaled { (self.rho.sqrt() / 4.0 * counted as f64) as u64 } else { counted };
+            if scaled { whole(self.rho.sqrt() / 4.0 * counted as f64) } else { counted };
     }
 
     /// Slide "Congestion avoidance phase": sqrt(rho) / 2 times the standard growth on a long path,
@@ -158,7 +158,7 @@ impl Controller for Adalr {
         let scaled = self.path_is_long() && (!self.lossless || ack.flight < ack.advertised / 2);
         let standard = self.window.mss * self.window.mss;
         self.window.grow_by_fraction(if scaled {
-            (self.rho.sqrt() / 2.0 * standard as f64) as u64
+            whole(self.rho.sqrt() / 2.0 * standard as f64)
         } else {
             standard
         });
@@ -207,7 +207,7 @@ impl TcpPolicy for Adalr {
             return taken;
         }
         if self.lossless {
-            taken + (RTT_DEV_GAIN * self.rho * self.window.mss as f64) as u64
+            taken + whole(RTT_DEV_GAIN * self.rho * self.window.mss as f64)
         } else if state.to_recover >= self.window.mss {
             taken + self.window.mss
         } else {

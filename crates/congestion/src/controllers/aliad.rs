@@ -50,7 +50,7 @@ use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 use alpha::{Alpha, Rule};
 
@@ -459,16 +459,15 @@ impl Controller for Aliad {
             _ => ack.acked.min(window.cwnd),
         };
         let growth = self.remainder + increase * acked as f64;
-        let whole = libm::floor(growth);
-        self.remainder = growth - whole;
-        window.cwnd = window.cwnd.saturating_add(whole as u64).min(limit.max(window.cwnd));
+        self.remainder = growth - libm::floor(growth);
+        window.cwnd = window.cwnd.saturating_add(whole(growth)).min(limit.max(window.cwnd));
         self.follow_window();
     }
 
     /// (1 - beta) Wmax, at least two segments and at least one less than Wmax.
     fn threshold_after_loss(&self, _loss: &Loss) -> u64 {
         let Window { cwnd, mss, .. } = self.window;
-        let kept = ((1.0 - self.beta()) * cwnd as f64) as u64;
+        let kept = whole((1.0 - self.beta()) * cwnd as f64);
         kept.min(cwnd.saturating_sub(mss)).max(2 * mss)
     }
 

@@ -36,7 +36,7 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, WindowedMax, draw};
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 /// 2 / ln 2: the smallest pacing gain that doubles the rate with each round.
 const HIGH_GAIN: f64 = 2.885;
@@ -194,8 +194,8 @@ impl Bbr {
             gain * self.bandwidth.max() * rtt.as_secs_f64()
         });
         let least_burst = if self.pacing < SMALL_BURST_RATE { mss } else { 2 * mss };
-        let burst = ((self.pacing * BURST_TIME) as u64).min(LARGEST_BURST) / mss * mss;
-        let room = (bdp + excess) as u64 + 3 * burst.max(least_burst);
+        let burst = whole(self.pacing * BURST_TIME).min(LARGEST_BURST) / mss * mss;
+        let room = whole(bdp + excess) + 3 * burst.max(least_burst);
         let probing = matches!(self.state, State::ProbeBw { phase: 0, .. });
         room.div_ceil(2 * mss) * 2 * mss + if probing { 2 * mss } else { 0 }
     }
@@ -253,6 +253,7 @@ impl Bbr {
     /// Begins with any phase but that of 0.75.
     fn enter_probe_bw(&mut self, now: Time) {
         let others = (CYCLE.len() - 1) as f64;
+        #[expect(clippy::cast_possible_truncation, reason = "fewer than there are phases")]
         let drawn = (draw(now, self.progress.delivered) * others) as usize;
         let phase = if drawn == 0 { 0 } else { drawn + 1 };
         self.state = State::ProbeBw { phase, since: now };

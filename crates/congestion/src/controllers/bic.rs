@@ -26,7 +26,7 @@ use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxBic;
 
@@ -141,7 +141,7 @@ impl Controller for Bic {
         let acked = ack.acked.min(self.window.cwnd);
         self.round_left = self.round_left.saturating_sub(acked);
         let per_window = self.step * self.window.mss as f64;
-        self.window.grow_by_fraction((per_window * acked as f64) as u64);
+        self.window.grow_by_fraction(whole(per_window * acked as f64));
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -156,7 +156,7 @@ impl Controller for Bic {
 
     fn threshold_after_loss(&self, _loss: &Loss) -> u64 {
         let kept = if self.segments() < self.low_window { 0.5 } else { 1.0 - self.beta };
-        ((kept * self.window.cwnd as f64) as u64).max(2 * self.window.mss)
+        whole(kept * self.window.cwnd as f64).max(2 * self.window.mss)
     }
 
     fn on_timeout(&mut self, loss: &Loss) {

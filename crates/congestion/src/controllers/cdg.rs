@@ -23,8 +23,10 @@
 use crate::entry::{Entry, Repair, Status};
 use crate::events::{Feedback, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::delivery_model::draw;
-use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket, State};
+use crate::parts::linux::{
+    self, Growth, LinuxController, Operations, Sample, Socket, State, random,
+};
+use crate::window::whole;
 
 /// Microseconds between two ACKs of a train.
 const TRAIN_GAP: u64 = 3000;
@@ -43,8 +45,8 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "window",
         default: "8",
-        allowed: Allowed::Range(1.0, 256.0),
-        meaning: "Round trips over which gradients are summed; a power of two is taken",
+        allowed: Allowed::Whole(1, 256),
+        meaning: "Round trips over which gradients are summed",
     },
     Parameter {
         name: "backoff_beta",
@@ -55,13 +57,13 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "backoff_factor",
         default: "42",
-        allowed: Allowed::Range(0.0, 1e6),
+        allowed: Allowed::Whole(0, 1_000_000),
         meaning: "Factor of the gradient in seconds in the exponent of the probability",
     },
     Parameter {
         name: "ineffectual",
         default: "5",
-        allowed: Allowed::Range(0.0, 65_535.0),
+        allowed: Allowed::Whole(0, 65_535),
         meaning: "Reductions without effect after which there are no more; 0 for no limit",
     },
     Parameter {
@@ -105,7 +107,7 @@ struct Knobs {
     window: usize,
     backoff_beta: u64,
     backoff_factor: u64,
-    ineffectual: u16,
+    ineffectual: u32,
     shadow_window: bool,
     loss_tolerance: bool,
 }
@@ -127,7 +129,7 @@ pub struct Rules {
     /// The round ends when more than this position is acknowledged.
     end: u64,
     shadow: u64,
-    reductions: u16,
+    reductions: u32,
     /// The window stays as it is until more than this position is acknowledged.
     reducing: Option<u64>,
     start: Start,
@@ -160,7 +162,9 @@ fn exponential(micro: u32) -> u32 {
     let line = u32::MAX - (micro & 0xff) * (u32::MAX / 1_000_000);
     (0..u16::BITS).filter(|bit| bits >> bit & 1 == 1).fold(line, |product, bit| {
         let factor = libm::round(65_536.0 * libm::exp(-256e-6 * f64::from(1_u32 << bit)));
-        ((u64::from(product) * factor as u64) >> 16) as u32
+        #[expect(clippy::cast_possible_truncation, reason = "a factor is at most 1")]
+        let product = ((u64::from(product) * whole(factor)) >> 16) as u32;
+        product
     })
 }
 
@@ -206,8 +210,9 @@ impl Rules {
 
     /// Whether a gradient of so many microseconds reduces the window.
     fn backs_off(&mut self, socket: &Socket, gradient: i64) -> bool {
-        let random = (draw(socket.now, socket.acknowledged) * f64::from(u32::MAX)) as u32;
-        let exponent = (gradient as u32).wrapping_mul(self.knobs.backoff_factor as u32);
+        let random = random(socket);
+        let exponent = gradient.unsigned_abs().saturating_mul(self.knobs.backoff_factor);
+        let exponent = u32::try_from(exponent).unwrap_or(u32::MAX);
         if random <= exponential(exponent) {
             return false;
         }
@@ -303,12 +308,12 @@ impl Operations for Rules {
     const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
 
     fn configured(values: &Values) -> Self {
-        let window = 1_usize << (values.number("window") as u32).ilog2();
+        let window = values.whole("window") as usize;
         let knobs = Knobs {
             window,
-            backoff_beta: (values.number("backoff_beta") * f64::from(1 << BETA_BITS)) as u64,
-            backoff_factor: values.number("backoff_factor") as u64,
-            ineffectual: values.number("ineffectual") as u16,
+            backoff_beta: whole(values.number("backoff_beta") * f64::from(1 << BETA_BITS)),
+            backoff_factor: values.whole("backoff_factor").into(),
+            ineffectual: values.whole("ineffectual"),
             shadow_window: values.word("shadow_window") == "on",
             loss_tolerance: values.word("loss_tolerance") == "on",
         };

@@ -18,7 +18,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -62,7 +62,7 @@ impl Listed for CkStp {
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let bits_per_millisecond = values.number("rate") * 1000.0;
-        let product = (bits_per_millisecond * values.number("rtt") / 8.0) as u64;
+        let product = whole(bits_per_millisecond * values.number("rtt") / 8.0);
         let product = product.max(u64::from(settings.mss));
         let settings = Settings { initial_window: product, ..*settings };
         let duplicates = if values.word("duplicates") == "one" { 1 } else { 3 };

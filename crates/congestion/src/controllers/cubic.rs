@@ -38,7 +38,7 @@ use crate::parts::linux::VARIANT;
 use crate::parts::slow_start::{self, SlowStart};
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxCubic;
 
@@ -206,7 +206,7 @@ impl Controller for Cubic {
         self.stage = Some(stage);
 
         if stage.w_cubic(self.w_max, stage.elapsed) < stage.w_est {
-            let reno = (stage.w_est * self.window.mss as f64) as u64;
+            let reno = whole(stage.w_est * self.window.mss as f64);
             let growth = reno.saturating_sub(self.window.cwnd);
             self.window.grow_by_fraction(growth * self.window.cwnd);
         } else {
@@ -214,13 +214,13 @@ impl Controller for Cubic {
             let target =
                 stage.w_cubic(self.w_max, stage.elapsed + rtt).clamp(cwnd, HIGHEST_TARGET * cwnd);
             let per_window = (target - cwnd) * self.window.mss as f64;
-            self.window.grow_by_fraction((per_window * acked as f64) as u64);
+            self.window.grow_by_fraction(whole(per_window * acked as f64));
         }
     }
 
     /// Section 4.6: beta_cubic of the flight size, at least two segments.
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
-        ((BETA * loss.flight as f64) as u64).max(2 * self.window.mss)
+        whole(BETA * loss.flight as f64).max(2 * self.window.mss)
     }
 
     /// Sections 4.6 and 4.7; with ABE a mark leaves more of the flight size, and all else is the same.

@@ -24,7 +24,7 @@ use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxHighSpeed;
 
@@ -152,13 +152,13 @@ impl Controller for HighSpeed {
         let increase = self.increase(self.segments(self.window.cwnd));
         let window = &mut self.window;
         let standard = window.mss * window.counted(ack.acked).max(window.mss);
-        window.grow_by_fraction((increase * standard as f64) as u64);
+        window.grow_by_fraction(whole(increase * standard as f64));
     }
 
     /// (1 - b(w)) w (section 7).
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
         let left = 1.0 - self.decrease(self.segments(loss.flight));
-        ((left * loss.flight as f64) as u64).max(2 * self.window.mss)
+        whole(left * loss.flight as f64).max(2 * self.window.mss)
     }
 
     /// The timeout of RFC 5681: half of the flight size, whatever b(w) is.

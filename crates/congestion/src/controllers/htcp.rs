@@ -31,7 +31,7 @@ use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxHtcp;
 
@@ -248,11 +248,11 @@ impl Controller for Htcp {
         let alpha = self.alpha(ack.now, ack.srtt);
         let window = &mut self.window;
         let standard = window.mss * window.counted(ack.acked).max(window.mss);
-        window.grow_by_fraction((alpha * standard as f64) as u64);
+        window.grow_by_fraction(whole(alpha * standard as f64));
     }
 
     fn threshold_after_loss(&self, loss: &Loss) -> u64 {
-        ((self.backoff() * loss.flight as f64) as u64).max(2 * self.window.mss)
+        whole(self.backoff() * loss.flight as f64).max(2 * self.window.mss)
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -36,7 +36,7 @@ use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
 use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxHybla;
 
@@ -147,7 +147,7 @@ impl Controller for Hybla {
         let window = &mut self.window;
         let counted = window.counted(ack.acked);
         let standard = window.cwnd.saturating_add(counted);
-        let scaled = ((libm::exp2(rho) - 1.0) * counted as f64) as u64;
+        let scaled = whole((libm::exp2(rho) - 1.0) * counted as f64);
         let limit = window.ssthresh.min(ack.advertised).max(standard);
         window.cwnd = window.cwnd.saturating_add(scaled).min(limit);
     }
@@ -157,7 +157,7 @@ impl Controller for Hybla {
         let rho = self.rho(ack.min_rtt);
         let window = &mut self.window;
         let standard = window.mss * window.counted(ack.acked).max(window.mss);
-        window.grow_by_fraction((rho * rho * standard as f64) as u64);
+        window.grow_by_fraction(whole(rho * rho * standard as f64));
     }
 }
 

@@ -38,13 +38,13 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "window_threshold",
         default: "15",
-        allowed: Allowed::Range(0.0, 1e6),
+        allowed: Allowed::Whole(0, 1_000_000),
         meaning: "Window in segments below which it is standard TCP",
     },
     Parameter {
         name: "theta",
         default: "5",
-        allowed: Allowed::Range(1.0, 255.0),
+        allowed: Allowed::Whole(1, 255),
         meaning: "Round trips without a queue, after one with a queue, until alpha is 10 again",
     },
 ];
@@ -150,8 +150,8 @@ impl Operations for Rules {
 
     fn configured(values: &Values) -> Self {
         Self {
-            window_threshold: values.number("window_threshold") as u64,
-            theta: values.number("theta") as u64,
+            window_threshold: values.whole("window_threshold").into(),
+            theta: values.whole("theta").into(),
             alpha: ALPHA_MAX,
             beta: BETA_BASE,
             base_rtt: None,

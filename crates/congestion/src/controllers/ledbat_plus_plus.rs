@@ -33,7 +33,7 @@ use crate::events::{Ack, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 /// GAIN is no smaller than one over this.
 const LARGEST_DIVISOR: f64 = 16.0;
@@ -188,16 +188,15 @@ impl LedbatPlusPlus {
     /// Adds a number of bytes that may be negative or a fraction.
     fn add(&mut self, bytes: f64) {
         let least = LEAST * self.window.mss;
-        self.rest += bytes;
-        let whole = libm::trunc(self.rest);
-        self.rest -= whole;
+        let bytes = self.rest + bytes;
+        self.rest = bytes - libm::trunc(bytes);
         let window = &mut self.window;
-        let changed = window.cwnd.saturating_add_signed(whole as i64);
-        if whole < 0.0 {
-            window.cwnd = changed.max(least.min(window.cwnd));
+        if bytes < 0.0 {
+            let left = window.cwnd.saturating_sub(whole(-bytes));
+            window.cwnd = left.max(least.min(window.cwnd));
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else {
-            window.cwnd = changed;
+            window.cwnd = window.cwnd.saturating_add(whole(bytes));
         }
     }
 

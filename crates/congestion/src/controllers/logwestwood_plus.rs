@@ -24,7 +24,7 @@ use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{PerRound, Share};
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -93,7 +93,7 @@ impl Controller for LogWestwoodPlus {
         let window = &mut self.window;
         let counted = window.counted(ack.acked).max(window.mss);
         let gap = self.w_max.saturating_sub(window.cwnd) as f64;
-        let logarithmic = (gap / self.alpha * counted as f64) as u64;
+        let logarithmic = whole(gap / self.alpha * counted as f64);
         window.grow_by_fraction(logarithmic.max(window.mss * counted));
     }
 

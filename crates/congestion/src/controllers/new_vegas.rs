@@ -25,7 +25,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 const PARAMETERS: &[Parameter] = &[
     vegas::ALPHA,
@@ -82,7 +82,7 @@ impl NewVegas {
             Some(_) => None,
         };
         let window = self.vegas.window_mut();
-        let waiting = (excess.max(0.0) * window.mss as f64) as u64;
+        let waiting = whole(excess.max(0.0) * window.mss as f64);
         window.cwnd = window.cwnd.saturating_sub(waiting);
         let worth = window.mss as f64 / window.cwnd.max(1) as f64;
         self.share = share.filter(|share| *share >= worth);
@@ -121,7 +121,7 @@ impl Controller for NewVegas {
         let Some(share) = self.share else { return self.vegas.grow(ack) };
         if self.vegas.grows && self.vegas.uses_its_window(ack) {
             let window = self.vegas.window_mut();
-            window.cwnd += (share * window.counted(ack.acked) as f64) as u64;
+            window.cwnd += whole(share * window.counted(ack.acked) as f64);
         }
     }
 

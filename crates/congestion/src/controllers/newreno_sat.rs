@@ -20,14 +20,14 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "initial_window",
         default: "10",
-        allowed: Allowed::Range(1.0, 1000.0),
+        allowed: Allowed::Whole(1, 1000),
         meaning: "Initial window in segments, in place of the transport's (RFC 6928, RFC 3390); \
                   a fraction is cut off",
     },
     Parameter {
         name: "byte_counting",
         default: "2",
-        allowed: Allowed::Range(1.0, 100.0),
+        allowed: Allowed::Whole(1, 100),
         meaning: "Segments that one ACK counts for at most in slow start, in place of the \
                   transport's (L of RFC 3465); a fraction is cut off",
     },
@@ -50,10 +50,10 @@ impl Listed for NewRenoSat {
     }];
 
     fn build(settings: &Settings, values: &Values) -> Self {
-        let segments = values.number("initial_window") as u64;
+        let segments = u64::from(values.whole("initial_window"));
         let settings = Settings {
             initial_window: segments * u64::from(settings.mss),
-            byte_counting: values.number("byte_counting") as u32,
+            byte_counting: values.whole("byte_counting"),
             ..*settings
         };
         Self { window: Window::new(&settings) }

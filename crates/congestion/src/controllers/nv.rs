@@ -26,8 +26,9 @@
 use crate::entry::{Entry, Repair, Status};
 use crate::events::{Feedback, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::delivery_model::draw;
-use crate::parts::linux::{self, Growth, HZ, LinuxController, Operations, Sample, Socket, State};
+use crate::parts::linux::{
+    self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, random,
+};
 
 /// Segments below W from which on there is no congestion.
 const PAD_BUFFER: u64 = 2;
@@ -62,13 +63,13 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "pad",
         default: "10",
-        allowed: Allowed::Range(0.0, 1e6),
+        allowed: Allowed::Whole(0, 1_000_000),
         meaning: "Segments that may wait in the queue",
     },
     Parameter {
         name: "min_rtt_period",
         default: "5",
-        allowed: Allowed::Range(1.0, 1e6),
+        allowed: Allowed::Whole(1, 1_000_000),
         meaning: "Seconds, on average, after which the smallest RTT is forgotten",
     },
 ];
@@ -152,7 +153,7 @@ impl Rules {
             return;
         }
         self.min_rtt = self.min_rtt_next.take();
-        let random = (draw(socket.now, socket.acknowledged) * f64::from(u32::MAX)) as u64 >> 24;
+        let random = u64::from(random(socket) >> 24);
         self.next_period = now + ((self.period * (384 + random) * HZ) >> 9);
         self.aggregate = (self.aggregate / 2).max(AGGREGATE);
     }
@@ -160,7 +161,9 @@ impl Rules {
     /// W, the largest window without congestion, in segments.
     fn largest_window(&self, socket: &Socket) -> u64 {
         let min_rtt = self.min_rtt.unwrap_or(u64::from(u32::MAX));
-        u64::from((self.max_rate * min_rtt / (80_000 * socket.mss())) as u32) + self.pad
+        // The kernel keeps 32 bits of it.
+        let segments = self.max_rate * min_rtt / (80_000 * socket.mss());
+        (segments & u64::from(u32::MAX)) + self.pad
     }
 
     /// The end of a round. Returns whether there was a decision.
@@ -220,8 +223,8 @@ impl Operations for Rules {
 
     fn configured(values: &Values) -> Self {
         Self {
-            pad: values.number("pad") as u64,
-            period: values.number("min_rtt_period") as u64,
+            pad: values.whole("pad").into(),
+            period: values.whole("min_rtt_period").into(),
             average: None,
             min_rtt: None,
             min_rtt_next: None,

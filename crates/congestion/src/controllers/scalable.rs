@@ -20,7 +20,7 @@ use crate::events::{Ack, Loss};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxScalable;
 
@@ -98,7 +98,7 @@ impl Controller for Scalable {
         window.grow_by_fraction(if legacy {
             window.mss * counted
         } else {
-            (self.increase * counted as f64 * window.cwnd as f64) as u64
+            whole(self.increase * counted as f64 * window.cwnd as f64)
         });
     }
 
@@ -107,7 +107,7 @@ impl Controller for Scalable {
             return self.window.half(loss.flight);
         }
         let left = (1.0 - self.decrease) * loss.flight as f64;
-        (left as u64).max(2 * self.window.mss)
+        whole(left).max(2 * self.window.mss)
     }
 
     /// The timeout of RFC 5681: half of the flight size.

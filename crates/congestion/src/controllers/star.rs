@@ -31,7 +31,7 @@ use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{AtSender, Share, SlidingRate};
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -150,7 +150,7 @@ impl Controller for Star {
         let counted = self.window.counted(ack.acked).max(mss);
         let path = self.share.window_at(ack.now).unwrap_or(0.0);
         let distance = self.lift * (path - self.window.cwnd as f64);
-        self.window.grow_by_fraction(counted * mss.max(distance.max(0.0) as u64));
+        self.window.grow_by_fraction(counted * mss.max(whole(distance)));
     }
 
     /// ownd, at least two segments.

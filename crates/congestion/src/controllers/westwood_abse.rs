@@ -25,7 +25,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "history",
         default: "10",
-        allowed: Allowed::Range(1.0, 1e4),
+        allowed: Allowed::Whole(1, 10_000),
         meaning: "Number of values of U among which U_max is the largest",
     },
     Parameter {
@@ -59,7 +59,7 @@ impl Listed for WestwoodAbse {
     fn build(settings: &Settings, values: &Values) -> Self {
         let adaptation = Adaptation {
             range: values.number("range"),
-            history: values.number("history") as usize,
+            history: values.whole("history") as usize,
             throughput_gain: values.number("throughput_gain"),
             spread_gain: values.number("spread_gain"),
             m: values.number("silence"),

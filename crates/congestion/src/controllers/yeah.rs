@@ -41,7 +41,7 @@ const FEW_RTTS: u16 = 2;
 const PARAMETERS: &[Parameter] = &[Parameter {
     name: "alpha",
     default: "80",
-    allowed: Allowed::Range(0.0, 1e6),
+    allowed: Allowed::Whole(0, 1_000_000),
     meaning: "Segments in the queue above which it is emptied",
 }];
 
@@ -138,7 +138,7 @@ impl Operations for Rules {
 
     fn configured(values: &Values) -> Self {
         Self {
-            alpha: values.number("alpha") as u64,
+            alpha: values.whole("alpha").into(),
             end: 0,
             samples: 0,
             min_rtt: None,

@@ -7,7 +7,7 @@
 
 use crate::events::Loss;
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::window::Window;
+use crate::window::{Window, whole};
 
 /// `beta_ecn` of NewReno (section 4.1).
 pub(crate) const NEWRENO: f64 = 0.8;
@@ -30,5 +30,5 @@ pub(crate) fn is_on(values: &Values) -> bool {
 
 /// ssthresh in bytes after a mark.
 pub(crate) fn threshold(loss: &Loss, window: &Window, beta: f64) -> u64 {
-    ((beta * loss.flight as f64) as u64).max(2 * window.mss)
+    whole(beta * loss.flight as f64).max(2 * window.mss)
 }

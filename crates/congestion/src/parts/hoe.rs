@@ -26,6 +26,7 @@
 use units::{Span, Time};
 
 use crate::events::Feedback;
+use crate::window::whole;
 
 /// Hoe's three ACKs: two gaps.
 const LEAST_ACKS: u32 = 3;
@@ -145,7 +146,7 @@ impl Hoe {
 
     /// What the path holds without a queue, in bytes: the slow start threshold.
     pub(crate) fn path_capacity(&self) -> Option<u64> {
-        Some((self.rate()? * self.min_rtt?.as_secs_f64()) as u64)
+        Some(whole(self.rate()? * self.min_rtt?.as_secs_f64()))
     }
 }
 

@@ -25,6 +25,7 @@ use crate::controller::Controller;
 use crate::entry::{Entry, Listed};
 use crate::events::{Ack, Feedback, Loss, Needs, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::delivery_model::draw;
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
@@ -64,7 +65,16 @@ pub(crate) const HZ: u64 = 250;
 /// Time in ticks (`tcp_jiffies32`).
 pub(crate) fn jiffies(now: Time) -> u64 {
     let second = Span::from_secs(1).as_nanos();
-    (u128::from(now.as_nanos()) * u128::from(HZ) / u128::from(second)) as u64
+    #[expect(clippy::cast_possible_truncation, reason = "fewer ticks than nanoseconds")]
+    let ticks = (u128::from(now.as_nanos()) * u128::from(HZ) / u128::from(second)) as u64;
+    ticks
+}
+
+/// A random number (`get_random_u32`), the same in each run of a scenario.
+#[expect(clippy::cast_possible_truncation, reason = "a share below one of the largest")]
+#[expect(clippy::cast_sign_loss, reason = "no share is negative")]
+pub(crate) fn random(socket: &Socket) -> u32 {
+    (draw(socket.now, socket.acknowledged) * f64::from(u32::MAX)) as u32
 }
 
 /// A span in ticks, rounded up (`usecs_to_jiffies`).

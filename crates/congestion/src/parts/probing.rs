@@ -25,7 +25,7 @@ use crate::controller::Controller;
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::tcp_policy::{Probe, ProbeState, TcpPolicy};
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 /// What the probes of a controller carry.
 pub trait Kind {
@@ -37,7 +37,7 @@ pub trait Kind {
 pub(crate) const PROBES_PER_ACK: Parameter = Parameter {
     name: "probes_per_ack",
     default: "2",
-    allowed: Allowed::Range(1.0, 10.0),
+    allowed: Allowed::Whole(1, 10),
     meaning: "Probes sent on each ACK during recovery, until there were as many as cwnd had \
               segments; reconstructed",
 };
@@ -100,7 +100,7 @@ impl<K: Kind> Probing<K> {
     pub(crate) fn new(settings: &Settings, values: &Values, restored_at: Option<f64>) -> Self {
         Self {
             window: Window::new(settings),
-            probes_per_ack: values.number(PROBES_PER_ACK.name) as u64,
+            probes_per_ack: values.whole(PROBES_PER_ACK.name).into(),
             ignored: values.number(IGNORED.name),
             restored_at,
             start: Start::Due,
@@ -218,11 +218,11 @@ impl<K: Kind> Controller for Probing<K> {
         self.repairing = true;
         self.allowed = segments;
         self.due = 0;
-        self.to_ignore = (segments as f64 * self.ignored) as u64;
+        self.to_ignore = whole(segments as f64 * self.ignored);
         self.before = self.window.cwnd;
         self.unanswered = segments;
         self.may_miss =
-            self.restored_at.map(|share| segments - libm::ceil(segments as f64 * share) as u64);
+            self.restored_at.map(|share| segments - whole(libm::ceil(segments as f64 * share)));
         self.window.ssthresh = self.threshold_after_loss(loss);
         self.window.cwnd = self.window.ssthresh;
     }

@@ -48,7 +48,9 @@ impl Spike {
         let delay = match (feedback.peer_clock, feedback.round_trip) {
             (Some(clock), Some(round_trip)) => {
                 let sent = feedback.now.since(Time::ZERO).saturating_sub(round_trip);
-                let difference = clock.wrapping_sub((sent.as_nanos() / 1_000_000) as u32);
+                #[expect(clippy::cast_possible_truncation, reason = "the clock wraps")]
+                let milliseconds = (sent.as_nanos() / 1_000_000) as u32;
+                let difference = clock.wrapping_sub(milliseconds);
                 let origin = *self.origin.get_or_insert(difference);
                 Some(f64::from(difference.wrapping_sub(origin).cast_signed()))
             }

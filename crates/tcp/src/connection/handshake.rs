@@ -150,13 +150,17 @@ impl Connection {
         let answer = self.state == State::SynReceived;
         self.syns += 1;
         self.sender.syn_sent(now, self.syns > 1);
+        #[expect(clippy::cast_possible_truncation, reason = "no more than the largest")]
+        let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
+        #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
+        let mss = self.config.mss as u16;
         let mut segment = Segment {
             sequence: self.out.wrap(0),
             flags: Flags::SYN
                 .with_if(self.ecn, Flags::ECE)
                 .with_if(self.ecn && !answer, Flags::CWR),
-            window: self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16,
-            mss: self.config.mss as u16,
+            window,
+            mss,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
             options: Options::default()
                 .with_if(self.sack, Options::SACK_PERMITTED)

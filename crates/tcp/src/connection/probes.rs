@@ -50,7 +50,9 @@ impl Connection {
         let (probe, range) = self.sender.next_capacity_probe(now)?;
         let mut segment = self.bare_segment(now);
         segment.sequence = self.out.wrap(range.start);
-        segment.payload = range.len() as u16;
+        #[expect(clippy::cast_possible_truncation, reason = "at most a full segment")]
+        let payload = range.len() as u16;
+        segment.payload = payload;
         segment.options = segment
             .options
             .with_if(true, Options::PROBE)

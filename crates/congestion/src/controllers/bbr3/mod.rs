@@ -45,7 +45,7 @@ use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Arrival, FullPipe, Progress};
 use crate::tcp_policy::TcpPolicy;
-use crate::window::{Settings, Window};
+use crate::window::{Settings, Window, whole};
 
 use model::{Model, Undo};
 use probe_bw::Cycle;
@@ -272,7 +272,7 @@ impl Bbr3 {
 
     /// 5.6.4.6.
     fn set_cwnd(&mut self, acked: u64) {
-        let most = self.inflight(self.state.cwnd_gain(), self.model.excess) as u64;
+        let most = whole(self.inflight(self.state.cwnd_gain(), self.model.excess));
         let window = &mut self.window;
         if self.full_pipe.reached {
             window.cwnd = (window.cwnd + acked).min(most);
@@ -295,7 +295,7 @@ impl Bbr3 {
             bound = bound.min(self.probe_rtt_cwnd());
         }
         // The cast of infinity is the largest integer.
-        self.window.cwnd = self.window.cwnd.min(bound as u64);
+        self.window.cwnd = self.window.cwnd.min(whole(bound));
     }
 
     /// Keeps the last cwnd that neither recovery nor `ProbeRTT` had cut (5.6.4.4).

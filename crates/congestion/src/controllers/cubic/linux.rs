@@ -23,6 +23,7 @@ use crate::parts::linux::{
     self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
 };
 use crate::parts::slow_start::SlowStart;
+use crate::window::whole;
 
 /// 1024 times `beta_cubic`.
 const BETA: u64 = 717;
@@ -79,7 +80,7 @@ impl Default for Cubic {
 }
 
 fn cube_root(cube: u64) -> u64 {
-    libm::cbrt(cube as f64) as u64
+    whole(libm::cbrt(cube as f64))
 }
 
 impl Curve {
@@ -111,7 +112,7 @@ impl Curve {
         let t = ((now - began + ahead) << TIME_SHIFT) / HZ;
         let distance = u128::from(t.abs_diff(self.k));
         let cube = u128::from(C) * distance * distance * distance;
-        let difference = (cube >> (10 + 3 * TIME_SHIFT)) as u64;
+        let difference = u64::try_from(cube >> (10 + 3 * TIME_SHIFT)).unwrap_or(u64::MAX);
         let target = if t < self.k {
             self.origin.saturating_sub(difference)
         } else {

@@ -8,6 +8,7 @@
 use crate::entry::{Entry, Repair, Status};
 use crate::events::Needs;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket};
+use crate::window::whole;
 
 /// The windows w of RFC 3649 Appendix B from which on a(w) is 1, 2, 3, ...
 const WINDOWS: [u64; 72] = [
@@ -32,7 +33,7 @@ pub type LinuxHighSpeed = LinuxController<HighSpeed>;
 /// 256 times b(w) of section 7, rounded down.
 fn decrease(window: u64) -> u64 {
     let part = libm::log(window as f64 / 38.0) / libm::log(83_000.0 / 38.0);
-    (256.0 * (0.5 - 0.4 * part)) as u64
+    whole(256.0 * (0.5 - 0.4 * part))
 }
 
 impl Operations for HighSpeed {

@@ -9,6 +9,7 @@
 use crate::entry::{Entry, Repair, Status};
 use crate::events::Needs;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket, State};
+use crate::window::whole;
 
 /// RTT0 in microseconds.
 const RTT0: u64 = 25_000;
@@ -36,7 +37,7 @@ pub type LinuxHybla = LinuxController<Hybla>;
 
 /// 128 times 2 to the power of eighths below one.
 fn power(eighths: u64) -> u64 {
-    (libm::exp2(eighths as f64 / 8.0) * ONE as f64) as u64
+    whole(libm::exp2(eighths as f64 / 8.0) * ONE as f64)
 }
 
 impl Hybla {

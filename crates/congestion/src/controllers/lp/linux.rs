@@ -72,7 +72,11 @@ impl Lp {
         let rate = i64::from(ticks / echo.wrapping_sub(echo_before));
         let old = i64::from(self.peer_hz << 6);
         let new = if old > 0 { old + rate - (old >> 6) } else { rate << 6 };
-        self.peer_hz = (new >> 6) as u32;
+        let peer_hz = new >> 6;
+        #[expect(clippy::cast_possible_truncation, reason = "an average of numbers of 32 bits")]
+        #[expect(clippy::cast_sign_loss, reason = "of which none is negative")]
+        let peer_hz = peer_hz as u32;
+        self.peer_hz = peer_hz;
     }
 
     fn take_delay(&mut self, peer: u32, echo: u32) {
@@ -130,6 +134,7 @@ impl Operations for Lp {
     }
 
     fn on_sample(&mut self, socket: &mut Socket, sample: Sample, feedback: &Feedback) {
+        #[expect(clippy::cast_possible_truncation, reason = "the clock of timestamps wraps")]
         let milliseconds = |nanos: u64| (nanos / 1_000_000) as u32;
         let now = milliseconds(socket.now.as_nanos());
         let (peer, echo) = match (feedback.peer_clock, feedback.round_trip) {

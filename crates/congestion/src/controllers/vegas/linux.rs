@@ -56,7 +56,7 @@ impl Vegas {
     fn adjust(&self, socket: &mut Socket, acked: u64) {
         let (cwnd, rtt, base) = (socket.cwnd(), self.min_rtt, self.base_rtt);
         let target = cwnd * u64::from(base) / u64::from(rtt);
-        // The kernel's product has 32 bits, and wraps.
+        #[expect(clippy::cast_possible_truncation, reason = "the kernel's product wraps")]
         let backlog = (cwnd as u32).wrapping_mul(rtt - base) / base;
         if socket.in_slow_start() {
             if backlog > GAMMA {
@@ -111,7 +111,7 @@ impl Operations for Vegas {
 
     fn on_sample(&mut self, _socket: &mut Socket, sample: Sample, _feedback: &Feedback) {
         let Some(rtt) = sample.rtt else { return };
-        let rtt = (rtt + 1).min(u64::from(NO_RTT)) as u32;
+        let rtt = u32::try_from(rtt + 1).unwrap_or(NO_RTT).min(NO_RTT);
         self.base_rtt = self.base_rtt.min(rtt);
         self.min_rtt = self.min_rtt.min(rtt);
         self.rtts += 1;

@@ -88,7 +88,7 @@ impl Westwood {
 
     /// BWE * RTTmin in segments.
     fn share(&self, mss: u64) -> u64 {
-        // The kernel's product has 32 bits, and wraps.
+        #[expect(clippy::cast_possible_truncation, reason = "the kernel's product wraps")]
         let bytes = (self.twice as u32).wrapping_mul(self.min_rtt as u32);
         (u64::from(bytes) / mss).max(2)
     }

@@ -10,6 +10,8 @@
 
 use units::{Span, Time};
 
+use crate::window::whole;
+
 /// The filter and its clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LowPass {
@@ -43,7 +45,7 @@ impl LowPass {
 
     /// Feeds the zeros of the time that has passed. After the first of them the filter only decays.
     fn pass_silence(&mut self, now: Time, tau: Span) {
-        let step = (tau.as_nanos() as f64 / self.rate).max(1.0) as u64;
+        let step = whole((tau.as_nanos() as f64 / self.rate).max(1.0));
         let zeros = now.since(self.at).as_nanos().saturating_sub(1) / step;
         if zeros > 0 {
             let step = Span::from_nanos(step);

@@ -9,7 +9,7 @@ use units::{Span, Time};
 use super::Estimator;
 use super::accounting::Accounting;
 use crate::events::{Feedback, Loss};
-use crate::window::Window;
+use crate::window::{Window, whole};
 
 /// An estimator with what it is fed by and what is made of it.
 #[derive(Clone, Debug)]
@@ -40,6 +40,6 @@ impl<E: Estimator> Share<E> {
     /// ssthresh after a loss.
     pub fn threshold_after(&self, loss: &Loss, window: &Window) -> u64 {
         self.window_at(loss.now)
-            .map_or_else(|| window.half(loss.flight), |share| (share as u64).max(2 * window.mss))
+            .map_or_else(|| window.half(loss.flight), |share| whole(share).max(2 * window.mss))
     }
 }

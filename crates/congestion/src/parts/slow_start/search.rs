@@ -29,6 +29,7 @@ use crate::events::Feedback;
 const WINDOW: i64 = 10;
 /// Bins kept in addition, to look back by an RTT (`SEARCH_EXTRA_BINS`).
 const EXTRA: i64 = 15;
+#[expect(clippy::cast_possible_truncation, reason = "25")]
 const TOTAL: usize = (WINDOW + EXTRA) as usize;
 /// Length of a window in RTTs (`search_window_duration_factor`).
 const WINDOW_RTTS: f64 = 3.5;
@@ -110,7 +111,7 @@ impl Bins {
     }
 
     fn place(&self, number: i64) -> usize {
-        (number % TOTAL as i64) as usize
+        usize::try_from(number.rem_euclid(WINDOW + EXTRA)).unwrap_or(0)
     }
 
     /// Bytes acknowledged `fraction` of a bin before the end of bin `number`.

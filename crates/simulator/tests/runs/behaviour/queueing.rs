@@ -129,8 +129,8 @@ fn growths(recording: &Recording, path: &Path, rounds: f64) -> Vec<(f64, f64)> {
         .map(|row| f64::from(link.queue_packets[row]))
         .collect();
     let mut growths = Vec::new();
-    for row in 0..flow.t_s.len().min(queues.len()) {
-        let rtt = path.rtt as f64 / 10.0 * (1.0 + queues[row] / path.bdp());
+    for (row, &waiting) in queues.iter().enumerate().take(flow.t_s.len()) {
+        let rtt = path.rtt as f64 / 10.0 * (1.0 + waiting / path.bdp());
         let end = row + (rounds * rtt).round() as usize;
         let settled = row.saturating_sub((3.0 * rtt) as usize);
         if end >= flow.t_s.len() || flow.ssthresh_bytes[settled] != flow.ssthresh_bytes[end] {
@@ -141,7 +141,7 @@ fn growths(recording: &Recording, path: &Path, rounds: f64) -> Vec<(f64, f64)> {
         // A recovery that lasts longer moves cwnd, too.
         if avoids && (settled..end).all(|row| cwnd(row) <= cwnd(row + 1)) {
             let grown = (cwnd(end) - cwnd(row)) as f64 / path.mss();
-            growths.push((queues[row], grown / rounds));
+            growths.push((waiting, grown / rounds));
         }
     }
     growths
@@ -194,7 +194,7 @@ fn illinois_grows_fast_and_leaves_more_without_a_queue() {
     }
 }
 
-/// Delays that grow reduce cwnd to 0.7071 long before a queue of four products is full, and so nothing
+/// Delays that grow reduce cwnd to 724/1024 long before a queue of four products is full, and so nothing
 /// is lost.
 #[test]
 fn cdg_backs_off_on_growing_delays_before_anything_is_lost() {
@@ -207,7 +207,7 @@ fn cdg_backs_off_on_growing_delays_before_anything_is_lost() {
         assert!(reductions.len() >= 2, "{reductions:?} {path:?}");
         for each in reductions {
             // Whole segments, and one that may have come since the last row.
-            let off = (each.left - 0.7071) * each.cwnd;
+            let off = (each.left - 724.0 / 1024.0) * each.cwnd;
             assert!((-2.0..=1.0).contains(&off), "{each:?} {path:?}");
         }
         let (utilisation, waiting) = steady(&recording, path.seconds);

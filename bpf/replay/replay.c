@@ -29,6 +29,19 @@ struct view {
 	u32 echo;
 };
 
+struct rate {
+	s64 interval;
+	s64 rtt;
+	u32 prior_delivered;
+	s32 delivered;
+	s32 losses;
+	u32 acked;
+	u32 in_flight;
+	u32 limited;
+	u32 lost;
+	u32 recovers;
+};
+
 struct replay {
 	/* First, so that a socket's address is that of its replay. */
 	struct tcp_sock socket;
@@ -37,6 +50,9 @@ struct replay {
 	/* The controller reduces its window by itself: until more than this is acknowledged. */
 	u32 high_seq;
 	u8 reducing;
+	/* Samples of what is sent between these counts of delivered segments are limited by the controller. */
+	u32 held_from;
+	u32 held_to;
 };
 
 #ifdef REPLAY_KERNEL
@@ -102,6 +118,8 @@ static void start(struct tcp_sock *tp, const struct tcp_congestion_ops *ops)
 	tp->inet_conn.icsk_ca_ops = ops;
 	/* Below 262 MB/s, HyStart allows for 1 ms at the receiver's interface. */
 	sk->sk_pacing_rate = 1000000;
+	sk->sk_max_pacing_rate = ~0UL;
+	sk->sk_pacing_shift = 10;
 	sk->sk_gso_max_size = 65536;
 }
 
@@ -394,6 +412,84 @@ void replay_send(struct replay *replay)
 	(void)replay;
 #endif
 }
+
+#ifdef REPLAY_KERNEL
+/*
+ * tcp_fastretrans_alert() and tcp_cong_control() of a controller that has everything in its own hands.
+ * Nothing is known to be retransmitted: what is lost is not in packets_out, as if it were sacked.
+ */
+void replay_control(struct replay *replay, const struct rate *rate)
+{
+	struct tcp_sock *tp = &replay->socket;
+	bool recovered = tp->inet_conn.icsk_ca_state == TCP_CA_Recovery;
+	bool held = replay->held_to && rate->prior_delivered >= replay->held_from &&
+		    rate->prior_delivered <= replay->held_to;
+	u32 limit;
+	struct rate_sample sample = {
+		.prior_mstamp = 1,
+		.prior_delivered = rate->prior_delivered,
+		.delivered = rate->delivered,
+		.interval_us = rate->interval,
+		.rtt_us = rate->rtt,
+		.losses = rate->losses,
+		.acked_sacked = rate->acked,
+		.prior_in_flight = rate->in_flight,
+		.is_app_limited = rate->limited || held,
+	};
+
+	tp->lost = rate->lost;
+	tp->delivered_mstamp = tp->tcp_mstamp;
+	tp->tcp_clock_cache = tp->tcp_mstamp * 1000;
+	/* tcp_rate_gen(): a limit is over when what was sent under it is delivered. */
+	if (tp->app_limited && (s32)(tp->delivered - tp->app_limited) > 0)
+		tp->app_limited = 0;
+	if (rate->recovers && !recovered) {
+		replay->ops->ssthresh(sock_of(replay));
+		set_state(replay, TCP_CA_Recovery);
+	} else if (!rate->recovers && recovered) {
+		set_state(replay, TCP_CA_Open);
+	}
+	limit = tp->app_limited;
+	replay->ops->cong_control(sock_of(replay), &sample);
+	if (tp->app_limited != limit) {
+		if (!replay->held_to || tp->delivered > replay->held_to)
+			replay->held_from = tp->delivered;
+		replay->held_to = tp->app_limited;
+	}
+}
+
+/* tcp_rate_check_app_limited() */
+void replay_limit(struct replay *replay, u32 in_network)
+{
+	struct tcp_sock *tp = &replay->socket;
+
+	tp->app_limited = (tp->delivered + in_network) ?: 1;
+}
+
+u64 replay_pacing(const struct replay *replay)
+{
+	return replay->socket.inet_conn.icsk_inet.sk.sk_pacing_rate;
+}
+#else
+/* No controller of bpf/ has that. */
+void replay_control(struct replay *replay, const struct rate *rate)
+{
+	(void)replay;
+	(void)rate;
+}
+
+void replay_limit(struct replay *replay, u32 in_network)
+{
+	(void)replay;
+	(void)in_network;
+}
+
+u64 replay_pacing(const struct replay *replay)
+{
+	(void)replay;
+	return 0;
+}
+#endif
 
 u32 replay_cwnd(const struct replay *replay)
 {

@@ -33,6 +33,32 @@ pub struct View {
     pub echo: u32,
 }
 
+/// A rate sample and what goes with it; `struct rate` of `bpf/replay/replay.c`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Microseconds in which `delivered` segments were; -1 without a valid sample.
+    pub interval: i64,
+    /// Microseconds; -1 for none.
+    pub rtt: i64,
+    /// Segments delivered when the sampled segment was sent.
+    pub prior_delivered: u32,
+    /// Segments delivered since; -1 without a valid sample.
+    pub delivered: i32,
+    /// Segments that this ACK shows to be lost.
+    pub losses: i32,
+    /// Segments that it delivers.
+    pub acked: u32,
+    /// Segments in the network before it.
+    pub in_flight: u32,
+    /// 1 when the application may have limited the rate, else 0.
+    pub limited: u32,
+    /// Segments lost over the connection.
+    pub lost: u32,
+    /// 1 in recovery, else 0.
+    pub recovers: u32,
+}
+
 #[repr(C)]
 struct Socket {
     _opaque: [u8; 0],
@@ -101,6 +127,9 @@ functions! {
     fn replay_open_again(replay: *mut Socket);
     fn replay_send(replay: *mut Socket);
     fn replay_idle(replay: *mut Socket, cwnd: u32);
+    fn replay_control(replay: *mut Socket, rate: *const Rate);
+    fn replay_limit(replay: *mut Socket, in_network: u32);
+    fn replay_pacing(replay: *const Socket) -> u64;
     fn replay_cwnd(replay: *const Socket) -> u32;
     fn replay_exact_cwnd(replay: *const Socket) -> u64;
     fn replay_ssthresh(replay: *const Socket) -> u32;
@@ -292,6 +321,24 @@ impl Connection {
     pub fn idle(&mut self, cwnd: u32) {
         // SAFETY: see `view`.
         unsafe { (self.functions.replay_idle)(self.socket, cwnd) }
+    }
+
+    /// An ACK with its rate sample, for a controller that does everything by itself.
+    pub fn control(&mut self, rate: &Rate) {
+        // SAFETY: see `view`.
+        unsafe { (self.functions.replay_control)(self.socket, rate) }
+    }
+
+    /// The application has nothing to send while so many segments are in the network.
+    pub fn limit(&mut self, in_network: u32) {
+        // SAFETY: see `view`.
+        unsafe { (self.functions.replay_limit)(self.socket, in_network) }
+    }
+
+    /// The pacing rate in bytes per second; zero for a controller without one.
+    pub fn pacing(&self) -> u64 {
+        // SAFETY: see `view`.
+        unsafe { (self.functions.replay_pacing)(self.socket) }
     }
 
     /// The congestion window in segments.

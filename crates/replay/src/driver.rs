@@ -61,11 +61,11 @@ pub struct Comparison {
 /// Where the two disagree.
 #[derive(Clone, Copy, Debug)]
 pub struct Disagreement {
-    /// `cwnd` or `ssthresh`.
+    /// `cwnd`, `ssthresh` or `pacing rate`.
     pub what: &'static str,
-    /// Its value by definition, in segments.
+    /// Its value by definition, in segments; a rate in bytes per second.
     pub defined: f64,
-    /// Its value in C, in segments.
+    /// Its value in C, in the same unit.
     pub in_c: u32,
     /// Number of the event after which they differ.
     pub index: usize,

@@ -10,9 +10,10 @@
 mod connection;
 pub mod driver;
 pub mod events;
+pub mod paced;
 pub mod pairs;
 
-pub use connection::{Connection, Library, NotLoaded, View};
+pub use connection::{Connection, Library, NotLoaded, Rate, View};
 
 unsafe extern "C" {
     fn bp_log2(value: u64) -> i64;

@@ -22,12 +22,14 @@ pub struct Pair {
     /// Why windows differ by more in some of the sequences; none where they do not.
     pub reason: Option<&'static str>,
     whole: bool,
+    /// It needs rate samples: it is replayed over paths (`paced`), and not with events (`driver`).
+    pub paced: bool,
 }
 
 impl Pair {
     /// They agree but for parts of a segment.
     const fn new(controller: &'static str, kernel: &'static str) -> Self {
-        Self { controller, sets: &[], kernel, bound: 1, reason: None, whole: false }
+        Self { controller, sets: &[], kernel, bound: 1, reason: None, whole: false, paced: false }
     }
 
     /// They agree in each whole segment: the definition counts as the kernel does, and so it also takes
@@ -88,6 +90,11 @@ pub const PAIRS: &[Pair] = &[
     ),
     Pair::new("westwood-plus", "westwood").but(
         "Grieco and Mascolo: one filter of 0.9; Linux has two of 7/8, and reduces when recovery is over",
+    ),
+    Pair { paced: true, bound: 2, ..Pair::new("bbr", "bbr") }.but(
+        "Linux counts the RTT of the handshake in the smallest RTT and not only before the first of data; \
+         it keeps the largest excess of ACKs of two times five rounds, adds the next burst to what is in \
+         flight while it probes, and saves cwnd before the ACK that begins a recovery",
     ),
     Pair::exact("bic", "bic").with(LINUX),
     Pair { bound: 1, ..Pair::exact("cubic", "cubic").with(LINUX) }.but(

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use replay::Library;
 use replay::driver::{Disagreement, Outcome, replay};
 use replay::events::sequences;
+use replay::paced;
 use replay::pairs::{PAIRS, Pair};
 
 /// The command line.
@@ -79,8 +80,11 @@ impl Row {
     fn of(pair: &'static Pair, library: Library, count: usize) -> Result<Self, String> {
         let name = pair.controller;
         let comparison = pair.comparison(library).ok_or(format!("{name} cannot be built"))?;
-        let outcomes: Option<Vec<_>> =
-            sequences(count).map(|sequence| replay(&comparison, &sequence)).collect();
+        let outcomes: Option<Vec<_>> = if pair.paced {
+            paced::paths(count).map(|path| paced::replay(&comparison, &path)).collect()
+        } else {
+            sequences(count).map(|sequence| replay(&comparison, &sequence)).collect()
+        };
         let outcomes = outcomes.ok_or(format!("these sources have no {}", pair.kernel))?;
         Ok(Self { pair, outcomes })
     }

@@ -43,6 +43,8 @@ VERSION = "27.1.0"
 CRATES = ("congestion", "tcp", "link")
 CPU_SECONDS = 20
 """What a program of tests may take. The longest of these crates takes three."""
+BYTES = 2**31
+"""What it may have: mutants that add to a list for ever are ended early."""
 TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod tests.*", re.MULTILINE | re.DOTALL)
 CAUGHT, MISSED, UNVIABLE = "caught", "missed", "does not compile"
 START, END = "<!-- made by scripts/mutants.py -->", "<!-- end -->"
@@ -212,7 +214,7 @@ class Outcomes:
         # Processor time, and not the clock: the machine may have other work.
         runner = f"CARGO_TARGET_{host().upper().replace('-', '_')}_RUNNER"
         environment = os.environ | {
-            runner: f"prlimit --cpu={CPU_SECONDS}",
+            runner: f"prlimit --cpu={CPU_SECONDS} --as={BYTES}",
             "RUSTFLAGS": "--cap-lints=allow",
         }
         done = subprocess.run(
@@ -307,6 +309,8 @@ def page(results: list[Result], seed: int) -> str:
         "",
         f"Seed of the draw: {seed}.",
     ]
+    if untried := set(CRATES) - {result.crate for result in results}:
+        lines[-1] += f" Not tried: {', '.join(sorted(untried))}."
     survivors = [mutant for result in results for mutant in result.survivors()]
     if survivors:
         lines += ["", "Survivors:", ""]

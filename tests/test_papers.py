@@ -5,16 +5,21 @@ from __future__ import annotations
 import fnmatch
 import json
 import math
+import re
 import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
+from rich.measure import Measurement
 
 from bentpipe import run_many
+from bentpipe.numbers import NONE, significant
 from bentpipe.reproductions.aliad import experiments as aliad
 from bentpipe.reproductions.aliad import response
 from bentpipe.reproductions.davoli import recipe
+from bentpipe.reproductions.explaining import by_likeness, gather, shortened, values_table
 from bentpipe.reproductions.judgement import (
     Measured,
     judge,
@@ -24,7 +29,14 @@ from bentpipe.reproductions.judgement import (
 )
 from bentpipe.reproductions.plots import Bars, Plot, save_plot
 from bentpipe.reproductions.published import Removal, Tolerance, Value, read
-from bentpipe.reproductions.readings import explain
+from bentpipe.reproductions.readings import (
+    NO_REASON,
+    PLACEHOLDER,
+    PRESENT,
+    explain,
+    numbers_of,
+    read_trials,
+)
 from bentpipe.reproductions.readme import readmes
 from bentpipe.reproductions.reproduction import Job, find, names
 from bentpipe.study.statistics import Mean, gains, mean, savings
@@ -264,6 +276,83 @@ def test_every_statement_has_a_reading_and_every_pattern_of_a_reading_finds_some
             assert fnmatch.filter(plan, pattern), pattern
 
 
+BAD = ("not reproduced", "outside", "disagrees", "undecided")
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_not_reproduced_has_a_tested_reason_or_says_that_none_was_found(name: str) -> None:
+    found = find(name)
+    judgements = read_trials(found.folder)[PRESENT]["judgements"]
+    assert judgements.keys() == found.publication.statements.keys()
+    for statement in found.publication.statements.values():
+        if statement.removal is None and judgements[statement.id] in BAD:
+            reasons = explain(found.readings(), statement.id).reasons
+            assert reasons, statement.id
+            for reason in reasons:
+                assert " Tested: " in reason or NO_REASON[1:] in reason, statement.id
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_numbers_of_trials_are_measured_and_not_written_by_hand(name: str) -> None:
+    found = find(name)
+    trials = read_trials(found.folder)
+    numbers = numbers_of(trials)
+    plan = found.plan()
+    assert trials.keys() == {PRESENT, *found.trials()}
+    for trial, changed in found.trials().items():
+        assert changed.keys() <= plan.keys()
+        assert all(changed[job] != plan[job] for job in changed), trial
+    readings = tomllib.loads((found.folder / "readings.toml").read_text())["reading"]
+    texts = [text for one in readings for key, text in one.items() if key in ("reason", "tested")]
+    measured = [one["tested"] for one in readings if "tested" in one]
+    measured += [trial["result"] for one in readings for trial in one.get("tried", [])]
+    for text in {*texts, *measured}:
+        for placeholder in PLACEHOLDER.finditer(text):
+            assert placeholder[1] is None or placeholder[1] in trials, text
+            assert numbers.fill(placeholder[0]) != NONE, placeholder[0]
+    for text in measured:
+        # In parentheses are published numbers.
+        rest = re.sub(r"\([^()]*\)", "", PLACEHOLDER.sub("", text))
+        by_hand = re.search(r"\d\.\d|\d ?(%|kbit/s|Mbit/s|points|of \d)", rest)
+        assert not by_hand, (by_hand, text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_a_readme_says_by_hand_quotes_no_result(name: str) -> None:
+    found = find(name)
+    trials = numbers_of(read_trials(found.folder)).rows.values()
+    printed = (value.printed for value in found.publication.values.values())
+    published = {
+        f"{end:,}" for one in printed for end in (one if isinstance(one, list) else [one or 0])
+    }
+    measured = {value for rows in trials for value, *_ in rows.values()}
+    results = {significant(value, digits) for value in measured for digits in (3, 4)}
+    text = (found.folder / "README.md").read_text(encoding="utf-8")
+    by_hand = re.sub(r"<!-- results .*?<!-- end of results -->", "", text, flags=re.DOTALL)
+    numbers = set(re.findall(r"\d[\d,]*\.\d+|\d+,\d{3}|\d{3,}", by_hand))
+    assert not {one for one in numbers & (results - published) if len(one) > 3}
+
+
+def test_placeholders_are_filled() -> None:
+    numbers = numbers_of(
+        {
+            PRESENT: {
+                "counts": {"words": "1 of 2, 3 undecided", "number": "4 of 5"},
+                "rows": {"a/x": [1.5], "a/y": [2.25, 0.1], "b": [7.0]},
+            },
+            "other": {"counts": {"number": "0 of 5"}, "rows": {"a/x": [3.0]}},
+        }
+    )
+    for text, filled in [
+        ("{a/x} s, {a/y}", "1.500 s, 2.25 ± 0.10"),
+        ("{other|a/x} and {other|a/y}", "3.000 and 2.25 ± 0.10"),
+        ("{a/*}, {other|a/*}, {b*}", "1.50 to 2.25, 2.25 to 3.00, 7.000"),
+        ("{#words}; {#number}; {other|#number}", "1 of 2 (and 3 undecided); 4 of 5; 0 of 5"),
+        ("{c}, {c*}, {none|b}", f"{NONE}, {NONE}, {NONE}"),
+    ]:
+        assert numbers.fill(text) == filled
+
+
 def test_a_statement_that_does_not_exist_is_refused_with_the_nearest(bentpipe: Bentpipe) -> None:
     for identity, hint in [
         ("ftp/rtt/baseline/250ms", "did you mean 'ftp/rtt/baseline/250-ms'?"),
@@ -282,6 +371,35 @@ def test_a_statement_is_explained(bentpipe: Bentpipe) -> None:
     assert found["paper"] == "aliad"
     assert len(found["runs"]) == 30
     assert found["figures"] == ["fig8-fairness"]
+
+
+def test_tables_of_statements_name_their_rows_by_what_differs() -> None:
+    for ids, expected in [
+        (["a/b/c"], ["a/b/c"]),
+        (["a/b@x 1", "a/b@x 2"], ["x 1", "x 2"]),
+        (["a/b/d@x", "a/c/d@x"], ["b", "c"]),
+        (["a/b/d", "a/c/d@x"], ["b/d", "c/d@x"]),
+        (["a/b/n", "a/b/c/n"], ["a/b/n", "c"]),
+    ]:
+        assert shortened(ids) == expected
+
+
+def test_runs_that_are_most_like_the_statement_come_first() -> None:
+    runs = [{"name": f"http/congestion/{one}"} for one in ("adalr-sack/delayed", "sack/delayed")]
+    ordered = by_likeness(runs, "http/congestion/sack/delayed")
+    assert [run["name"] for run in ordered] == [runs[1]["name"], runs[0]["name"]]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_statement_is_explained_in_80_columns(name: str) -> None:
+    for statement in find(name).publication.statements:
+        values = gather(f"{name}:{statement}", None)["values"]
+        deciding = [one for one in values if one["removed"] is None] or values
+        if len(deciding) == 1:
+            continue  # One row that is too wide is shown as lines.
+        wide = Console(width=500)
+        measured = Measurement.get(wide, wide.options, values_table(deciding))
+        assert measured.maximum <= 80, statement
 
 
 def test_the_adalr_pack_holds_the_published_tables() -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bentpipe.console import nearest, show, table
 from bentpipe.errors import BentpipeError
-from bentpipe.reproductions.judgement import Row
+from bentpipe.reproductions.judgement import UNDECIDED, Row
 from bentpipe.reproductions.readings import NO_REASON, explain
 from bentpipe.reproductions.reproduction import find, names
 from bentpipe.reproductions.tables import measured, published
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from rich.table import Table
 
     from bentpipe.reproductions.published import Statement
     from bentpipe.reproductions.reproduction import Reproduction
@@ -123,38 +128,102 @@ def explain_and_print(identity: str, results: Path | None, as_json: bool) -> Non
     if found["removed"]:
         show(f"Not counted, {found['removed']['reason']}: {found['removed']['proof']}")
     if found["judgement"]:
-        show(f"Judgement: {found['judgement']}" + (f" ({found['note']})" if found["note"] else ""))
+        undecided = found["judgement"] == "undecided"
+        show(f"Judgement: {UNDECIDED if undecided else found['judgement']}")
     print_values(found)
     print_list("Reading", found["readings"])
     failed = found["verdict"] in ("deviates", "undecided")
     print_list("Reason", found["reasons"] or ([NO_REASON] if failed else []))
     print_list("Tried", [f"{trial['what']}: {trial['result']}" for trial in found["tried"]])
-    runs = found["runs"]
-    shown = [
-        f"{run['name']}: {run['scenario']}, {run['seeds']} "
-        f"{'seed' if run['seeds'] == 1 else 'seeds'}, --set {' --set '.join(run['set'])}"
-        for run in runs[:SHOWN_RUNS]
-    ]
+    runs = by_likeness(found["runs"], found["statement"])
+    shown = [run_text(run) for run in runs[:SHOWN_RUNS]]
     more = [f"and {len(runs) - SHOWN_RUNS} more"] if len(runs) > SHOWN_RUNS else []
     print_list("Runs", [*shown, *more] or ["none: computed from the paper's equations or numbers"])
     print_list("Figure", found["figures"] or ["none"])
 
 
+def run_text(run: dict[str, Any]) -> str:
+    """A run with its scenario, seeds and overrides."""
+    seeds = "1 seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
+    sets = "".join(f" --set {one}" for one in run["set"])
+    return f"{run['name']}: {run['scenario']}, {seeds}{',' if sets else ''}{sets}"
+
+
 def print_values(found: dict[str, Any]) -> None:
-    """Print the rows if they were measured, otherwise the published values."""
-    if found["rows"]:
-        listed = table("row", "published", "measured", "<judgement", "<not counted")
-        for held in found["rows"]:
-            row = Row(**held)
-            listed.add_row(row.id, published(row), measured(row), row.judgement, row.removed)
-    else:
-        listed = table("value", "published", "<unit", "<not counted")
-        for value in found["values"]:
-            printed = value["published"]
-            text = " to ".join(map(str, printed)) if isinstance(printed, list) else str(printed)
-            removed = value["removed"]
-            listed.add_row(value["id"], text, value["unit"], removed["reason"] if removed else "")
-    show(listed)
+    """Print the rows if they were measured, otherwise the published values.
+
+    What decides the statement comes first, then a table for each reason of not being counted.
+    """
+    own = found["removed"]["reason"] if found["removed"] else ""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for held in found["rows"] or found["values"]:
+        removed = held["removed"]
+        reason = removed["reason"] if isinstance(removed, dict) else removed or ""
+        groups.setdefault(reason, []).append(held)
+    for reason, listed in sorted(groups.items(), key=lambda group: group[0] != own):
+        if reason != own:
+            show(f"Not counted, {reason or 'below another statement'}:")
+        elif found["rows"] and found["kind"] != "number":
+            show(first_quantity(listed))
+        show(rows_table(listed) if found["rows"] else values_table(listed))
+
+
+def first_quantity(listed: Sequence[dict[str, Any]]) -> str:
+    """What the first row measures, in full: the table has short names."""
+    row = Row(**listed[0])
+    unit = "" if row.unit == "1" else f", in {row.unit}"
+    return f"First row: {row.quantity}{unit}"
+
+
+def rows_table(listed: Sequence[dict[str, Any]]) -> Table:
+    """Measured rows. Fits 80 columns."""
+    rows = [Row(**held) for held in listed]
+    made = table("row", "published", "measured", "<judgement")
+    for name, row in zip(shortened([row.id for row in rows]), rows, strict=True):
+        made.add_row(name, published(row), measured(row), row.judgement)
+    return made
+
+
+def values_table(listed: Sequence[dict[str, Any]]) -> Table:
+    """Published values. Fits 80 columns."""
+    made = table("value", "published", "<unit")
+    names = shortened([value["id"] for value in listed])
+    for name, value in zip(names, listed, strict=True):
+        printed = value["published"]
+        text = " to ".join(map(str, printed)) if isinstance(printed, list) else str(printed)
+        made.add_row(name, text, value["unit"])
+    return made
+
+
+def shortened(ids: Sequence[str]) -> list[str]:
+    """The ids without the parts at their ends that all of them have; an id alone stays whole."""
+    parts = [re.split(r"(?<=/)|(?=@)", name) for name in ids]
+    if len(parts) < 2:
+        return list(ids)
+    start, end = same_parts(parts), same_parts([part[::-1] for part in parts])
+    return ["".join(part[start : len(part) - end]).strip("/@") or "".join(part) for part in parts]
+
+
+def same_parts(parts: Sequence[Sequence[str]]) -> int:
+    """The number of first parts that are the same everywhere, all but one of the shortest."""
+    alike = (len({one.strip("/") for one in column}) == 1 for column in zip(*parts, strict=False))
+    return min(sum(1 for _ in takewhile(bool, alike)), min(map(len, parts)) - 1)
+
+
+def by_likeness(runs: Sequence[dict[str, Any]], statement: str) -> list[dict[str, Any]]:
+    """The runs in order of how many words of their names the statement has in its id."""
+    known = words_of(statement)
+
+    def unlike(run: dict[str, Any]) -> tuple[int, int]:
+        words = words_of(run["name"])
+        return -len(words & known), len(words - known)
+
+    return sorted(runs, key=unlike)
+
+
+def words_of(identity: str) -> set[str]:
+    """The words of an id."""
+    return set(re.split(r"[/@,-]+", identity))
 
 
 def print_list(title: str, lines: list[str]) -> None:

@@ -1,5 +1,7 @@
 """Writes the results into the README files of the reproductions, so that they cannot drift.
 
+The numbers of the present reading in `trials.json`, which reasons quote, are updated too.
+
     python -m bentpipe.reproductions.readme DIR
 
 `DIR` is a folder of `bentpipe papers run --out DIR` with all papers. The text between the markers
@@ -12,12 +14,21 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import NONE
 from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
-from bentpipe.reproductions.readings import NO_REASON, explain
+from bentpipe.reproductions.readings import (
+    NO_REASON,
+    PRESENT,
+    TRIALS,
+    explain,
+    numbers_of,
+    read_readings,
+    read_trials,
+)
 from bentpipe.reproductions.reproduction import find, names
 from bentpipe.reproductions.tables import (
     HEADER,
@@ -28,17 +39,22 @@ from bentpipe.reproductions.tables import (
     published,
     published_of,
 )
+from bentpipe.reproductions.trials import as_text, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bentpipe.reproductions.readings import Reading
     from bentpipe.reproductions.reproduction import Reproduction
 
 END = "<!-- end of results -->"
 PROJECT = Path(__file__).resolve().parents[3] / "README.md"
 
 
-TRIED = "The numbers are those of the day of the trial."
+TRIED = (
+    "`python -m bentpipe.reproductions.trials` runs these trials, each with all seeds, and writes"
+    " their numbers."
+)
 
 
 class Results:
@@ -52,6 +68,14 @@ class Results:
             for one in paper["statements"]
         ]
         self.summary: Summary = summarise(self.statements, list(self.rows.values()))
+        self.trials = read_trials(self.reproduction.folder)
+        measured = numbers(self.statements, list(self.rows.values()))
+        self.trials[PRESENT] = self.trials.get(PRESENT, {}) | measured
+
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """The readings, with what this run measured in the present one."""
+        return read_readings(self.reproduction.folder, numbers_of(self.trials))
 
 
 def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
@@ -88,11 +112,12 @@ def statements(results: Results) -> list[str]:
 
 def reasons(results: Results) -> list[str]:
     """Why statements are not reproduced."""
-    readings = results.reproduction.readings()
     found: dict[str, list[str]] = {}
     for one in results.statements:
         if one.counted and one.verdict != "reproduced":
-            known = explain(readings, one.id).reasons or [f"{NO_REASON[0].upper()}{NO_REASON[1:]}."]
+            known = explain(results.readings, one.id).reasons or [
+                f"{NO_REASON[0].upper()}{NO_REASON[1:]}."
+            ]
             found.setdefault(" ".join(known), []).append(f"`{one.id}`")
     return [f"- {', '.join(ids)}: {reason}" for reason, ids in found.items()]
 
@@ -112,7 +137,7 @@ def removals(results: Results) -> list[str]:
 
 def trials(results: Results) -> list[str]:
     """Readings that were tried and not taken."""
-    tried = [trial for one in results.reproduction.readings() for trial in one.tried]
+    tried = [trial for one in results.readings for trial in one.tried]
     return [f"- {trial.what}: {trial.result}" for trial in tried]
 
 
@@ -171,14 +196,18 @@ def replace(text: str, made: Mapping[str, str]) -> str:
 
 
 def readmes(papers: Sequence[dict[str, Any]]) -> dict[Path, str]:
-    """The text of every README for the objects of `rows.json` of all papers."""
+    """The text of every README and `trials.json` for the objects of `rows.json` of all papers."""
     found = {paper["paper"]: Results(paper) for paper in papers}
     made = {
         PROJECT: {"downloads": downloads(found["adalr"]), "papers": overview(list(found.values()))}
     }
     for name, results in found.items():
         made[Path(__file__).parent / name / "README.md"] = {"statements": section(results)}
-    return {path: replace(path.read_text(encoding="utf-8"), text) for path, text in made.items()}
+    texts = {path: replace(path.read_text(encoding="utf-8"), text) for path, text in made.items()}
+    return texts | {
+        Path(__file__).parent / name / TRIALS: as_text(results.trials)
+        for name, results in found.items()
+    }
 
 
 def main(folder: Path) -> None:

@@ -43,6 +43,10 @@ class Job:
     sets: tuple[str, ...] = ()
     seeds: Sequence[int] = (1,)
 
+    def with_sets(self, *sets: str) -> Job:
+        """The job with further overrides."""
+        return replace(self, sets=(*self.sets, *sets))
+
 
 Plan = Mapping[str, Job]
 Results = Mapping[str, Sequence[bentpipe.Recording]]
@@ -100,12 +104,17 @@ class Reproduction:
 
     def readings(self) -> list[Reading]:
         """The readings of the paper, with what else was tried."""
-        return read_readings(self.folder / "readings.toml")
+        return read_readings(self.folder)
 
     def plan(self) -> Plan:
         """All runs, by names that `measure` and `plots` use."""
         plan: Plan = self.function("plan")()
         return plan
+
+    def trials(self) -> Mapping[str, Plan]:
+        """Other readings that were tried: the jobs that each of them changes."""
+        trials: Mapping[str, Plan] = self.function("trials")()
+        return trials
 
     def run(self, workers: int | None, progress: Callable[[int], object] | None) -> Outcome:
         """Run the whole plan and compare every published value, in the order of the paper.
@@ -113,6 +122,17 @@ class Reproduction:
         After Ctrl-C, values that need missing runs are not compared.
         """
         plan = self.plan()
+        done = self.results(plan, workers, progress)
+        complete = len(done) == len(plan)
+        return Outcome(self, self.rows(done, complete), done, complete)
+
+    def results(
+        self,
+        plan: Plan,
+        workers: int | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> dict[str, list[bentpipe.Recording]]:
+        """The recordings of all jobs of the plan, after Ctrl-C of those that are complete."""
         names, jobs = self.jobs(plan)
         try:
             runs: Sequence[bentpipe.Run | None] = bentpipe.run_many(
@@ -124,9 +144,7 @@ class Reproduction:
         for name, run in zip(names, runs, strict=True):
             if run is not None:
                 results[name].append(run.recording)
-        done = {name: runs for name, runs in results.items() if len(runs) == len(plan[name].seeds)}
-        complete = len(done) == len(plan)
-        return Outcome(self, self.rows(done, complete), done, complete)
+        return {name: runs for name, runs in results.items() if len(runs) == len(plan[name].seeds)}
 
     def jobs(self, plan: Plan) -> tuple[list[str], list[tuple[bentpipe.Scenario, int | None]]]:
         """Every run with the name of its job. Reading the scenarios checks them."""

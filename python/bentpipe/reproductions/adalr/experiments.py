@@ -6,6 +6,7 @@ A run is named `application/losses/variant/acks`, with the BER behind it where t
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.judgement import Measured
@@ -139,6 +140,80 @@ def _fairness() -> Iterator[tuple[str, Job]]:
     yield "fair/newreno", Job("fairness.toml")
     yield "friendly/equal-rtt", Job("fairness.toml", (*adalr[:3], *equal))
     yield "friendly/long-rtt", Job("fairness.toml", tuple(adalr[3:]))
+
+
+# -------------------------------------------------------------------------------------- trials
+
+
+def trials() -> Mapping[str, Plan]:
+    """Other readings, with the jobs that they change."""
+    closing = "flow.0.traffic.web.keep_alive=10s"
+    without = dict(_without_unexplained())
+    pages = {name: job for name, job in without.items() if name.startswith("http")}
+    return {
+        "without the 34 ms": without,
+        "closing": _changed("http/*", closing),
+        "closing, without the 34 ms": without
+        | {name: job.with_sets(closing) for name, job in pages.items()},
+        "RFC 6582": dict(_standard_recovery()),
+        "ticks": _with_adalr("rtt_tick = 0.5"),
+        "rwnd per ACK": _with_adalr("rwnd = 'per-ack'"),
+        "rwnd by both": _with_adalr("rwnd = 'both'"),
+        "rwnd off": _with_adalr("rwnd = 'off'"),
+        "no extra RTO": _with_adalr("extra_rto = 0"),
+        "any retransmissions": _with_adalr("retransmissions = 1000"),
+        "two connections": _changed("http/*", "flow.0.traffic.web.connections=2"),
+        "no pipelining": _changed("http/*", "flow.0.traffic.web.pipelining=false"),
+        "Linux recovery": _changed("*/*sack/*", "flow.0.transport.recovery=linux"),
+        "undelayed": _changed("*/errors/*", "flow.0.transport.delayed_ack=off"),
+        "validated": _changed("*", "flow.0.transport.window_validation=true"),
+        "cwnd basis": _changed("*", "flow.0.transport.ssthresh_basis=cwnd"),
+        "limited transmit": _changed("*", "flow.0.transport.limited_transmit=true"),
+    }
+
+
+def _changed(pattern: str, *sets: str) -> Plan:
+    """The jobs whose names match, with further overrides."""
+    return {
+        name: job.with_sets(*sets) for name, job in plan().items() if fnmatchcase(name, pattern)
+    }
+
+
+def _without_unexplained() -> Iterator[tuple[str, Job]]:
+    for name, job in plan().items():
+        kind, _, rest = name.partition("/")
+        if kind == "rtt":
+            yield name, job.with_sets(f"link.1.delay={int(rest) / 2}ms")
+        elif kind in ("ftp", "http"):
+            yield name, job.with_sets("link.1.delay=250ms")
+        else:
+            rtts = FLOW_RTTS if rest != "equal-rtt" else (25,) * len(FLOW_RTTS)
+            delays = [f"link.{2 + 2 * i}.delay={rtt / 2 - 2}ms" for i, rtt in enumerate(rtts)]
+            yield name, job.with_sets(*delays)
+
+
+def _standard_recovery() -> Iterator[tuple[str, Job]]:
+    for name, job in plan().items():
+        flows = len(FLOW_RTTS) if name.startswith(("fair/", "friendly/")) else 1
+        if flows > 1 or "newreno" in name:
+            yield (
+                name,
+                job.with_sets(
+                    *(f"flow.{i}.transport.duplicate_window=advertised" for i in range(flows)),
+                    *(f"flow.{i}.transport.recovery_exit=ssthresh" for i in range(flows)),
+                ),
+            )
+
+
+def _with_adalr(parameter: str) -> Plan:
+    """The jobs with ADaLR, with another parameter of it."""
+    changed = {}
+    for name, job in plan().items():
+        flows = [text.split(".")[1] for text in job.sets if text.endswith("controller=adalr")]
+        if flows:
+            value = f"{{name = 'adalr', {parameter}}}"
+            changed[name] = job.with_sets(*(f"flow.{i}.controller={value}" for i in flows))
+    return changed
 
 
 # ---------------------------------------------------------------------------------- quantities

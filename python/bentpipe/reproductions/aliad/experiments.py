@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.aliad import response
@@ -77,8 +78,8 @@ ANALYSIS = 1e-8
 """PER of figure 1."""
 
 START_UP = 30
-SHORT = 100
-"""Seconds of the runs whose length the paper does not give; our choice."""
+LENGTH = 300
+"""Seconds of all other runs: the only length that the paper gives, for figure 12."""
 
 FLOWS = 6
 WITHIN_MS = 100
@@ -138,9 +139,9 @@ def _path(rtt: int, mbps: int = 10) -> tuple[str, ...]:
     return (f"link.2.delay={rtt * 500 - 6000}us", f"link.1.queue={{packets={buffer}}}")
 
 
-def _starts(seed: int) -> tuple[str, ...]:
+def _starts(seed: int, within_ms: int = WITHIN_MS) -> tuple[str, ...]:
     drawn = random.Random(seed)
-    return tuple(f"flow.{flow}.start={drawn.randrange(WITHIN_MS)}ms" for flow in range(FLOWS))
+    return tuple(f"flow.{flow}.start={drawn.randrange(within_ms)}ms" for flow in range(FLOWS))
 
 
 def _channel(per: float) -> str:
@@ -157,14 +158,14 @@ def _start_up() -> Iterator[tuple[str, Job]]:
 def _rtt_sweep() -> Iterator[tuple[str, Job]]:
     for variant in ("aliad", "liad", "cubic"):
         for rtt in RTTS:
-            sets = (*_path(rtt), _controller(variant), f"duration={SHORT}s")
+            sets = (*_path(rtt), _controller(variant), f"duration={LENGTH}s")
             yield f"rtt/{variant}/{rtt}", Job("satellite.toml", sets)
 
 
 def _losses() -> Iterator[tuple[str, Job]]:
     for variant in LABELS:
         for per in PERS.values():
-            sets = (*_path(GEO), _controller(variant), f"duration={SHORT}s", _channel(per))
+            sets = (*_path(GEO), _controller(variant), f"duration={LENGTH}s", _channel(per))
             job = Job("satellite.toml", (*sets, "record.interval=500ms"), SEEDS)
             yield f"loss/{variant}/{per}", job
 
@@ -173,7 +174,7 @@ def _fairness() -> Iterator[tuple[str, Job]]:
     flows = [_controller("aliad", flow) for flow in range(FLOWS)]
     for per in FAIR_PERS.values():
         for seed in SEEDS:
-            sets = (*flows, *_starts(seed), f"duration={SHORT}s", _channel(per))
+            sets = (*flows, *_starts(seed), f"duration={LENGTH}s", _channel(per))
             yield f"fair/{per}/{seed}", Job("fairness.toml", sets, (seed,))
 
 
@@ -184,6 +185,71 @@ def _friendliness() -> Iterator[tuple[str, Job]]:
             for seed in SEEDS:
                 sets = (*_path(rtt), group_b, _controller(variant), *_starts(seed))
                 yield f"friendly/{variant}/{rtt}/{seed}", Job("friendliness.toml", sets, (seed,))
+
+
+# -------------------------------------------------------------------------------------- trials
+
+
+def trials() -> Mapping[str, Plan]:
+    """Other readings, with the jobs that they change."""
+    return {
+        "RFC 6675": _every_flow("recovery=sack"),
+        "alpha below 2": _controlled("aliad", READING.replace("alpha_min = 2, ", "")),
+        "alpha online": _controlled("aliad", READING.replace('"power"', '"online"')),
+        "alpha fixed": _controlled("aliad", READING.replace('"power"', '"fixed"')),
+        "beta at most 0.5": _controlled("aliad", READING.replace(", beta_max = 1", "")),
+        "variants of their papers": {
+            name: job
+            for variant in ("bic", "scalable", "highspeed")
+            for name, job in _controlled(variant, f'"{variant}"').items()
+        },
+        "CUBIC of Linux": _controlled("cubic", '{name = "cubic", variant = "linux"}'),
+        "50 packets": _buffered("start", 50),
+        "half a path": _buffered("start", 360),
+        "721 packets": _buffered("friendly", 721),
+        "100 s": {
+            name: job.with_sets("duration=100s")
+            for name, job in plan().items()
+            if name.startswith(("fair/", "loss/"))
+        },
+        "starts within ten seconds": {
+            name: job.with_sets(*_starts(job.seeds[0], 10_000))
+            for name, job in _jobs("friendly").items()
+        },
+    }
+
+
+def _jobs(figure: str, variant: str = "*") -> Plan:
+    """The jobs of a figure with a variant, but for RTTs that only the figure shows."""
+    patterns = [f"{figure}/{variant}"]
+    if figure == "friendly":
+        patterns = [f"{figure}/{variant}/{rtt}/*" for rtt in (25, GEO)]
+    return {
+        name: job
+        for name, job in plan().items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+
+
+def _buffered(figure: str, packets: int) -> Plan:
+    """The jobs of a figure with another shared buffer."""
+    queue = f"link.1.queue={{packets={packets}}}"
+    return {name: job.with_sets(queue) for name, job in _jobs(figure).items()}
+
+
+def _every_flow(setting: str) -> Plan:
+    """Start-up and friendliness with another setting of TCP."""
+    changed: dict[str, Job] = {}
+    for figure, flows in (("start", 1), ("friendly", FLOWS)):
+        sets = [f"flow.{flow}.transport.{setting}" for flow in range(flows)]
+        changed |= {name: job.with_sets(*sets) for name, job in _jobs(figure).items()}
+    return changed
+
+
+def _controlled(variant: str, controller: str) -> Plan:
+    """Start-up and friendliness of a variant with another controller in its place."""
+    jobs = {**_jobs("start", variant), **_jobs("friendly", variant)}
+    return {name: job.with_sets(f"flow.0.controller={controller}") for name, job in jobs.items()}
 
 
 # ---------------------------------------------------------------------------------- quantities

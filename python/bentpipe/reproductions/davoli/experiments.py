@@ -105,6 +105,30 @@ def _job(pattern: str, count: int, sets: tuple[str, ...]) -> Job:
     return Job(f"pattern-{pattern}.toml", sets, SEEDS)
 
 
+# -------------------------------------------------------------------------------------- trials
+
+
+def trials() -> Mapping[str, Plan]:
+    """Other readings, with the jobs that they change."""
+
+    def changed(is_ck_stp: bool | None, *sets: str) -> Plan:
+        return {
+            name: job.with_sets(*sets)
+            for name, job in plan().items()
+            if is_ck_stp is None or name.endswith("ck-stp") == is_ck_stp
+        }
+
+    return {
+        "NewReno recovery": changed(False, "flow.0.transport.recovery=newreno"),
+        "RFC 6675": changed(False, "flow.0.transport.recovery=sack"),
+        "CK-STP like Linux": changed(True, "flow.0.transport.recovery=linux"),
+        "no push-out": changed(None, "link.1.queue={packets = 40}"),
+        "100 packets": changed(None, "link.1.queue={packets = 100, low_priority = 'push-out'}"),
+        "4 dB of margin": changed(None, "link.1.forward.channel.eb_n0=11.1"),
+        "2 dB of margin": changed(None, "link.1.forward.channel.eb_n0=9.1"),
+    }
+
+
 # ---------------------------------------------------------------------------------- quantities
 
 

@@ -35,6 +35,9 @@ WIRE = 1500 / 1460
 """The paper counts packets of 1500 bytes, a recording their 1460 bytes of payload."""
 
 SWITCH_S, END_S = 500.0, 1000.0
+ENTRIES = {"alike.toml": 1, "mixed.toml": 2, "replaced.toml": 3}
+"""Numbers of `[[flow]]` entries."""
+
 FIRST, SECOND, THIRD = range(5), range(5, 10), range(10, 15)
 """The flows of `mixed.toml` and `replaced.toml`, five of an entry."""
 
@@ -89,6 +92,33 @@ def _several_flows() -> Iterator[tuple[str, Job]]:
         yield f"together/{per}", Job("mixed.toml", (errors,), SEEDS)
         series = (errors, "record.interval=10s")
         yield f"replaced/{per}", Job("replaced.toml", series, SEEDS)
+
+
+# -------------------------------------------------------------------------------------- trials
+
+
+def trials() -> Mapping[str, Plan]:
+    """Other readings, with the jobs that they change."""
+    queues = {
+        f"{packets} packets": {
+            name: job.with_sets(f"link.1.queue={{ packets = {packets} }}")
+            for name, job in plan().items()
+        }
+        for packets in (50, 100, 200, 400)
+    }
+    return queues | {
+        "64 kB": {
+            name: job.with_sets(
+                *(
+                    f"flow.{entry}.transport.{key}=64KiB"
+                    for entry in range(ENTRIES[job.scenario])
+                    for key in ("receive_buffer", "initial_ssthresh")
+                )
+            )
+            for name, job in plan().items()
+            if not name.startswith("fig1/")
+        }
+    }
 
 
 # ---------------------------------------------------------------------------------- quantities

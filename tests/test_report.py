@@ -207,8 +207,8 @@ def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
     assert "differences between variants are significant" in study
     papers = (folders / "papers/report.html").read_text()
-    assert "reproduced are 1 of 1 numbers; 1 of 1 ranges; 4 of 5 statements in words" in papers
-    assert "The paper contradicts itself in 1." in papers
+    assert "reproduced are 1 of 1 numbers; 1 of 1 ranges; 4 of 5 statements in words." in papers
+    assert "Contradicted by the paper itself: 1." in papers
     compare = (folders / "compare/report.html").read_text()
     assert "The link: 1 Mbit/s, RTT 100 ms" in compare
     assert "Safest when sharing with NewReno: " in compare

@@ -64,20 +64,24 @@ def summary(found: Sequence[Saved]) -> list[str]:
         "are listed below it and not counted. A number within its tolerance is reproduced, a range "
         "is within, and an order or a word agrees. A statement is undecided if the interval of the "
         "mean crosses the bound, or if the mean is outside but runs such as the paper's would "
-        "spread over the bound. The notes give the known reasons.",
+        "spread over the bound. The notes give the known reasons. `bentpipe papers explain ID` "
+        "shows one statement with its source, its reading, all that was tried, and its runs.",
     ]
 
 
 def counts_sentence(counted: Summary) -> str:
     """A sentence with the counts of one paper."""
     parts = [
-        f"{counts} {HEADINGS[kind]}" for kind, counts in counted.statements.items() if counts.total
+        f"{counts.yes} of {counts.judged} {HEADINGS[kind]}"
+        + (f" ({counts.undecided} more undecided)" if counts.undecided else "")
+        for kind, counts in counted.statements.items()
+        if counts.total
     ]
     text = f"reproduced are {'; '.join(parts)}."
     if counted.contradicted:
-        text += f" The paper contradicts itself in {counted.contradicted}."
+        text += f" Contradicted by the paper itself: {counted.contradicted}."
     if counted.not_comparable:
-        text += f" {counted.not_comparable} are not comparable."
+        text += f" Not comparable: {counted.not_comparable}."
     return text
 
 
@@ -139,6 +143,7 @@ class Saved:
         by_id = {row.id: row for row in self.rows}
         columns = [
             Column("statement", numeric=False),
+            Column("ID", numeric=False),
             Column("kind", numeric=False, choices=True),
             Column("published"),
             Column("measured"),
@@ -147,7 +152,7 @@ class Saved:
         ]
         rows = [
             [
-                *words(one.quantity, one.kind),
+                *words(one.quantity, one.id, one.kind),
                 Cell(published_of(one, by_id)),
                 Cell(measured_of(one, by_id)),
                 Cell(one.judgement, verdict=VERDICTS[one.verdict], note=notes.get(one.note)),

@@ -49,12 +49,14 @@ def deviation(row: Row) -> str:
     return f"{signed(row.deviation * 100, places=1)} %"
 
 
+def with_unit(row: Row) -> str:
+    """The published value or range with its unit."""
+    return published(row) if row.unit == "1" else f"{published(row)} {row.unit}"
+
+
 def published_of(statement: Judged, rows: Mapping[str, Row]) -> str:
     """The published value of a statement, or the number of rows that decide it."""
-    if len(statement.rows) == 1:
-        row = rows[statement.rows[0]]
-        return f"{published(row)} {row.unit}" if row.unit != "1" else published(row)
-    same = {published(rows[name]) for name in statement.rows}
+    same = {with_unit(rows[name]) for name in statement.rows}
     return same.pop() if len(same) == 1 else f"{len(statement.rows)} rows"
 
 

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 from bentpipe.numbers import decimals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from bentpipe._native import ControllerEntry, KernelQuality, Recording
 
@@ -22,6 +22,8 @@ PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
 UNLIMITED = 1 << 20
 """A width that no table has."""
+READABLE = 16
+"""Columns of text are not made narrower than this if they would fit otherwise."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -78,7 +80,8 @@ def show(*renderables: Any) -> None:
 def fitting(renderable: Any, console: Console) -> Any:
     """The same, or the rows of a table below each other if it is wider than the terminal.
 
-    Rich would drop columns.
+    No word or number is split: Rich would make columns narrower than their longest word, and drop
+    columns. All values are shown at any width, so that narrow terminals lose nothing.
     """
     from rich.console import Group
     from rich.measure import Measurement
@@ -87,8 +90,14 @@ def fitting(renderable: Any, console: Console) -> Any:
 
     if not isinstance(renderable, Table):
         return renderable
+    natural = [widths_of(column) for column in renderable.columns]
     unlimited = console.options.update(max_width=UNLIMITED)
-    if Measurement.get(console, unlimited, renderable).minimum <= console.width:
+    width = Measurement.get(console, unlimited, renderable).maximum
+    frame = width - sum(most for _, most in natural)
+    chosen = chosen_widths(natural, console.width - frame)
+    if chosen is not None:
+        for column, content in zip(renderable.columns, chosen, strict=True):
+            column.width = content
         return renderable
     names = [str(column.header) for column in renderable.columns]
     rows = zip(*(column.cells for column in renderable.columns), strict=True)
@@ -98,6 +107,37 @@ def fitting(renderable: Any, console: Console) -> Any:
             for row in rows
         )
     )
+
+
+def widths_of(column: Column) -> tuple[int, int]:
+    """The smallest width of a column that splits no word, and the width of its longest cell.
+
+    Numbers do not wrap, so that an interval stays on one line. Headings do.
+    """
+    from rich.cells import cell_len
+
+    def longest(texts: Iterable[str]) -> int:
+        return max(map(cell_len, texts), default=0)
+
+    header, cells = str(column.header), [str(cell) for cell in column.cells]
+    words = longest(header.split())
+    whole = max(longest(line for cell in cells for line in cell.splitlines()), words)
+    least = max(longest(word for cell in cells for word in cell.split()), words)
+    if column.justify == "left":
+        return max(least, min(whole, READABLE)), max(whole, cell_len(header))
+    return whole, max(whole, cell_len(header))
+
+
+def chosen_widths(natural: Sequence[tuple[int, int]], room: int) -> list[int] | None:
+    """Widths of columns with this sum, widest columns narrowed first; None if there are none."""
+    widths = [most for _, most in natural]
+    if sum(least for least, _ in natural) > room:
+        return None
+    while sum(widths) > room:
+        able = [n for n, (least, _) in enumerate(natural) if widths[n] > least]
+        widest = max(able, key=lambda n: widths[n])
+        widths[widest] -= 1
+    return widths
 
 
 def print_recording(recording: Recording) -> None:
@@ -122,7 +162,7 @@ def print_recording(recording: Recording) -> None:
             decimals(flow.srtt_ms, 1),
         )
     links = table(
-        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue B"
+        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue kB"
     )
     for link in recording.links:
         links.add_row(
@@ -132,7 +172,7 @@ def print_recording(recording: Recording) -> None:
             decimals(link.delivered_packets, 0),
             decimals(link.dropped_packets, 0),
             decimals(link.corrupted_packets, 0),
-            decimals(link.max_queue_bytes, 0),
+            decimals(link.max_queue_bytes / 1e3, 1),
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.console import table
-from bentpipe.numbers import NONE, common, ends, scaled, signed
+from bentpipe.numbers import NONE, ends, scaled, signed
+from bentpipe.study.quantities import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,19 +40,19 @@ NOT_SIGNIFICANT = "(n.s.)"
 def headings(outcome: Outcome) -> list[str]:
     """The columns of a ranking."""
     quantity = outcome.workload.quantity
-    shown = common(outcome.unit)[1]
+    main = shown(quantity)[1]
     others = []
     for name in outcome.workload.also:
-        unit = common(outcome.unit_of(name))[1]
+        unit = shown(name)[1]
         others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
-    return ["rank", "<controller", "<status", f"{LABELS[quantity]} {shown}", "95 % interval",
+    return ["rank", "<controller", "<status", f"{LABELS[quantity]} {main}", "95 % interval",
             "minus best", f"<minus {outcome.workload.baseline}", *others]  # fmt: skip
 
 
 def rows(outcome: Outcome) -> list[list[str]]:
     """One row for each controller, best first."""
     by_name = {candidate.name: candidate for candidate in outcome.candidates}
-    factor = common(outcome.unit)[0]
+    factor = shown(outcome.workload.quantity)[0]
     listed = []
     for place in outcome.places:
         candidate = by_name[place.name]
@@ -73,10 +74,7 @@ def rows(outcome: Outcome) -> list[list[str]]:
 
 def others(outcome: Outcome, place: Place) -> list[str]:
     """The means of the other quantities."""
-    return [
-        scaled(means[place.name], common(outcome.unit_of(name))[0])
-        for name, means in outcome.also.items()
-    ]
+    return [scaled(means[place.name], shown(name)[0]) for name, means in outcome.also.items()]
 
 
 def from_best(place: Place, factor: float) -> str:

@@ -9,7 +9,8 @@ from bentpipe import _native
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import SHOWN, sentences
-from bentpipe.numbers import common, ends, scaled, signed
+from bentpipe.numbers import ends, scaled, signed
+from bentpipe.study.quantities import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
     listed = []
     case = None
     for one in found:
-        factor, unit = common(one.unit)
+        factor, unit = shown(one.quantity)
         undefined = f" ({one.undefined} undefined)" if one.undefined else ""
         head = ["" if one.case == case else one.case, one.label, unit,
                 f"{scaled(one.mean, factor)}{undefined}", ends(one.ci95, factor)]  # fmt: skip

@@ -133,7 +133,8 @@ def run(
     """
     import cloudpickle
 
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
+    asked: Any = workers  # whatever a program gives
+    if asked is not None and not (isinstance(asked, int) and asked >= 1):
         raise InputError.of_value("workers", "a whole number of processes from 1", repr(workers))
     packed = cloudpickle.dumps(setup)
     count = min(workers or len(os.sched_getaffinity(0)), len(jobs))

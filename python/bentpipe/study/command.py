@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.console import late_progress, show, table
-from bentpipe.numbers import NONE, ends, signed, significant
+from bentpipe.numbers import NONE, ends, scaled, signed
 from bentpipe.stdout import about_to_print
 from bentpipe.study.plan import Study
+from bentpipe.study.quantities import shown
 from bentpipe.study.store import as_json
 
 if TYPE_CHECKING:
@@ -51,16 +52,17 @@ def print_results(results: Results) -> None:
     means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
                   "median", *percentile_columns(results), "<unit")  # fmt: skip
     for cell in results.cells:
+        factor, unit = shown(cell.quantity)
         asked = [cell.percentiles.get(name[1:]) for name in percentile_columns(results)]
         means.add_row(
             *map(str, cell.parameters.values()),
             cell.quantity,
             str(cell.n),
-            significant(cell.mean),
-            ends(cell.ci95),
-            significant(cell.median),
-            *map(significant, asked),
-            cell.unit,
+            scaled(cell.mean, factor),
+            ends(cell.ci95, factor),
+            scaled(cell.median, factor),
+            *(scaled(value, factor) for value in asked),
+            unit,
         )
     show(means)
     if results.comparisons:
@@ -84,6 +86,7 @@ def print_comparisons(results: Results) -> None:
                    "95 % interval", "relative", "<significant", "<unit")  # fmt: skip
     for row in results.comparisons:
         share = row.relative
+        factor, unit = shown(row.quantity)
         relative = NONE if share is None else f"{signed(share * 100, places=1)} %"
         listed.add_row(
             row.quantity,
@@ -91,11 +94,11 @@ def print_comparisons(results: Results) -> None:
             named(study, row.of),
             named(study, row.against),
             str(row.n),
-            significant(row.difference),
-            ends(row.ci95),
+            scaled(row.difference, factor),
+            ends(row.ci95, factor),
             relative,
             "yes" if row.distinct else "no",
-            row.unit,
+            unit,
         )
     show(listed)
 

@@ -36,6 +36,10 @@ WHOLE_NAMES = {
     "fast_recoveries": "recoveries",
 }
 
+SHOWN = {"utilisation": (100.0, "%"), "bytes": (1e-6, "MB")}
+"""For columns, factor and unit of all tables in the terminal."""
+SHOWN_SUFFIX = {"_bytes": (1e-3, "kB"), "_bps": (1e-6, "Mbit/s")}
+
 Interval = Literal["student", "bootstrap"]
 
 
@@ -96,6 +100,19 @@ class Quantity:
             return "1"
         by_suffix = UNITS.get(taken.column.rpartition("_")[2], "1")
         return WHOLE_NAMES.get(taken.column, by_suffix)
+
+
+def shown(name: str) -> tuple[float, str]:
+    """The factor to the unit in which all tables show a quantity, and the name of the unit."""
+    taken = parse(name)
+    if taken.aggregate == "jain":
+        return 1.0, "1"
+    if taken.column in SHOWN:
+        return SHOWN[taken.column]
+    for suffix, unit in SHOWN_SUFFIX.items():
+        if taken.column.endswith(suffix):
+            return unit
+    return 1.0, Quantity(name).unit
 
 
 def parse(text: str) -> Taken:

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from bentpipe.numbers import decimals
+from bentpipe.numbers import decimals, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -168,7 +168,7 @@ def print_recording(recording: Recording) -> None:
         links.add_row(
             link.link,
             link.direction,
-            decimals(link.utilisation * 100, 1),
+            percent(link.utilisation),
             decimals(link.delivered_packets, 0),
             decimals(link.dropped_packets, 0),
             decimals(link.corrupted_packets, 0),

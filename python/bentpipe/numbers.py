@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 NONE = "\N{EN DASH}"
 
+TOO_FEW = "too few"
+"""In place of an interval of one or two values."""
+
 SCALES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
@@ -119,10 +122,11 @@ def ends(
     interval: Sequence[float] | None,
     factor: float = 1.0,
     form: Callable[[float], str] = significant,
+    n: int = 0,
 ) -> str:
-    """Both ends of an interval, each times `factor`."""
+    """Both ends of an interval, each times `factor`; without one, whether `n` values are too few."""
     if interval is None:
-        return NONE
+        return TOO_FEW if n else NONE
     low, high = interval
     return f"{form(low * factor)} to {form(high * factor)}"
 

@@ -73,7 +73,7 @@ def place(
         n=len(values),
         undefined=len(found[name]) - len(values),
         mean=statistics.fmean(values) if values else None,
-        ci95=around(values) if len(values) > 1 else None,
+        ci95=around(values),
         against_best=against(best),
         against_baseline=against(baseline),
     )

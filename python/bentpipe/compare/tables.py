@@ -63,7 +63,7 @@ def rows(outcome: Outcome) -> list[list[str]]:
                 candidate.title,
                 candidate.status,
                 f"{scaled(place.mean, factor)}{undefined}",
-                ends(place.ci95, factor),
+                ends(place.ci95, factor, n=place.n),
                 from_best(place, factor),
                 from_baseline(place, factor),
                 *others(outcome, place),
@@ -81,17 +81,20 @@ def from_best(place: Place, factor: float) -> str:
     """The difference from the best, and whether it is significant."""
     if place.against_best is None:
         return "best"
-    interval = ends(place.against_best["ci95"], factor, signed)
-    return f"{interval} {NOT_SIGNIFICANT}" if place.tied else interval
+    return from_other(place.against_best, factor)
 
 
 def from_baseline(place: Place, factor: float) -> str:
     """The difference from the baseline, and whether it is significant."""
     row = place.against_baseline
-    if row is None:
-        return NONE
-    interval = ends(row["ci95"], factor, signed)
-    return interval if row["distinct"] else f"{interval} {NOT_SIGNIFICANT}"
+    return NONE if row is None else from_other(row, factor)
+
+
+def from_other(row: Mapping[str, Any], factor: float) -> str:
+    """The interval of a difference, and whether it is significant."""
+    interval = ends(row["ci95"], factor, signed, row["n"])
+    decided = row["distinct"] or row["ci95"] is None
+    return interval if decided else f"{interval} {NOT_SIGNIFICANT}"
 
 
 def text_table(outcome: Outcome) -> Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.ranking import Place, ranked
 from bentpipe.numbers import common, count, ends, scaled
+from bentpipe.study.statistics import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,8 +194,8 @@ def alike(first: Place, tied: list[str], others: Sequence[Place]) -> str:
     """A sentence on the controllers that are not significantly different from the first."""
     if not others:
         return "There are no other controllers."
-    if first.n < 2:
-        return "One run shows no significance; use more replications."
+    if first.n < FEWEST:
+        return "Fewer than three runs show no significance; use more replications."
     if not tied:
         return "All others are significantly different."
     return f"Not significantly different: {', '.join(tied)}."

@@ -95,7 +95,7 @@ def finding(
         n=len(own),
         undefined=len(runs[candidate]) - len(own),
         mean=statistics.fmean(own) if own else None,
-        ci95=around(own) if len(own) > 1 else None,
+        ci95=around(own),
         against=[
             compared(name, runs[candidate], others, measure)
             for name, others in runs.items()
@@ -116,7 +116,7 @@ def compared(
     return Against(
         baseline=name,
         mean=statistics.fmean(there) if there else None,
-        mean_ci95=around(there) if len(there) > 1 else None,
+        mean_ci95=around(there),
         n=row["n"],
         difference=row["difference"],
         ci95=row["ci95"],

@@ -44,7 +44,7 @@ class Estimate(FromSummary):
     """Number of the other runs."""
     mean: float | None
     ci95: Interval | None
-    """95 % interval of the mean; None for less than two values."""
+    """95 % interval of the mean; None for fewer than three values."""
     interval: str
     """The method of the interval: `student` or `bootstrap`."""
     median: float | None
@@ -73,7 +73,7 @@ class Difference(FromSummary):
     """Number of pairs in which the quantity is defined."""
     difference: float | None
     ci95: Interval | None
-    """95 % interval by Student; None for less than two pairs."""
+    """95 % interval by Student; None for fewer than three pairs."""
     relative: float | None
     """Share of the baseline's mean."""
     distinct: bool

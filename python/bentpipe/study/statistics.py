@@ -40,6 +40,36 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(centre, half, len(values))
 
 
+FEWEST = 3
+"""The fewest values with an interval. Student's factor for two values is 12.7: it says nothing."""
+LARGEST_EXPONENT = 300.0
+"""Keeps the ends of absurdly wide intervals finite and above zero."""
+
+
+def student_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Student's 95 % interval of the mean of at least two values, which may be negative."""
+    found = mean(values)
+    half = found.ci95 or 0.0
+    return found.value - half, found.value + half
+
+
+def log_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of values that cannot be negative; it is above zero.
+
+    Student's interval on the logarithmic scale by the delta method: m exp(-h/m) to m exp(h/m), with
+    the mean m and the half width h of Student's interval. For a small h it is Student's interval.
+    Goodputs and times have long upper tails, where it covers the true mean more often.
+    tests/test_intervals.py simulates the coverage with a standard deviation of half the mean: at
+    least 93 % with 20 values, also of a shifted exponential distribution, and with 5 values of a
+    lognormal, gamma or uniform one. With 5 of the exponential it is 91 %.
+    """
+    found = mean(values)
+    if found.value <= 0 or min(values) < 0:
+        return student_interval(values)
+    ratio = math.exp(min((found.ci95 or 0.0) / found.value, LARGEST_EXPONENT))
+    return found.value / ratio, found.value * ratio
+
+
 def is_narrow(values: Sequence[float], relative: float) -> bool:
     """True if the half width of Student's interval is at most this part of the mean."""
     if len(values) < 2:

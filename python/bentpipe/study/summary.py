@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.study.estimates import Difference, Estimate
-from bentpipe.study.statistics import bootstrap, is_narrow, mean, percentile
+from bentpipe.study.statistics import (
+    FEWEST,
+    bootstrap,
+    is_narrow,
+    log_interval,
+    percentile,
+    student_interval,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,11 +104,10 @@ def estimate(
 ) -> Estimate:
     """Mean, interval and percentiles of a quantity in one variant."""
     values = [value for value in runs.values() if value is not None]
-    ci95: tuple[float, float] | None = None
-    if len(values) > 1:
+    ci95 = around(values)
+    if quantity.interval == "bootstrap" and ci95 is not None:
         # A fixed seed, so that the interval is reproducible.
-        seed = (variant.number, number)
-        ci95 = bootstrap(values, seed) if quantity.interval == "bootstrap" else around(values)
+        ci95 = bootstrap(values, (variant.number, number))
     return Estimate(
         variant=variant.number,
         parameters=variant.parameters,
@@ -120,11 +126,9 @@ def estimate(
     )
 
 
-def around(values: list[float]) -> tuple[float, float]:
-    """The two ends of Student's interval."""
-    found = mean(values)
-    half = found.ci95 or 0.0
-    return found.value - half, found.value + half
+def around(values: list[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean; None for fewer than three values."""
+    return log_interval(values) if len(values) >= FEWEST else None
 
 
 def compared(
@@ -182,7 +186,7 @@ def difference(pairs: list[tuple[float, float]]) -> dict[str, Any]:
         return {"n": 0, **nothing}
     at = statistics.fmean(differences)
     base = statistics.fmean(that for _, that in pairs)
-    ci95 = around(differences) if len(differences) > 1 else None
+    ci95 = student_interval(differences) if len(differences) >= FEWEST else None
     return {
         "n": len(differences),
         "difference": at,

@@ -124,7 +124,7 @@ def ends(
     form: Callable[[float], str] = significant,
     n: int = 0,
 ) -> str:
-    """Both ends of an interval, each times `factor`; without one, whether `n` values are too few."""
+    """Both ends of an interval, each times `factor`; `TOO_FEW` if there is none of `n` values."""
     if interval is None:
         return TOO_FEW if n else NONE
     low, high = interval

@@ -32,11 +32,13 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         factor, unit = shown(one.quantity)
         undefined = f" ({one.undefined} undefined)" if one.undefined else ""
         head = ["" if one.case == case else one.case, one.label, unit,
-                f"{scaled(one.mean, factor)}{undefined}", ends(one.ci95, factor, n=one.n)]  # fmt: skip
+                f"{scaled(one.mean, factor)}{undefined}",
+                ends(one.ci95, factor, n=one.n)]  # fmt: skip
         case = one.case
         for row in one.against:
             finding = row.finding
-            described = [row.baseline, scaled(row.mean, factor), ends(row.ci95, factor, signed, row.n),
+            described = [row.baseline, scaled(row.mean, factor),
+                    ends(row.ci95, factor, signed, row.n),
                     SHOWN.get(finding, finding)]  # fmt: skip
             listed.append([*head, *described])
             head = [""] * len(head)

@@ -150,7 +150,8 @@ def test_differences_are_those_of_pairs() -> None:
     assert row["ci95"] == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), rel=1e-6)
     assert row["relative"] == pytest.approx(2 / 370)
     assert difference([(2.0, 1.0), (4.0, 1.0)])["distinct"] is False
-    assert difference([(2.0, 1.0), (3.0, 2.0)])["distinct"] is True
+    assert difference([(2.0, 1.0), (3.0, 2.0), (4.0, 3.0)])["distinct"] is True
+    assert difference([(2.0, 1.0), (3.0, 2.0)])["distinct"] is False  # two are too few
     assert difference([(2.0, 1.0)])["ci95"] is None
     assert difference([])["n"] == 0
 

@@ -10,6 +10,8 @@
 Importing this module loads only the engine. Plots and statistics load their packages when used.
 """
 
+from typing import TYPE_CHECKING
+
 # First: until a command works, Ctrl-C ends it with one line.
 from bentpipe import signals as _signals  # noqa: F401
 from bentpipe._native import (
@@ -54,7 +56,20 @@ from bentpipe.explanation import Explanation
 from bentpipe.runs import Run, load, run, run_many
 from bentpipe.study import Study
 
+if TYPE_CHECKING:
+    from bentpipe.plots.comparing import plot
+
 __version__ = version()
+
+
+def __getattr__(name: str) -> object:
+    """`plot`, which loads Altair and Polars only when it is used."""
+    if name == "plot":
+        from bentpipe.plots.comparing import plot
+
+        return plot
+    raise AttributeError(f"module 'bentpipe' has no attribute {name!r}")
+
 
 __all__ = [
     "ArrowTable",
@@ -90,6 +105,7 @@ __all__ = [
     "kernel_status",
     "kernel_unload",
     "load",
+    "plot",
     "reference",
     "run",
     "run_many",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from bentpipe.errors import InputError
 from bentpipe.plots.theme import WIDTH, on_white
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ FORMATS = ("svg", "pdf", "png")
 
 PIXELS = 2
 """Pixels of a PNG for each of the figure, in one direction."""
+
+PAPER_WIDTHS = {1: 333, 2: 680}
+"""Pixels of one and of two columns of a paper: 88 and 180 mm, as most journals have, at 96 dpi."""
+
+PAPER_HEIGHT = 230
+"""Pixels of the height of a figure in a paper."""
 
 PIXELS_PER_LETTER = 6.5
 """Mean width of a letter of a label."""
@@ -47,6 +54,8 @@ class Figure:
     hover: bool = False
     """True if the page searches the nearest point, because a line has thousands."""
     notes: Sequence[str] = field(default_factory=tuple)
+    legend_width: int = WIDTH
+    """Pixels of the lines of the legend."""
 
     kind = "figure"
 
@@ -74,7 +83,9 @@ class Figure:
     def chart(self) -> Any:
         """The Altair chart with data, title and style."""
         config = on_white()
-        config["legend"] = config["legend"] | {"columns": legend_columns(self.series)}
+        config["legend"] = config["legend"] | {
+            "columns": legend_columns(self.series, self.legend_width)
+        }
         filled = self.drawing.properties(
             title=self.title, datasets={"points": self.data.to_dicts()}
         )
@@ -90,6 +101,19 @@ class Figure:
         title = changes.pop("title", self.title)
         drawing = self.drawing.properties(**changes) if changes else self.drawing
         return replace(self, title=title, drawing=drawing)
+
+    def for_paper(self, columns: int = 1) -> Figure:
+        """The figure as wide as one or two columns of a paper: 88 or 180 mm with its axes.
+
+        `InputError` for other numbers of columns.
+        """
+        if columns not in PAPER_WIDTHS:
+            raise InputError.of_value("columns", "1 or 2", repr(columns))
+        fitting = {"type": "fit", "contains": "padding"}
+        drawing = self.drawing.properties(width=PAPER_WIDTHS[columns], height=PAPER_HEIGHT)
+        width = PAPER_WIDTHS[columns]
+        fitted = drawing.properties(autosize=fitting)
+        return replace(self, title="", drawing=fitted, legend_width=width)
 
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
         """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair.
@@ -113,10 +137,10 @@ class Figure:
         return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict())}
 
 
-def legend_columns(series: Sequence[str]) -> int:
+def legend_columns(series: Sequence[str], width: int = WIDTH) -> int:
     """The number of names side by side that fit below a figure."""
     longest = max(map(len, series), default=0) * PIXELS_PER_LETTER + PIXELS_PER_SYMBOL
-    return min(max(int(WIDTH // longest), 1), max(len(series), 1))
+    return min(max(int(width // longest), 1), max(len(series), 1))
 
 
 def save_figures(figures: Sequence[Figure], folder: Path) -> None:

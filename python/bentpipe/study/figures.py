@@ -1,0 +1,207 @@
+"""Figures and tables of the results of a study, for papers and notebooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import polars as pl
+
+from bentpipe.console import nearest
+from bentpipe.errors import InputError
+from bentpipe.numbers import NONE, TOO_FEW, with_interval
+from bentpipe.plots import Figure, Point, as_points, interval_figure, line_figure
+from bentpipe.plots.marks import finished, series_encoding, series_text
+from bentpipe.study.quantities import UNITS, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.plots.marks import XKind
+    from bentpipe.study.parameters import Parameter
+    from bentpipe.study.quantities import Quantity
+    from bentpipe.study.results import Results
+
+Kind = Literal["interval", "ecdf", "box", "strip"]
+TableFormat = Literal["markdown", "latex", "csv"]
+LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\N{MINUS SIGN}": "$-$", "\N{EN DASH}": "--",
+})  # fmt: skip
+
+
+def plot(results: Results, x: str, y: str, hue: str | None, kind: Kind) -> Figure:
+    """See `Results.plot`."""
+    if kind not in get_args(Kind):
+        raise InputError.of_value("kind", f"one of {', '.join(get_args(Kind))}", repr(kind))
+    axis = parameter(results, "x", x)
+    colour = None if hue is None else parameter(results, "hue", hue)
+    quantity = quantity_of(results, y)
+    factor, unit = shown(quantity.name)
+    title = words(quantity)
+    label = title if unit == "1" else f"{title} ({unit})"
+    others = [p for p in results.study.parameters if p not in (axis, colour)]
+    if kind == "ecdf":
+        return ecdf(results, quantity, [p for p in (axis, colour) if p], label)
+
+    def group(parameters: dict[str, Any]) -> str:
+        named = [p for p in (colour, *others) if p is not None]
+        return ", ".join(value_text(p, parameters[p.path]) for p in named) or title
+
+    heading = f"{axis.label} ({axis.unit})" if axis.unit else axis.label
+    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in axis.plain)
+    if kind == "interval":
+        points = []
+        for cell in results.cells:
+            if cell.quantity == quantity.name and cell.mean is not None:
+                at = cell.parameters[axis.path]
+                low, high = cell.ci95 or (cell.mean, cell.mean)
+                points.append(
+                    Point(
+                        group(cell.parameters),
+                        float(at) if numeric else str(at),
+                        cell.mean * factor,
+                        low * factor,
+                        high * factor,
+                        cell.n,
+                    )
+                )
+        return interval_figure(
+            "means", f"{title}: means with 95 % intervals", heading, label, points,
+            kind_of(axis.plain) if numeric else "nominal",
+        )  # fmt: skip
+    rows = [
+        {"x": str(row[axis.path]), "y": row[quantity.name] * factor, "series": group(row)}
+        for row in results.rows.iter_rows(named=True)
+        if row[quantity.name] is not None
+    ]
+    return single_runs(rows, kind, title, heading, label)
+
+
+def single_runs(
+    rows: list[dict[str, Any]], kind: Kind, title: str, heading: str, label: str
+) -> Figure:
+    """Box or strip plots: a column for each value of x, and in it one for each series."""
+    import altair as alt
+
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    order = list(dict.fromkeys(row["x"] for row in rows))
+    data = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.Float64, "series": pl.Enum(series)})
+    base = alt.Chart(alt.NamedData("points"))
+    mark = (
+        base.mark_boxplot(size=14)
+        if kind == "box"
+        else base.mark_point(size=30, opacity=0.7, filled=False)
+    )
+    encoding = series_encoding(series, "shape")
+    if kind == "box":
+        encoding.pop("shape", None)
+    chart = mark.encode(
+        x=alt.X("x:N", title=heading, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=110)),
+        xOffset=alt.XOffset("series:N", sort=series),
+        y=alt.Y("y:Q", title=label, scale=alt.Scale(zero=False, padding=8)),
+        **encoding,
+    )
+    what = "box plot" if kind == "box" else "single runs"
+    text = f"Figure of single runs ({what}): {label} over {heading}. {series_text(series)}"
+    drawing = finished(alt.layer(chart), zoom=False)
+    return Figure(kind, f"{title}: {what}", text, drawing, data, series)
+
+
+def ecdf(results: Results, quantity: Quantity, by: list[Parameter], label: str) -> Figure:
+    """The share of runs up to each value."""
+    factor, _ = shown(quantity.name)
+    lines: dict[str, list[float]] = {}
+    for row in results.rows.iter_rows(named=True):
+        name = ", ".join(value_text(p, row[p.path]) for p in by)
+        if row[quantity.name] is not None:
+            lines.setdefault(name, []).append(row[quantity.name] * factor)
+    steps = {
+        name: ([values[0], *values], [i / len(values) for i in range(len(values) + 1)])
+        for name, values in ((name, sorted(found)) for name, found in lines.items())
+    }
+    title = f"{words(quantity)}: distribution over runs"
+    return line_figure("ecdf", title, label, "share of runs", as_points(steps), y_range=(0, 1),
+                       step=True)  # fmt: skip
+
+
+def words(quantity: Quantity) -> str:
+    """The label of a quantity, by default its column without the unit: `p95 srtt`."""
+    if quantity.label and quantity.label != quantity.name:
+        return quantity.label
+    taken = quantity.taken
+    column, _, suffix = taken.column.rpartition("_")
+    named = (column if column and suffix in UNITS else taken.column).replace("_", " ")
+    return named if taken.aggregate == "mean" else f"{taken.aggregate} {named}"
+
+
+def kind_of(values: Sequence[Any]) -> XKind:
+    """A logarithmic axis for positive values over more than one decade."""
+    return "log" if min(values) > 0 and max(values) > 10 * min(values) else "linear"
+
+
+def value_text(parameter: Parameter, value: Any) -> str:
+    """A value of a parameter with its name, unless it is a word of its own."""
+    if isinstance(value, str):
+        return value
+    return f"{parameter.label} {value}{parameter.unit or ''}"
+
+
+def parameter(results: Results, argument: str, name: str) -> Parameter:
+    """A parameter of the study by its label or path; `InputError`."""
+    known = {p.label: p for p in results.study.parameters}
+    found = known.get(name) or {p.path: p for p in results.study.parameters}.get(name)
+    if found is None:
+        raise InputError(f"{argument}: there is no parameter {name!r}{nearest(name, known)}")
+    return found
+
+
+def quantity_of(results: Results, name: str) -> Quantity:
+    """A quantity of the study by its name or label; `InputError`."""
+    known = {q.name: q for q in results.study.quantities}
+    found = known.get(name) or {q.label: q for q in results.study.quantities}.get(name)
+    if found is None:
+        raise InputError(f"y: there is no quantity {name!r}{nearest(name, known)}")
+    return found
+
+
+def table(results: Results, form: TableFormat) -> str:
+    """See `Results.table`."""
+    if form not in get_args(TableFormat):
+        expected = f"one of {', '.join(get_args(TableFormat))}"
+        raise InputError.of_value("form", expected, repr(form))
+    parameters = results.study.parameters
+    heads = [f"{p.label} ({p.unit})" if p.unit else p.label for p in parameters]
+    heads += ["quantity", "unit", "runs", "mean", "95 % interval"]
+    rows = []
+    for cell in results.cells:
+        factor, unit = shown(cell.quantity)
+        own = [str(cell.parameters[p.path]) for p in parameters]
+        if form == "csv":
+            low, high = cell.ci95 or (None, None)
+            numbers = [None if v is None else v * factor for v in (cell.mean, low, high)]
+            rows.append([*own, cell.quantity, unit, cell.n, *numbers])
+            continue
+        low, high = (None, None) if cell.ci95 is None else (end * factor for end in cell.ci95)
+        mean = None if cell.mean is None else cell.mean * factor
+        at, interval = with_interval(mean, low, high)
+        missing = TOO_FEW if cell.n else NONE
+        rows.append([*own, cell.quantity, unit, cell.n, at, missing if low is None else interval])
+    if form == "csv":
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([[*heads[:-1], "low", "high"], *rows])
+        return out.getvalue()
+    words = [[str(cell) for cell in row] for row in rows]
+    if form == "markdown":
+        lines = [heads, ["---"] * len(heads), *words]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    left, right = len(parameters) + 2, 3
+    body = [" & ".join(word.translate(LATEX) for word in row) + r" \\" for row in words]
+    head = " & ".join(word.translate(LATEX) for word in heads) + r" \\"
+    return "\n".join([
+        r"\begin{tabular}{" + "l" * left + "r" * right + "}", r"\toprule", head, r"\midrule",
+        *body, r"\bottomrule", r"\end{tabular}", "",
+    ])  # fmt: skip

@@ -1,0 +1,133 @@
+"""Figures and tables of studies and of several runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.study import Parameter, Replications, Results, Study
+from conftest import SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUANTITY = "flow.goodput_bps"
+CONTROLLERS = ("newreno", "cubic", "hybla:rtt0=0.05")
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    study = Study.make(
+        name="figures",
+        scenario=bp.Scenario.parse(SMALL),
+        quantities=[QUANTITY],
+        parameters=[
+            Parameter("PER", "link.0.channel.per", (0.001, 0.01, 0.03)),
+            Parameter("controller", "flow.0.controller", CONTROLLERS),
+        ],
+        replications=Replications(count=4),
+    )
+    return study.run()
+
+
+def test_a_figure_has_the_means_and_intervals_of_the_study(results: Results) -> None:
+    figure = results.plot("PER", QUANTITY, hue="controller")
+    assert list(figure.series) == list(CONTROLLERS)
+    drawn = {(row["series"], row["x"]): row for row in figure.data.iter_rows(named=True)}
+    assert len(drawn) == 9
+    for cell in results.cells:
+        row = drawn[cell.parameters["flow.0.controller"], cell.parameters["link.0.channel.per"]]
+        assert cell.mean is not None
+        assert cell.ci95 is not None
+        assert [row["mean"], row["low"], row["high"], row["n"]] == pytest.approx(
+            [cell.mean / 1e6, cell.ci95[0] / 1e6, cell.ci95[1] / 1e6, 4]
+        )
+    encoded = str(figure.to_dict())
+    assert "goodput (Mbit/s)" in encoded
+    assert "'shape'" in encoded
+    # Without a hue the other parameter makes the series.
+    assert list(results.plot("PER", QUANTITY).series) == list(CONTROLLERS)
+
+
+@pytest.mark.parametrize("kind", ["box", "strip"])
+def test_single_runs_are_all_drawn(results: Results, kind: Any) -> None:
+    figure = results.plot("controller", QUANTITY, hue="PER", kind=kind)
+    assert list(figure.series) == ["PER 0.001", "PER 0.01", "PER 0.03"]
+    assert sorted(figure.data["y"]) == pytest.approx(sorted(results.rows[QUANTITY] / 1e6))
+
+
+def test_a_distribution_rises_to_one(results: Results) -> None:
+    figure = results.plot("controller", QUANTITY, hue="PER", kind="ecdf")
+    line = figure.data.filter(figure.data["series"].cast(str) == "cubic, PER 0.01")
+    assert line["y"].to_list() == [0, 0.25, 0.5, 0.75, 1]
+    rows = results.rows
+    chosen = rows.filter(
+        (rows["flow.0.controller"] == "cubic") & (rows["link.0.channel.per"] == 0.01)
+    )
+    assert line["x"].to_list()[1:] == pytest.approx(sorted(chosen[QUANTITY] / 1e6))
+
+
+@pytest.mark.parametrize(("columns", "width"), [(1, 333), (2, 680)])
+def test_a_figure_is_as_wide_as_the_column_of_a_paper(
+    results: Results, tmp_path: Path, columns: int, width: int
+) -> None:
+    results.plot("PER", QUANTITY, "controller").for_paper(columns).save(tmp_path / "figure.svg")
+    head = (tmp_path / "figure.svg").read_text().partition(">")[0]
+    assert f'width="{width}"' in head
+
+
+def test_tables_have_the_same_numbers(results: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(results.table("csv"))))
+    assert [float(row["mean"]) for row in rows] == pytest.approx(
+        [(cell.mean or 0) / 1e6 for cell in results.cells]
+    )
+    assert rows[0]["controller"] == "newreno"
+    markdown = results.table("markdown").splitlines()
+    assert len(markdown) == 2 + 9
+    latex = results.table("latex")
+    assert latex.count(r"\\") == 1 + 9
+    assert r"flow.goodput\_bps" in latex
+    assert r"95 \% interval" in latex
+    for line, row in zip(markdown[2:], rows, strict=True):
+        mean, interval = line.strip("| ").split(" | ")[-2:]
+        assert float(mean) == pytest.approx(float(row["mean"]), rel=0.05)
+        assert f" & {mean} & {interval} " in latex
+
+
+def test_wrong_names_are_answered_with_the_nearest(results: Results) -> None:
+    for arguments, expected in (
+        (("PERR", QUANTITY), "x: .* did you mean 'PER'"),
+        (("PER", "flow.goodput_bsp"), "y: .* did you mean 'flow.goodput_bps'"),
+        (("PER", QUANTITY, "control"), "hue: .* did you mean 'controller'"),
+    ):
+        with pytest.raises(bp.InputError, match=expected):
+            results.plot(*arguments)
+    with pytest.raises(bp.InputError, match="kind: expected one of"):
+        results.plot("PER", QUANTITY, kind="violin")  # type: ignore[arg-type]
+    with pytest.raises(bp.InputError, match="form: expected one of"):
+        results.table("html")  # type: ignore[arg-type]
+    with pytest.raises(bp.InputError, match="columns: expected 1 or 2"):
+        results.plot("PER", QUANTITY).for_paper(3)
+
+
+def test_runs_are_drawn_together() -> None:
+    scenario = bp.Scenario.parse(SMALL)
+    runs = [bp.run(scenario), bp.run(scenario.with_({"flow.0.controller": "hybla"}))]
+    figure = bp.plot(runs, "cwnd")
+    assert list(figure.series) == ["newreno", "hybla"]
+    for run, name in zip(runs, figure.series, strict=True):
+        own = figure.data.filter(figure.data["series"].cast(str) == name)
+        assert own["y"].to_list() == run.plot.cwnd().data["y"].to_list()
+    assert list(bp.plot([runs[0], bp.run(scenario, seed=2)], "rtt").series) == ["seed 1", "seed 2"]
+    assert list(bp.plot(runs, "goodput", labels=["a", "b"]).series) == ["a", "b"]
+    assert list(bp.plot([runs[0], runs[0]], "queue").series) == ["(1)", "(2)"]
+    with pytest.raises(bp.InputError, match="series: expected one of"):
+        bp.plot(runs, "window")  # type: ignore[arg-type]
+    with pytest.raises(bp.InputError, match="labels: expected a different label"):
+        bp.plot(runs, labels=["a", "a"])
+    with pytest.raises(bp.InputError, match="at least one run"):
+        bp.plot([])

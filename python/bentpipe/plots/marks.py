@@ -72,7 +72,11 @@ def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> di
 
     if kind != "nominal":
         scale = alt.Scale(type=kind, nice=False, zero=False, padding=12)
-        axis = alt.Axis(tickCount=8) if kind == "linear" else alt.Axis(format="~g", tickCount=6)
+        axis = (
+            alt.Axis(tickCount=8)
+            if kind == "linear"
+            else alt.Axis(format="~g", tickCount=6, labelSeparation=8)
+        )
         return {"x": alt.X("x:Q", title=title, scale=scale, axis=axis)}
     # The width of the widest name, for each of them; and the distance of sloping lines.
     flat = math.ceil((max(map(len, names), default=0) + 2) * PIXELS_PER_LETTER * len(names))

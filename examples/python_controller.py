@@ -32,7 +32,7 @@ class Reno(Controller):
         counted = max(self.window.counted(ack.acked), self.window.mss)
         self.window.grow_by_fraction(self.window.mss * counted)
 
-    def threshold_after_loss(self, loss: Loss) -> int:
+    def threshold_after_loss(self, loss: Loss) -> float:
         """Half the flight size (RFC 5681 equation 4)."""
         return max(loss.flight // 2, 2 * self.window.mss)
 
@@ -83,7 +83,7 @@ class Discerning(Controller):
             self.queueing = 1 - ack.min_rtt_s / ack.srtt_s
         super().on_ack(ack)
 
-    def threshold_after_loss(self, loss: Loss) -> int:
+    def threshold_after_loss(self, loss: Loss) -> float:
         """Half the flight only if it stood in a queue."""
         if self.queueing < 0.1:
             return max(int(loss.flight * self.kept), 2 * self.window.mss)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import api
 import bentpipe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,3 +100,16 @@ def test_every_controller_has_its_section() -> None:
         assert controller.name in headings
         for parameter in controller.parameters:
             assert f"`{parameter.name}`" in text
+
+
+def test_the_api_reference_is_made_from_the_docstrings() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert text == api.page(), "run scripts/api.py"
+    assert all(f"### `{name}`" in text for name in bentpipe.__all__)
+
+
+def test_the_index_lists_every_page() -> None:
+    folder = ROOT / "docs"
+    linked = set(LINK.findall((folder / "README.md").read_text(encoding="utf-8")))
+    pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert pages - linked == set()

@@ -40,10 +40,10 @@ macro_rules! controllers {
         /// Any of the controllers.
         #[derive(Debug)]
         pub enum AnyController {
-            #[allow(missing_docs)] $inline($inline),
+            #[doc = concat!("`", stringify!($inline), "`.")] $inline($inline),
             $(
-                #[allow(missing_docs)] $boxed(Box<$boxed>),
-                $(#[allow(missing_docs)] $linux(Box<$linux>),)?
+                #[doc = concat!("`", stringify!($boxed), "`.")] $boxed(Box<$boxed>),
+                $(#[doc = concat!("`", stringify!($linux), "`.")] $linux(Box<$linux>),)?
             )+
             /// One of another crate.
             External(Box<dyn crate::any::External>),

@@ -321,6 +321,30 @@ fn repeated_marks_do_not_grow_what_they_leave() {
     }
 }
 
+/// Controllers that set their window to the estimate of the path at a mark, with the reason.
+const MARK_SETS: &[(&str, &str)] = &[
+    ("jersey", "Xu et al. 2004: a warning sets cwnd to ownd, whichever is larger"),
+    ("new-jersey", "Xu et al. 2005: as Jersey"),
+];
+
+/// An estimate of the path may be far above a window that was just reduced. A mark asks for less all the
+/// same (RFC 3168 section 6.1.2).
+#[test]
+fn a_mark_raises_no_window_that_is_below_the_estimate_of_the_path() {
+    for name in names() {
+        let mut excepted = MARK_RAISES.iter().chain(MARK_SETS);
+        let excepted = excepted.any(|(other, _)| *other == name);
+        let mut sender = Sender::avoiding(name);
+        sender.set_window(10);
+        let before = *sender.controller.window();
+        sender.mark();
+        let window = sender.controller.window();
+        let most = before.cwnd.max(before.ssthresh);
+        let small = window.cwnd <= before.cwnd && window.ssthresh <= most;
+        assert!(excepted != small, "{name}: {} and {}", window.cwnd / MSS, window.ssthresh / MSS);
+    }
+}
+
 /// After what a loss or a timeout did, and a few round trips at most, the windows are again what they
 /// were: nothing was lost (Linux, `tcp_undo_cwnd_reduction`).
 #[test]

@@ -17,7 +17,7 @@ mod rtt;
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
 pub use endpoint::{Counters, Endpoint, Sample};
-pub use pacing::{Pacer, Pacing};
+pub use pacing::{Pacer, Pacing, usual_rate};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};

@@ -69,9 +69,7 @@ impl Pacer {
     /// The rate of a controller that has none, in bytes per second.
     pub fn rate(&self, window: &Window, flight: u64, srtt: Option<Span>) -> Option<f64> {
         let srtt = srtt.filter(|srtt| self.like_linux && *srtt > Span::ZERO)?;
-        let in_slow_start = window.cwnd < window.ssthresh / 2;
-        let ratio = if in_slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
-        Some(ratio * window.cwnd.max(flight) as f64 / srtt.as_secs_f64())
+        Some(usual_rate(window, flight, srtt))
     }
 
     /// A segment leaves, after `segments` others.
@@ -86,6 +84,14 @@ impl Pacer {
         }
         self.next_departure = self.next_departure.max(now) + gap;
     }
+}
+
+/// The rate at which Linux paces a controller that has none of its own, in bytes per second
+/// (`tcp_update_pacing_rate`). `srtt` is not zero.
+pub fn usual_rate(window: &Window, flight: u64, srtt: Span) -> f64 {
+    let in_slow_start = window.cwnd < window.ssthresh / 2;
+    let ratio = if in_slow_start { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+    ratio * window.cwnd.max(flight) as f64 / srtt.as_secs_f64()
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 //! - `usage`: whether cwnd is what limits the sender, and what becomes of one that is not used
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
+//! - `offload`: which segments end what Linux hands down in one piece
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority
 
 mod acknowledge;
 mod instruments;
 mod linux;
+mod offload;
 mod probes;
 mod prr;
 mod rack;
@@ -21,7 +23,7 @@ mod timers;
 mod transmit;
 mod usage;
 
-use crate::config::Recovery;
+use crate::config::{AckTiming, Recovery};
 use congestion::{AnyController, Controller};
 use units::Time;
 
@@ -31,6 +33,7 @@ use crate::scoreboard::Scoreboard;
 use transport::{Counters, Progress, RttEstimator};
 
 use instruments::Instruments;
+use offload::Packet;
 use usage::Usage;
 
 pub(crate) use acknowledge::Acknowledgement;
@@ -86,6 +89,8 @@ pub(crate) struct Sender {
     fin_queued: bool,
     duplicates: u32,
     retransmission_quota: u32,
+    /// What segmentation offload cuts, where that is modelled.
+    packet: Option<Packet>,
     scoreboard: Scoreboard,
     controller: AnyController,
     instruments: Option<Box<Instruments>>,
@@ -143,6 +148,7 @@ impl Sender {
             fin_queued: false,
             duplicates: 0,
             retransmission_quota: u32::MAX,
+            packet: (config.delayed_ack == AckTiming::Linux).then(Packet::default),
             scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
             instruments,
             controller,

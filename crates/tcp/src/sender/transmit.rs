@@ -179,7 +179,9 @@ impl Sender {
         let length = available.min(usable).min(self.mss);
         if length == self.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
-            return Some(self.send_new(now, length));
+            let ends = self.packet.is_some() && self.ends_packet(now, available.min(usable));
+            let chunk = self.send_new(now, length);
+            return Some(Chunk { push: chunk.push | ends, ..chunk });
         }
         self.held_by = if available <= usable {
             HeldBy::Application

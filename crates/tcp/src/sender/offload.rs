@@ -1,0 +1,119 @@
+//! Packets that Linux hands down in one piece and that its segmentation offload cuts into segments,
+//! for `delayed_ack = "linux"`.
+//!
+//! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose application
+//! reads everything acknowledges it at once (`receiver::quick`). So a flight of odd length gets one ACK
+//! more than one for each two segments, which lets a window that grows with each ACK grow faster. A
+//! packet of one segment has no PSH.
+//!
+//! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced or
+//! not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`).
+
+use congestion::Controller;
+use transport::usual_rate;
+use units::{Span, Time};
+
+use super::Sender;
+
+/// `sk_pacing_shift`: packets of a 1024th of a second.
+const PACKETS_PER_SECOND: f64 = 1024.0;
+/// `sysctl_tcp_min_tso_segs`.
+const LEAST_SEGMENTS: u64 = 2;
+/// `sk_gso_max_size`.
+const LARGEST_PACKET: u64 = 65_536;
+/// `sysctl_tcp_tso_rtt_log`: for each 2^9 microseconds of RTT the largest packet is halved.
+const HALVING_RTT: Span = Span::from_nanos(512_000);
+
+/// The packet that is being cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    /// When it left.
+    at: Time,
+    /// Segments of it that are still to leave.
+    left: u64,
+    /// It has more than one.
+    is_cut: bool,
+}
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self { at: Time::ZERO, left: 0, is_cut: false }
+    }
+}
+
+impl Packet {
+    /// A segment leaves, when there is room for `room` of them and a packet holds at most `most`.
+    /// Returns whether it is the last of a packet that was cut.
+    fn cut(&mut self, now: Time, room: u64, most: impl FnOnce() -> u64) -> bool {
+        if self.left == 0 || self.at != now {
+            let left = room.min(most());
+            *self = Self { at: now, left, is_cut: left > 1 };
+        }
+        self.left = self.left.saturating_sub(1);
+        self.left == 0 && self.is_cut
+    }
+}
+
+impl Sender {
+    /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
+    #[cold]
+    pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
+        let Some(mut packet) = self.packet else { return false };
+        let ends = packet.cut(now, room.div_ceil(self.mss), || self.segments_of_packet());
+        self.packet = Some(packet);
+        ends
+    }
+
+    fn segments_of_packet(&self) -> u64 {
+        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > Span::ZERO) else {
+            return LEAST_SEGMENTS;
+        };
+        let usual = || usual_rate(self.controller.window(), self.flight(), srtt);
+        let rate = self.controller.pacing_rate().unwrap_or_else(usual);
+        segments_of_packet(rate, self.min_rtt(), self.mss)
+    }
+}
+
+/// `rate` is in bytes per second.
+fn segments_of_packet(rate: f64, min_rtt: Option<Span>, mss: u64) -> u64 {
+    let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / HALVING_RTT.as_nanos());
+    let of_short_path = if halvings < 32 { LARGEST_PACKET >> halvings } else { 0 };
+    let bytes = (rate / PACKETS_PER_SECOND) as u64;
+    (bytes.saturating_add(of_short_path).min(LARGEST_PACKET) / mss).max(LEAST_SEGMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(packet: &mut Packet, at: u64, room: u64, most: u64) -> Vec<bool> {
+        let now = Time::ZERO + Span::from_millis(at);
+        (0..room).map(|sent| packet.cut(now, room - sent, || most)).collect()
+    }
+
+    #[test]
+    fn the_last_segment_of_a_packet_of_several_is_marked() {
+        let mut packet = Packet::default();
+        assert_eq!(ends(&mut packet, 1, 1, 2), [false], "a packet of one");
+        assert_eq!(ends(&mut packet, 2, 3, 2), [false, true, false]);
+        assert_eq!(ends(&mut packet, 3, 4, 2), [false, true, false, true]);
+        assert_eq!(ends(&mut packet, 4, 5, 8), [false, false, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_packet_does_not_count_later() {
+        let mut packet = Packet::default();
+        assert!(!packet.cut(Time::ZERO + Span::from_millis(1), 8, || 8));
+        assert_eq!(ends(&mut packet, 2, 2, 8), [false, true]);
+    }
+
+    #[test]
+    fn a_packet_is_a_millisecond_long_or_two_segments_and_longer_on_short_paths() {
+        let ms = |millis| Some(Span::from_millis(millis));
+        assert_eq!(segments_of_packet(1.25e6, ms(540), 1448), 2);
+        assert_eq!(segments_of_packet(12.5e6, ms(540), 1448), 8);
+        assert_eq!(segments_of_packet(1e12, ms(540), 1448), 45);
+        assert_eq!(segments_of_packet(1.25e6, ms(1), 1448), 23);
+        assert_eq!(segments_of_packet(1.25e6, None, 1448), 2);
+    }
+}

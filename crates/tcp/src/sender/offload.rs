@@ -78,8 +78,10 @@ impl Sender {
 fn segments_of_packet(rate: f64, min_rtt: Option<Span>, mss: u64) -> u64 {
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / HALVING_RTT.as_nanos());
     let of_short_path = if halvings < 32 { LARGEST_PACKET >> halvings } else { 0 };
-    let bytes = (rate / PACKETS_PER_SECOND) as u64;
-    (bytes.saturating_add(of_short_path).min(LARGEST_PACKET) / mss).max(LEAST_SEGMENTS)
+    let of_rate = (rate / PACKETS_PER_SECOND).min(LARGEST_PACKET as f64);
+    #[expect(clippy::cast_possible_truncation, reason = "at most the largest packet")]
+    let bytes = of_rate as u64 + of_short_path;
+    (bytes.min(LARGEST_PACKET) / mss).max(LEAST_SEGMENTS)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use units::Time;
 
 use crate::segment::{Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sequence::Space;
-use crate::timestamps::timestamp;
+use crate::timestamps::{round_trip, timestamp};
 
 use super::{Connection, DEFAULT_MSS, State, Urgent};
 
@@ -137,11 +137,11 @@ impl Connection {
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = u64::from(self.config.mss.min(peer_mss) - options);
         self.receiver.agree_on_mss(mss);
-        let lost_syn = self.syns > 1;
+        let echoed = self.timestamps.then(|| round_trip(now, segment.echo));
         if !self.sack {
             self.sender.do_without_sack();
         }
-        self.sender.syn_acknowledged(now, &self.config, mss, window, lost_syn);
+        self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
         self.recent_timestamp = segment.timestamp;
     }
 

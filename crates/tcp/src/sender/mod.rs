@@ -25,7 +25,7 @@ mod usage;
 
 use crate::config::{AckTiming, Recovery};
 use congestion::{AnyController, Controller};
-use units::Time;
+use units::{Span, Time};
 
 use crate::config::Config;
 use crate::info::Outstanding;
@@ -192,15 +192,18 @@ impl Sender {
         self.deadline = Time::NEVER;
     }
 
-    /// The other end acknowledged the SYN and advertised its first window. `lost_syn`: it took
-    /// more than one SYN, so the initial window is one segment (RFC 5681 section 3.1).
+    /// The other end acknowledged one of `syns` SYNs and advertised its first window. After a
+    /// retransmitted SYN the initial window is one segment (RFC 5681 section 3.1). Linux keeps it
+    /// after one retransmission (`tcp_init_transfer`), and takes the `echoed` timestamp as a sample
+    /// where the SYN is none (`tcp_ack_update_rtt`).
     pub(crate) fn syn_acknowledged(
         &mut self,
         now: Time,
         config: &Config,
         mss: u64,
         window: u64,
-        lost_syn: bool,
+        syns: u32,
+        echoed: Option<Span>,
     ) {
         self.una = 1;
         self.note_buffer(config);
@@ -209,13 +212,17 @@ impl Sender {
         self.scoreboard.acknowledge(1);
         self.deadline = Time::NEVER;
         self.retries = 0;
-        if let Some((_, sent)) = self.timed.take() {
-            let sample = now.since(sent);
+        let timed = self.timed.take().map(|(_, sent)| now.since(sent));
+        let echoed = echoed.filter(|_| self.recovers_like_linux());
+        if let Some(sample) = timed.or(echoed) {
             self.rtt.sample(&config.rto, sample, self.progress(1));
             self.controller.on_rtt(now, sample);
         }
-        if lost_syn {
+        if syns > 1 {
             self.rtt.restart_after_lost_syn();
+        }
+        let most = if self.recovers_like_linux() { 2 } else { 1 };
+        if syns > most {
             let window = self.controller.window_mut();
             window.cwnd = window.cwnd.min(window.mss);
         }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from bentpipe import BentpipeError
 from bentpipe.fidelity.curves import Curve, distance
 from bentpipe.fidelity.variants import combinations
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +101,40 @@ def test_the_distance_of_curves_is_their_mean_difference_in_percent_of_the_refer
     assert distance(Curve(times + 5, np.linspace(100.0, 200.0, 11)), flat) == pytest.approx(25)
     assert distance(Curve(times + 20, flat.cwnd_bytes), flat) is None
     assert distance(Curve(np.empty(0), np.empty(0)), flat) is None
+
+
+def test_one_of_two_flows_is_compared_alone_and_one_that_is_not_there_is_refused(
+    bentpipe: Bentpipe, for_kernel: Path
+) -> None:
+    second = for_kernel.with_name("two.toml")
+    second.write_text(
+        for_kernel.read_text()
+        + """
+[[flow]]
+from = "server"
+to = "client"
+controller = "reno"
+traffic = { download = "20kB" }
+"""
+    )
+    common = ("fidelity", second, *SHORT, "--seeds", "1", "--json")
+    goodput = {}
+    for flow in ("0", "1"):
+        done = bentpipe(*common, "--flow", flow)
+        assert done.returncode == 0, done.stderr
+        (cell,) = json.loads(done.stdout)["cells"]
+        goodput[flow] = cell["kernel"]["goodput_bps"]["mean"]
+    assert goodput["0"] != pytest.approx(goodput["1"], rel=0.05)
+    done = bentpipe(*common, "--flow", "2")
+    assert done.returncode == 2
+    assert "--flow 2: expected a number below 2" in done.stderr
+
+
+def test_the_page_has_a_table_for_each_suite_and_they_are_those_of_its_numbers() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benches" / "fidelity.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -649,6 +649,12 @@ def rain_event(
     help="Number of kernel runs at the same time.",
 )
 @click.option(
+    "--flow",
+    type=click.IntRange(0),
+    metavar="NUMBER",
+    help="Compare this flow only, counted from 0. Default: the goodput of all together.",
+)
+@click.option(
     "--out", type=FILE, metavar="DIR", help="Save the table, the numbers and the curves here."
 )
 @json_option
@@ -659,13 +665,14 @@ def fidelity(
     also: tuple[str, ...],
     seeds: int,
     parallel: int,
+    flow: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Run the scenario FILE on both backends and compare the simulator with the kernel."""
     from bentpipe.fidelity.command import run_and_print
 
-    run_and_print(file, sets, varied, also, seeds, parallel, out, as_json)
+    run_and_print(file, sets, varied, also, seeds, parallel, flow, out, as_json)
 
 
 @cli.group()

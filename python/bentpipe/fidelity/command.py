@@ -31,6 +31,7 @@ def run_and_print(
     also: tuple[str, ...],
     seeds: int,
     parallel: int,
+    flow: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -44,6 +45,7 @@ def run_and_print(
         models=models,
         seeds=range(first, first + seeds),
         parallel=parallel,
+        flow=flow,
     )
     folder = writable(out) if out else None
     scenario = bentpipe.Scenario.load(file, sets).name

@@ -24,8 +24,8 @@ class Curve:
     cwnd_bytes: np.ndarray
 
 
-def mean_cwnd(recordings: Iterable[bentpipe.Recording]) -> Curve:
-    """The mean over all flows and runs, while all of them run.
+def mean_cwnd(recordings: Iterable[bentpipe.Recording], only: int | None = None) -> Curve:
+    """The mean over all flows and runs, while all of them run; with `only`, over that flow.
 
     A flow keeps its cwnd from one sample to the next. Single runs lose packets at different times,
     so only their means can be compared at a given time.
@@ -33,6 +33,8 @@ def mean_cwnd(recordings: Iterable[bentpipe.Recording]) -> Curve:
     curves = []
     for recording in recordings:
         series = recording.table("flow_series")
+        if only is not None:
+            series = series.filter(series["flow"] == only)
         for _, flow in sorted(series.group_by("flow"), key=lambda group: str(group[0])):
             active = flow.filter(flow["cwnd_bytes"] > 0)
             if active.height:

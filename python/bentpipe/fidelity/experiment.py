@@ -31,7 +31,8 @@ class Experiment:
     """The plan of a comparison.
 
     `variants` are the scenarios, each as overrides of the file. `models` are the simulators, each
-    as further overrides that apply to the simulator only.
+    as further overrides that apply to the simulator only. Goodput is that of all flows together,
+    or that of the flow with the number `flow`, from 0.
     """
 
     file: Path
@@ -40,6 +41,7 @@ class Experiment:
     models: Mapping[str, tuple[str, ...]]
     seeds: Sequence[int]
     parallel: int = 1
+    flow: int | None = None
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,18 @@ def _scenarios(
         written = [f"{path}={value}" for path, value in parameters.items()]
         sets = [*_sampling(experiment), *experiment.sets, *written]
         kernel.append(_native.Scenario.load(experiment.file, sets))
+        _check_flow(kernel[-1], experiment.flow)
         for model, more in experiment.models.items():
             models[number, model] = _native.Scenario.load(experiment.file, [*sets, *more])
     return kernel, models
+
+
+def _check_flow(scenario: _native.Scenario, flow: int | None) -> None:
+    flows = sum(flow.count for flow in scenario.explain().flows)
+    if flow is not None and flow >= flows:
+        raise bentpipe.BentpipeError(
+            f"--flow {flow}: expected a number below {flows}, the flows of {scenario.name}"
+        )
 
 
 def _sampling(experiment: Experiment) -> list[str]:
@@ -181,10 +192,10 @@ def _cell(
         for seed, recording in sorted(recordings.items())
         if recording.kernel is not None and recording.kernel.valid
     }
-    kernel = _runs(valid)
+    kernel = _runs(valid, experiment.flow)
     comparisons = []
     for model in experiment.models:
-        runs = _runs(collected.models[number, model])
+        runs = _runs(collected.models[number, model], experiment.flow)
         comparisons.append(
             Comparison(
                 model,
@@ -205,11 +216,11 @@ def _difference(model: Mapping[int, float], kernel: Mapping[int, float]) -> Mean
     return mean(gains([model[seed] for seed in seeds], [kernel[seed] for seed in seeds]))
 
 
-def _runs(recordings: Mapping[int, bentpipe.Recording]) -> Runs:
-    """Totals over all flows of each run."""
+def _runs(recordings: Mapping[int, bentpipe.Recording], only: int | None) -> Runs:
+    """Totals over all flows of each run, or those of one flow."""
     goodput, completion, resent = {}, {}, {}
     for seed, recording in recordings.items():
-        flows = recording.flows
+        flows = recording.flows if only is None else [recording.flows[only]]
         goodput[seed] = sum(flow.goodput_bps for flow in flows)
         ends = [flow.completion_s for flow in flows if flow.completion_s is not None]
         if len(ends) == len(flows):
@@ -217,4 +228,4 @@ def _runs(recordings: Mapping[int, bentpipe.Recording]) -> Runs:
         parts = [flow.tcp for flow in flows if flow.tcp is not None]
         sent = sum(tcp.segments_sent for tcp in parts)
         resent[seed] = sum(tcp.segments_retransmitted for tcp in parts) / max(sent, 1)
-    return Runs(goodput, completion, resent, mean_cwnd(recordings.values()))
+    return Runs(goodput, completion, resent, mean_cwnd(recordings.values(), only))

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""The tables of docs/fidelity.md, made by running both backends: `make fidelity`.
+
+    fidelity.py                       every suite (half an hour of real time)
+    fidelity.py short-flows pages     these suites; the others keep their results
+    fidelity.py --tables              write the tables anew from docs/fidelity.json
+    fidelity.py --check               fail if the page has other tables than those
+
+Each suite is a scenario, its variants and its seeds. Results go to docs/fidelity.json, each with
+its date, commit and kernel, and from there into the page, between the comments that carry the name
+of the suite. The kernel runs are in real time: the machine must do nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bentpipe
+from bentpipe.console import late_progress
+from bentpipe.fidelity.experiment import Experiment, compare, total_runs
+from bentpipe.fidelity.plots import figure
+from bentpipe.fidelity.tables import to_dict
+from bentpipe.numbers import decimals, plus_minus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+GEO = ROOT / "examples" / "geo-fidelity.toml"
+TWO_FLOWS = ROOT / "benches" / "scenarios" / "two-flows.toml"
+RESULTS = ROOT / "docs" / "fidelity.json"
+PAGE = ROOT / "docs" / "fidelity.md"
+FIGURE = ROOT / "docs" / "images" / "fidelity"
+
+CONTROLLERS = {
+    "reno": "reno",
+    "cubic": '{ name = "cubic", slow_start = "hystart" }',
+    "bbr": "bbr",
+    # Flow control is not TCP-ADaLR's to break in a real kernel.
+    "adalr": '{ name = "adalr", rwnd = "off" }',
+    "aliad": "aliad",
+    "hybla": "hybla",
+    "westwood-plus": "westwood-plus",
+}
+LOADED = ("adalr", "aliad", "hybla", "westwood-plus")
+
+# A queue of one bandwidth-delay product of 10 Mbit/s.
+RTTS = {
+    "20 ms": {"link.1.delay": "0ms", "link.1.forward.queue.packets": "17"},
+    "100 ms": {"link.1.delay": "40ms", "link.1.forward.queue.packets": "83"},
+    "520 ms": {"link.1.delay": "250ms", "link.1.forward.queue.packets": "433"},
+}
+PERS = {
+    "PER 0": {"link.1.forward.channel.per": "0"},
+    "PER 1e-4": {"link.1.forward.channel.per": "1e-4"},
+    "PER 1e-3": {"link.1.forward.channel.per": "1e-3"},
+    "PER 1e-2": {"link.1.forward.channel.per": "1e-2"},
+}
+SIZES = {
+    name: {"flow.0.traffic.download": name.replace(" ", "")} for name in ("10 kB", "100 kB", "1 MB")
+}
+CONDITIONS = {
+    "as it is": {},
+    "`timestamps = false`": {"flow.0.transport.timestamps": "false"},
+    "ECN": {
+        "flow.0.transport.ecn": "true",
+        # Below the queue's limit on each of the paths.
+        "link.1.forward.ecn_marking": "{ packets = 12, weight = 1 }",
+    },
+    # Half of the ACKs are lost, so that each of the rest acknowledges more.
+    "stretch ACKs": {"link.1.backward.channel.per": "0.5"},
+}
+PAGES = (
+    '{ main_object = "50kB", embedded_objects = 70, embedded_object = "30kB", connections = 6, '
+    'pages = 2, interval = "30s" }'
+)
+SMALL_PAGES = (
+    '{ main_object = "14kB", embedded_objects = 3, embedded_object = "28kB", connections = 1, '
+    'pages = 2, interval = "5s" }'
+)
+LINUX = ("flow.0.transport.recovery=linux",)
+PAIRS = (
+    ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),
+    ("westwood-plus", "cubic"), ("adalr", "reno"), ("aliad", "cubic"),
+)  # fmt: skip
+
+HEADS = {"as written": "As written", "recovery linux": '`recovery = "linux"`'}
+
+Choices = dict[str, dict[str, str]]
+"""Name for people -> overrides."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One scenario in all combinations of the `axes`; rows are the first, columns the others."""
+
+    axes: Sequence[Choices]
+    quantity: str = "goodput"
+    sets: tuple[str, ...] = ()
+    seeds: int = 2
+    parallel: int = 12
+    file: Path = GEO
+    models: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"recovery linux": LINUX})
+    flow: int | None = None
+    figure: bool = False
+
+    def variants(self) -> list[tuple[tuple[str, ...], dict[str, str]]]:
+        """The names and the overrides of each variant."""
+        return [
+            (
+                tuple(name for name, _ in chosen),
+                {path: value for _, sets in chosen for path, value in sets.items()},
+            )
+            for chosen in product(*(axis.items() for axis in self.axes))
+        ]
+
+
+def with_controller(name: str, flow: int = 0) -> dict[str, str]:
+    """The overrides that give a flow this controller."""
+    written = CONTROLLERS[name]
+    overrides = {f"flow.{flow}.controller": written if "{" in written else f'"{written}"'}
+    if name == "bbr":
+        # BBR in Linux is always paced by Linux's rules.
+        overrides[f"flow.{flow}.transport.pacing"] = "linux"
+    return overrides
+
+
+CONTROLLER_AXIS = {name: with_controller(name) for name in CONTROLLERS}
+PAIR_AXIS = {
+    f"{one} with {two}": with_controller(one) | with_controller(two, flow=1) for one, two in PAIRS
+}
+
+SUITES = {
+    "downloads": Suite(
+        axes=(CONTROLLER_AXIS, PERS),
+        seeds=5,
+        models={"as written": (), "recovery linux": LINUX},
+        figure=True,
+    ),
+    "short-flows": Suite(
+        axes=(CONTROLLER_AXIS, RTTS, SIZES),
+        quantity="completion",
+        sets=("duration=40s", "link.1.forward.channel.per=0"),
+        seeds=3,
+    ),
+    "lossy-short-flows": Suite(
+        axes=(CONTROLLER_AXIS, RTTS, SIZES),
+        quantity="completion",
+        sets=("duration=60s", "link.1.forward.channel.per=1e-2"),
+        seeds=5,
+    ),
+    "conditions": Suite(
+        axes=(CONTROLLER_AXIS, RTTS, CONDITIONS),
+        sets=("duration=30s", "link.1.forward.channel.per=0", "flow.0.traffic.download=50MB"),
+    ),
+    "pages": Suite(
+        axes=(CONTROLLER_AXIS, {name: PERS[name] for name in ("PER 0", "PER 1e-3")}),
+        quantity="completion",
+        sets=("duration=120s", f"flow.0.traffic={{ web = {PAGES} }}"),
+    ),
+    "small-pages": Suite(
+        axes=(CONTROLLER_AXIS, RTTS),
+        quantity="completion",
+        sets=(
+            "duration=40s",
+            "link.1.forward.channel.per=0",
+            f"flow.0.traffic={{ web = {SMALL_PAGES} }}",
+        ),
+    ),
+    "two-flows": Suite(
+        axes=(PAIR_AXIS, RTTS),
+        file=TWO_FLOWS,
+        seeds=3,
+        flow=0,
+        models={"recovery linux": (*LINUX, "flow.1.transport.recovery=linux")},
+    ),
+}
+
+
+@contextmanager
+def loaded() -> Iterator[None]:
+    """The kernel with the controllers of the tables in it."""
+    before = {row.name for row in bentpipe.kernel_status()}
+    missing = [name for name in LOADED if name not in before]
+    for name in missing:
+        bentpipe.kernel_load(name)
+    try:
+        yield
+    finally:
+        for name in missing:
+            bentpipe.kernel_unload(name)
+
+
+def run(name: str, suite: Suite) -> dict[str, Any]:
+    """Run a suite on both backends; its object in the results."""
+    named = suite.variants()
+    experiment = Experiment(
+        file=suite.file,
+        sets=suite.sets,
+        variants=[overrides for _, overrides in named],
+        models=suite.models,
+        seeds=range(1, 1 + suite.seeds),
+        parallel=suite.parallel,
+        flow=suite.flow,
+    )
+    with late_progress(name, total_runs(experiment)) as progress:
+        cells = compare(experiment, progress)
+    if suite.figure:
+        for ending in ("png", "svg"):
+            figure(cells, "geo-fidelity").save(FIGURE.with_suffix(f".{ending}"))
+    found = to_dict(experiment, name, cells)
+    for cell, (names, _) in zip(found["cells"], named, strict=True):
+        cell["names"] = list(names)
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "commit": commit(),
+        "kernel": platform.release(),
+        "quantity": suite.quantity,
+        **found,
+    }
+
+
+def commit() -> str:
+    """The commit of the sources, with a mark where they have changed since."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def differences(found: dict[str, Any], model: str) -> dict[tuple[str, ...], dict[str, Any] | None]:
+    """Difference of the model from the kernel in percent by the names of the variant."""
+    return {
+        tuple(cell["names"]): compared[f"{found['quantity']}_difference"]
+        for cell in found["cells"]
+        for compared in cell["models"]
+        if compared["model"] == model
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """A suite as Markdown: one sentence for each model, then the differences."""
+    what = {"goodput": "goodput", "completion": "completion time"}[found["quantity"]]
+    lines = []
+    for model in found["models"]:
+        by_names = differences(found, model)
+        rows = list(dict.fromkeys(names[0] for names in by_names))
+        columns = list(dict.fromkeys(names[1:] for names in by_names))
+        sizes = {names: abs(d["mean"]) for names, d in by_names.items() if d is not None}
+        where = max(sizes, key=lambda names: sizes[names])
+        within = sum(size <= 10 for size in sizes.values())
+        lines += [
+            f"{HEADS.get(model, model)}: {what} differs by "
+            f"{decimals(statistics.median(sizes.values()), 1)} % in the median and by "
+            f"{decimals(sizes[where], 1)} % at most ({', '.join(where)}); "
+            f"{within} of {len(sizes)} variants are within 10 %.",
+            "",
+            f"| difference % | {' | '.join(', '.join(column) for column in columns)} |",
+            f"|---|{'---:|' * len(columns)}",
+        ]
+        lines += [
+            f"| {row} | "
+            + " | ".join(cell_text(by_names.get((row, *column))) for column in columns)
+            + " |"
+            for row in rows
+        ]
+        lines.append("")
+    invalid = sum(cell["invalid"] for cell in found["cells"])
+    seeds = len(found["seeds"])
+    lines.append(
+        f"{found['date']}, commit {found['commit']}, Linux {found['kernel']}, {seeds} seeds"
+        + (f"; {invalid} kernel runs were not valid and are left out." if invalid else ".")
+    )
+    return "\n".join(lines)
+
+
+def cell_text(difference: dict[str, Any] | None) -> str:
+    """A difference with its interval."""
+    if difference is None:
+        return "-"
+    return plus_minus(difference["mean"], difference["ci95"], sign=True)
+
+
+def page_with(results: dict[str, Any]) -> str:
+    """The page with the table of each suite between its comments."""
+    page = PAGE.read_text()
+    for name, found in results.items():
+        begin, end = f"<!-- made by benches/fidelity.py: {name} -->\n", "<!-- end -->"
+        before, found_begin, rest = page.partition(begin)
+        _, found_end, after = rest.partition(end)
+        if not (found_begin and found_end):
+            sys.exit(f"{PAGE}: expected a place for the suite {name}: {begin}{end}")
+        page = f"{before}{begin}\n{table(found)}\n\n{end}{after}"
+    return page
+
+
+def main() -> None:
+    """Run what was asked for, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}")
+    parser.add_argument("--tables", action="store_true", help="run nothing, write the tables")
+    parser.add_argument(
+        "--check", action="store_true", help="run nothing, fail if the page has other tables"
+    )
+    options = parser.parse_args()
+    if unknown := [name for name in options.suites if name not in SUITES]:
+        parser.error(f"no suite {unknown[0]}: expected {', '.join(SUITES)}")
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if options.check:
+        if page_with(results) != PAGE.read_text():
+            sys.exit(f"{PAGE}: not the tables of {RESULTS.name}; run fidelity.py --tables")
+        return
+    if not options.tables:
+        with loaded():
+            for name in options.suites or SUITES:
+                results[name] = run(name, SUITES[name])
+                RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE.write_text(page_with(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -41,6 +41,7 @@ GEO = ROOT / "examples" / "geo-fidelity.toml"
 TWO_FLOWS = ROOT / "benches" / "scenarios" / "two-flows.toml"
 RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
+README = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "images" / "fidelity"
 
 CONTROLLERS = {
@@ -309,6 +310,18 @@ def page_with(results: dict[str, Any]) -> str:
     return page
 
 
+def readme_sentence(results: dict[str, Any]) -> str:
+    """What the README says of the downloads."""
+    by_model = {total["model"]: total for total in results["downloads"]["summary"]}
+    like_linux, as_written = by_model["recovery linux"], by_model["as written"]
+    return (
+        f"Goodput differs by {decimals(like_linux['median'], 1)} % in the median and "
+        f'{decimals(like_linux["largest"], 1)} % at most with `recovery = "linux"`, and by '
+        f"{decimals(as_written['median'], 1)} % and {decimals(as_written['largest'], 1)} % with "
+        "the recovery of RFC 6675."
+    )
+
+
 def main() -> None:
     """Run what was asked for, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -324,6 +337,8 @@ def main() -> None:
     if options.check:
         if page_with(results) != PAGE.read_text():
             sys.exit(f"{PAGE}: not the tables of {RESULTS.name}; run fidelity.py --tables")
+        if readme_sentence(results) not in " ".join(README.read_text().split()):
+            sys.exit(f"{README}: expected: {readme_sentence(results)}")
         return
     if not options.tables:
         with loaded():

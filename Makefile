@@ -68,10 +68,6 @@ kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is l
 fidelity: engine ## make the tables of docs/fidelity.md (half an hour, on a quiet machine)
 	@$(PYTHON_OF_TESTS) benches/fidelity.py
 
-mutants: ## mutation tests of congestion, tcp and link (hours)
-	@scripts/set-up.sh packages
-	@$(PYTHON_OF_TESTS) scripts/mutants.py
-
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade
 

@@ -226,7 +226,7 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit(),
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
         "quantity": suite.quantity,
         **found,
     }

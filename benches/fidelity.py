@@ -8,7 +8,9 @@
 
 Each suite is a scenario, its variants and its seeds. Results go to docs/fidelity.json, each with
 its date, commit and kernel, and from there into the page, between the comments that carry the name
-of the suite. The kernel runs are in real time: the machine must do nothing else.
+of the suite. The kernel runs are in real time: the machine must do nothing else. They are kept in
+`.cache/fidelity` and not repeated, so that a changed simulator is compared within a minute. Delete
+that folder after a change of the testbed or of `bpf/`.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ TWO_FLOWS = ROOT / "benches" / "scenarios" / "two-flows.toml"
 RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
 README = ROOT / "README.md"
+KERNEL_RUNS = ROOT / ".cache" / "fidelity"
 FIGURE = ROOT / "docs" / "images" / "fidelity"
 
 CONTROLLERS = {
@@ -214,6 +217,7 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
         seeds=range(1, 1 + suite.seeds),
         parallel=suite.parallel,
         flow=suite.flow,
+        kernel_runs=KERNEL_RUNS,
     )
     with late_progress(name, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)

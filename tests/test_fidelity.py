@@ -130,6 +130,30 @@ traffic = { download = "20kB" }
     assert "--flow 2: expected a number below 2" in done.stderr
 
 
+def test_kernel_runs_that_are_kept_are_not_repeated(
+    bentpipe: Bentpipe, for_kernel: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    command = ("fidelity", for_kernel, *SHORT, "--seeds", "2", "--json", "--kernel-runs", kept)
+
+    def kernel(*more: str) -> object:
+        done = bentpipe(*command, *more)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["cells"][0]["kernel"]
+
+    # Two runs in real time never agree to the last digit.
+    first = kernel()
+    assert kernel() == first
+    assert len(list(kept.iterdir())) == 2
+    assert kernel("--set", "flow.0.transport.delayed_ack=off") != first
+    assert len(list(kept.iterdir())) == 4
+    recording = next(kept.iterdir()) / "recording.json"
+    recording.write_text(recording.read_text().replace("1", "2", 1))
+    done = bentpipe(*command)
+    assert done.returncode == 2
+    assert "recording.json" in done.stderr
+
+
 def test_the_page_has_a_table_for_each_suite_and_they_are_those_of_its_numbers() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "benches" / "fidelity.py", "--check"],

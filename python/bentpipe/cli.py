@@ -655,6 +655,12 @@ def rain_event(
     help="Compare this flow only, counted from 0. Default: the goodput of all together.",
 )
 @click.option(
+    "--kernel-runs",
+    type=FILE,
+    metavar="DIR",
+    help="Keep the kernel runs here; runs that are there are not repeated.",
+)
+@click.option(
     "--out", type=FILE, metavar="DIR", help="Save the table, the numbers and the curves here."
 )
 @json_option
@@ -666,13 +672,14 @@ def fidelity(
     seeds: int,
     parallel: int,
     flow: int | None,
+    kernel_runs: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Run the scenario FILE on both backends and compare the simulator with the kernel."""
     from bentpipe.fidelity.command import run_and_print
 
-    run_and_print(file, sets, varied, also, seeds, parallel, flow, out, as_json)
+    run_and_print(file, sets, varied, also, seeds, parallel, flow, kernel_runs, out, as_json)
 
 
 @cli.group()

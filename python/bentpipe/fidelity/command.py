@@ -32,6 +32,7 @@ def run_and_print(
     seeds: int,
     parallel: int,
     flow: int | None,
+    kernel_runs: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -46,6 +47,7 @@ def run_and_print(
         seeds=range(first, first + seeds),
         parallel=parallel,
         flow=flow,
+        kernel_runs=kernel_runs,
     )
     folder = writable(out) if out else None
     scenario = bentpipe.Scenario.load(file, sets).name

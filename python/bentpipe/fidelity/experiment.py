@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe import _native
 from bentpipe.fidelity.curves import Curve, distance, mean_cwnd
+from bentpipe.fidelity.kept import KeptRuns
 from bentpipe.study.statistics import Mean, gains, mean
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Experiment:
 
     `variants` are the scenarios, each as overrides of the file. `models` are the simulators, each
     as further overrides that apply to the simulator only. Goodput is that of all flows together,
-    or that of the flow with the number `flow`, from 0.
+    or that of the flow with the number `flow`, from 0. Kernel runs are kept in the folder
+    `kernel_runs`, and those that are there are not repeated.
     """
 
     file: Path
@@ -42,6 +44,7 @@ class Experiment:
     seeds: Sequence[int]
     parallel: int = 1
     flow: int | None = None
+    kernel_runs: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -155,10 +158,10 @@ def _on_kernel(scenarios: Sequence[_native.Scenario], experiment: Experiment) ->
     The first run of each variant comes first, so that errors of the kernel are found early.
     """
     jobs = [(number, seed) for seed in experiment.seeds for number in range(len(scenarios))]
+    kept = KeptRuns(experiment.kernel_runs)
     with ThreadPoolExecutor(experiment.parallel) as pool:
         running = {
-            pool.submit(_native.run_on_kernel, scenarios[number], seed=seed): (number, seed)
-            for number, seed in jobs
+            pool.submit(kept.run, scenarios[number], seed): (number, seed) for number, seed in jobs
         }
         try:
             while running:

@@ -45,7 +45,7 @@ RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
 README = ROOT / "README.md"
 KERNEL_RUNS = ROOT / ".cache" / "fidelity"
-FIGURE = ROOT / "docs" / "images" / "fidelity"
+FIGURE = ROOT / "docs" / "images" / "fidelity.png"
 
 CONTROLLERS = {
     "reno": "reno",
@@ -224,8 +224,7 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
     with late_progress(name, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)
     if suite.figure:
-        for ending in ("png", "svg"):
-            figure(cells, "geo-fidelity").save(FIGURE.with_suffix(f".{ending}"))
+        figure(cells, "geo-fidelity").save(FIGURE)
     found = to_dict(experiment, name, cells)
     for cell, (names, _) in zip(found["cells"], named, strict=True):
         cell["names"] = list(names)

@@ -1,0 +1,70 @@
+"""The reproductions of papers, and `report`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli.root import FILE, Completed, cli, json_option
+from bentpipe.signals import INTERRUPTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@cli.group()
+def papers() -> None:
+    """Reproduce published experiments, and compare published with measured values."""
+
+
+@papers.command("list")
+@json_option
+def list_papers(as_json: bool) -> None:
+    """List the papers that can be reproduced."""
+    from bentpipe.reproductions.command import print_list
+
+    print_list(as_json)
+
+
+@papers.command("run")
+@click.argument("names", type=Completed("paper"), nargs=-1, metavar="[NAME]...")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Write tables and plots to this folder.")
+@json_option
+def run_papers(
+    names: tuple[str, ...], workers: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Reproduce the papers NAME... (by default all) and compare each published value."""
+    from bentpipe.reproductions.command import run_and_print
+
+    complete = run_and_print(names, workers, out, as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
+
+
+@papers.command("explain")
+@click.argument("statement", metavar="ID")
+@click.option("--results", type=FILE, metavar="DIR", help="A folder of `papers run --out`.")
+@json_option
+def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
+    """Explain one statement of a paper: source, reading, what else was tried, runs, figure.
+
+    ID is the id of a statement or of a row, such as ftp/rtt/baseline/250-ms, or PAPER:ID.
+    With --results also what those runs measured.
+    """
+    from bentpipe.reproductions.explaining import explain_and_print
+
+    explain_and_print(statement, results, as_json)
+
+
+@cli.command()
+@click.argument("folder", type=FILE, metavar="DIR")
+@click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")
+@click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
+def report(folder: Path, out: Path | None, figures: Path | None) -> None:
+    """Write one HTML page about DIR, the --out folder of another command."""
+    from bentpipe.report.command import write_report
+
+    write_report(folder, out, figures)

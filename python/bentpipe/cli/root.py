@@ -1,0 +1,91 @@
+"""The group of all commands, and the options and types that several of them have."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+import bentpipe
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+DEFECT = 1
+BAD_INPUT = 2
+
+FILE = click.Path(path_type=Path)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of all random numbers.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+class Completed(click.ParamType[str]):
+    """Option type of a text whose values shells complete; `what` is a name in `completion.VALUES`.
+
+    The command checks the text.
+    """
+
+    name = "text"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the values that begin with `incomplete`."""
+        from bentpipe.completion import values
+
+        return values(self.what, ctx, incomplete)
+
+
+class Duration(click.ParamType[float]):
+    """Option type of a time with its unit, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the time, or fail with the reason."""
+        from bentpipe.durations import seconds
+
+        try:
+            return seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+sets_option = click.option(
+    "--set",
+    "sets",
+    type=Completed("override"),
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set a value of the scenario.",
+)
+
+
+def refuse(message: str) -> NoReturn:
+    """Reject bad input: message on stderr, exit status 2."""
+    sys.exit(told(message, BAD_INPUT))
+
+
+def told(message: str, status: int) -> int:
+    """Print a message on stderr, and return the exit status."""
+    click.echo(f"bentpipe: {message}", err=True)
+    return status
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(bentpipe.__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """A laboratory for TCP over satellite links."""

@@ -1,0 +1,158 @@
+"""Commands that run or explain one scenario: `run`, `shell`, `explain`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+import bentpipe
+from bentpipe import _native, signals, stdout
+from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option
+from bentpipe.signals import INTERRUPTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--backend",
+    "--bed",
+    "backend",
+    type=click.Choice(["simulator", "kernel"]),
+    default="simulator",
+    show_default=True,
+    help="Backend: the simulator, or the TCP of this machine's Linux kernel (as root).",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
+@sets_option
+@click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
+@click.option("--force", is_flag=True, help="Let --out write into a folder that has other files.")
+@click.option("--pcap", is_flag=True, help="Also save the packets, as DIR/capture.pcapng.")
+@json_option
+def run(
+    file: Path,
+    backend: str,
+    seed: int | None,
+    sets: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    pcap: bool,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE and print the totals of its flows and links."""
+    from bentpipe.console import late_progress
+
+    if pcap and out is None:
+        refuse("--pcap: expected an output folder for the capture; add --out DIR")
+    scenario = bentpipe.Scenario.load(file, sets)
+    folder = bentpipe.OutputFolder(out, force=force) if out else None
+    try:
+        with late_progress(scenario.name, 1.0) as progress:
+            run_on = _native.run_on_kernel if backend == "kernel" else _native.run
+            recording = run_on(
+                scenario, seed=seed, progress=progress, capture=folder if pcap else None
+            )
+    except bentpipe.Interrupted as interrupted:
+        (stopped,) = interrupted.recordings
+        if stopped is None:
+            raise
+        recording = stopped
+    except bentpipe.OutputError as error:
+        if error.recording is None:
+            raise
+        refuse(f"{error}{stdout.save_elsewhere(error.recording, scenario)}")
+    if folder:
+        try:
+            folder.save(recording, scenario)
+        except bentpipe.OutputError as error:
+            refuse(f"{error}{stdout.save_elsewhere(recording, scenario)}")
+    stdout.about_to_print(f"{scenario.name}-seed-{recording.seed}", recording.to_json, out)
+    if as_json:
+        click.echo(recording.to_json())
+    else:
+        from bentpipe.console import print_recording
+
+        print_recording(recording)
+    if recording.partial:
+        sys.exit(INTERRUPTED)
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=FILE)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option(
+    "--host",
+    type=Completed("host"),
+    metavar="NAME",
+    help="Host to run it on; by default the end of flow 0.",
+)
+@click.option(
+    "--serve",
+    "servers",
+    nargs=2,
+    multiple=True,
+    metavar="HOST COMMAND",
+    help="Also run a shell command on another host, until COMMAND ends.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
+@sets_option
+def shell(
+    file: Path,
+    command: tuple[str, ...],
+    host: str | None,
+    servers: tuple[tuple[str, str], ...],
+    seed: int | None,
+    sets: tuple[str, ...],
+) -> None:
+    """Run COMMAND (your shell by default) across the links of FILE, on this machine's kernel.
+
+    Hosts are reached by their names in the scenario. The flows of the scenario do not run.
+    """
+    from bentpipe.console import print_quality
+
+    scenario = bentpipe.Scenario.load(file, sets)
+    signals.leave_termination()
+    status, quality = bentpipe.shell(
+        scenario,
+        command or (os.environ.get("SHELL", "/bin/sh"),),
+        host=host,
+        servers=[(name, ("/bin/sh", "-c", line)) for name, line in servers],
+        seed=seed,
+    )
+    print_quality(quality, file=sys.stderr)
+    sys.exit(status)
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--backend",
+    type=click.Choice(["simulator", "kernel"]),
+    default="simulator",
+    show_default=True,
+    help="Backend of the run. For the kernel, also the relation of controllers to Linux's own.",
+)
+@sets_option
+@json_option
+def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> None:
+    """Show what FILE will run: every default, derived values, warnings."""
+    explanation = bentpipe.Scenario.load(file, sets).explain()
+    on_linux = explanation.on_linux if backend == "kernel" else []
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        linux = {"on_linux": [asdict(one) for one in on_linux]} if on_linux else {}
+        click.echo(json.dumps(explanation.to_dict() | linux))
+        return
+    click.echo(explanation.text, nl=False)
+    if on_linux:
+        click.echo("\nControllers on Linux")
+        width = max(len(one.controller) for one in on_linux)
+        for one in on_linux:
+            click.echo(f"  {one.controller:<{width}}  {one}")

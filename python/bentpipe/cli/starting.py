@@ -1,0 +1,109 @@
+"""Commands for a start: `new`, `examples`, `completion`, `schema`, `controllers`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+import bentpipe
+from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(["geo", "leo", "study", "controller"]))
+@click.argument("file", type=FILE, required=False)
+@click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
+@click.option("--return-rate", metavar="RATE", help="geo, leo: rate from the client.")
+@click.option(
+    "--controller", type=Completed("controller"), help="geo, leo: the congestion controller."
+)
+@click.option(
+    "--scenario", metavar="FILE", help="study: its scenario; written if it does not exist."
+)
+@click.option(
+    "--controllers",
+    metavar="A,B,...",
+    type=Completed("controllers"),
+    help="study: what to compare.",
+)
+@click.option("--class", "class_", metavar="NAME", help="controller: name of the class.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+def new(kind: str, file: Path | None, force: bool, **answers: str | None) -> None:
+    """Write a commented file to begin with: a scenario (geo, leo), a study or a controller.
+
+    Asks for what no option gives. If stdin is not a terminal, the defaults are used. FILE is
+    geo.toml, leo.toml, study.toml or mine.py by default.
+    """
+    from bentpipe.new import KINDS, write
+
+    given = {name.rstrip("_").replace("_", "-"): value for name, value in answers.items()}
+    found = {name: value for name, value in given.items() if value is not None}
+    questions = KINDS[kind].questions
+    for option in found.keys() - {question.option for question in questions}:
+        takes = ", ".join(f"--{question.option}" for question in questions)
+        refuse(f"--{option}: not used for {kind}, which takes {takes}")
+    if sys.stdin is not None and sys.stdin.isatty():
+        for question in questions:
+            if question.option not in found:
+                found[question.option] = click.prompt(question.text, default=question.default)
+    written = write(kind, file, found, force=force)
+    click.echo("\n".join(f"{path} written" for path in written.files))
+    click.echo("\n".join(["next:", *(f"  {step}" for step in written.next_steps)]))
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default="examples")
+def examples(folder: Path) -> None:
+    """Copy the examples into FOLDER, by default examples."""
+    from bentpipe.new import copy_examples
+
+    for path in copy_examples(folder):
+        click.echo(path)
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes words in SHELL.
+
+    bash: eval "$(bentpipe completion bash)" in ~/.bashrc. zsh: the same in ~/.zshrc, after
+    compinit. fish: bentpipe completion fish > ~/.config/fish/completions/bentpipe.fish
+    """
+    from bentpipe.completion import script
+
+    click.echo(script(cli, shell))
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(["scenario", "study"]), default="scenario")
+def schema(kind: str) -> None:
+    """Print the JSON Schema of scenario files, or of study files, for editors and validators."""
+    import json
+
+    from bentpipe import study
+
+    text = bentpipe.schema() if kind == "scenario" else study.schema()
+    click.echo(json.dumps(json.loads(text), indent=1, ensure_ascii=False))
+
+
+@cli.command()
+@click.argument("name", type=Completed("controller"), required=False)
+@json_option
+def controllers(name: str | None, as_json: bool) -> None:
+    """List the congestion controllers, or describe the controller NAME."""
+    from bentpipe.console import nearest, print_controller, print_controllers
+
+    known = {entry.name: entry for entry in bentpipe.controllers()}
+    if name is not None and name not in known:
+        refuse(f"there is no controller {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"controllers": [entry.to_dict() for entry in listed]}))
+    elif name:
+        print_controller(known[name])
+    else:
+        print_controllers(known.values())

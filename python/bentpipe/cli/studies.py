@@ -1,0 +1,195 @@
+"""Commands of many runs: `study`, `compare`, `evaluate`, and `fidelity` for both backends."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option
+from bentpipe.signals import INTERRUPTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run on the Dask cluster with this scheduler: tls://HOST:8786, or tcp:// in a network"
+    " whose users you all trust. Whoever reaches a scheduler can run code there.",
+)
+@click.option(
+    "--out", type=FILE, metavar="DIR", help="Keep rows and summary here, and continue here."
+)
+@json_option
+def study(
+    file: Path, workers: int | None, cluster: str | None, out: Path | None, as_json: bool
+) -> None:
+    """Run the study FILE: a scenario over parameters and seeds, with statistics.
+
+    With --out, an interrupted study continues where it stopped.
+    """
+    from bentpipe.study.command import run_and_print
+
+    if workers is not None and cluster is not None:
+        refuse("--workers: threads of this machine, not used with --cluster; leave one out")
+    complete = run_and_print(file, workers, cluster, out, as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
+
+
+@cli.command()
+@click.option(
+    "--link", "link_name", type=Completed("link"), metavar="NAME", help="A built-in link."
+)
+@click.option("--scenario", type=FILE, help="Use the links of a scenario file instead.")
+@click.option("--rate", metavar="RATE", help="Data rate of the satellite link, such as 20Mbit/s.")
+@click.option("--rtt", metavar="TIME", help="Round-trip time without queues, such as 600ms.")
+@click.option("--per", type=click.FloatRange(0, 1), help="Packet error rate in the data direction.")
+@click.option(
+    "--queue", metavar="LENGTH", help="Queue of the satellite link: 100 (packets), 650kB or 0.5bdp."
+)
+@sets_option
+@click.option(
+    "--controllers",
+    type=Completed("controllers"),
+    metavar="A,B,...",
+    help="Compare only these: names, with parameters as hybla:rtt0=0.05, classes as mine.py:Mine.",
+)
+@click.option(
+    "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
+)
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
+@json_option
+def compare(
+    link_name: str | None,
+    scenario: Path | None,
+    rate: str | None,
+    rtt: str | None,
+    per: float | None,
+    queue: str | None,
+    sets: tuple[str, ...],
+    controllers: str | None,
+    replications: int,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Rank the controllers on a link.
+
+    There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade.
+    """
+    from bentpipe.compare.command import run_and_print, the_link
+    from bentpipe.console import command_as_given
+    from bentpipe.prototypes.spec import listed
+
+    link = the_link(link_name, scenario, rate, rtt, per, queue, sets)
+    names = listed(controllers) if controllers else None
+    command = command_as_given("workers", "out", "as_json")
+    if not run_and_print(link, names, replications, workers, out, as_json, command):
+        sys.exit(INTERRUPTED)
+
+
+@cli.command()
+@click.argument("controller", type=Completed("controller"))
+@click.option(
+    "--against",
+    type=Completed("controllers"),
+    default="cubic,newreno",
+    show_default=True,
+    metavar="A,B,...",
+    help="Baselines to compare with.",
+)
+@click.option("--items", metavar="A,B,...", help="Run only these items of the checklist.")
+@click.option("--quick", is_flag=True, help="Use 3 seeds instead of 20, for a first look.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
+@json_option
+def evaluate(
+    controller: str,
+    against: str,
+    items: str | None,
+    quick: bool,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Evaluate CONTROLLER by the checklist of RFC 9743 (BCP 133), compared with baselines.
+
+    CONTROLLER is a name, a name with parameters such as hybla:rtt0=0.05, or a class in Python such
+    as mine.py:Mine.
+    """
+    from bentpipe.console import command_as_given
+    from bentpipe.evaluate.command import run_and_print
+
+    command = command_as_given("workers", "out", "as_json")
+    if not run_and_print(controller, against, items, quick, workers, out, as_json, command):
+        sys.exit(INTERRUPTED)
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@sets_option
+@click.option(
+    "--vary",
+    "varied",
+    type=Completed("override"),
+    multiple=True,
+    metavar="PATH=VALUES",
+    help='Compare these values, "a,b" or a TOML array. Several --vary give all combinations.',
+)
+@click.option(
+    "--also",
+    type=Completed("override"),
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Also compare the simulator with these settings.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=5, show_default=True, help="Number of seeds."
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of kernel runs at the same time.",
+)
+@click.option(
+    "--flow",
+    type=click.IntRange(0),
+    metavar="NUMBER",
+    help="Compare this flow only, counted from 0. Default: the goodput of all together.",
+)
+@click.option(
+    "--kernel-runs",
+    type=FILE,
+    metavar="DIR",
+    help="Keep the kernel runs here; runs that are there are not repeated.",
+)
+@click.option(
+    "--out", type=FILE, metavar="DIR", help="Save the table, the numbers and the curves here."
+)
+@json_option
+def fidelity(
+    file: Path,
+    sets: tuple[str, ...],
+    varied: tuple[str, ...],
+    also: tuple[str, ...],
+    seeds: int,
+    parallel: int,
+    flow: int | None,
+    kernel_runs: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE on both backends and compare the simulator with the kernel."""
+    from bentpipe.fidelity.command import run_and_print
+
+    run_and_print(file, sets, varied, also, seeds, parallel, flow, kernel_runs, out, as_json)

@@ -103,6 +103,10 @@ MARKS_DO_NOT_BOUND = {
     "ck-stp": "the window is constant (Davoli et al.)",
 }
 """Controllers whose window marks do not hold at the product of the path, with the source."""
+GIVES_WAY = {
+    "lp/linux": "its clocks decide by chance whether it yields to an empty queue (tcp_lp.c)",
+}
+"""Controllers that need not use the link, with the source."""
 
 
 def every_controller() -> Iterator[tuple[str, str]]:
@@ -128,7 +132,8 @@ def test_marks_hold_the_window_of_every_controller_at_the_product_of_the_path() 
         bounded = cwnd <= product + 20
         assert bounded or name in MARKS_DO_NOT_BOUND, f"{name}: mean cwnd {cwnd:.0f} segments"
         # H-TCP, the lowest, is cut several times for each queue that the average remembers.
-        assert goodput >= 4.5e6, f"{name}: {goodput / 1e6:.1f} Mbit/s"
+        used = goodput >= 4.5e6
+        assert used or name in GIVES_WAY, f"{name}: {goodput / 1e6:.1f} Mbit/s"
 
 
 def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -> None:

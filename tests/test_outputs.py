@@ -109,7 +109,7 @@ def test_a_panic_of_a_command_is_one_line(tmp_path: Path) -> None:
         "import sys; from bentpipe import _native, cli\n"
         "_native.schema = lambda: _native._panic('planted')\n"
         "import bentpipe; bentpipe.Scenario = None\n"
-        "cli.explain.callback = lambda **_: _native.schema()\n"
+        "cli.running.explain.callback = lambda **_: _native.schema()\n"
         "sys.argv = ['bentpipe', 'explain', 'x']; cli.main()"
     )
     environment = os.environ | {"RUST_BACKTRACE": "1"}

@@ -3,7 +3,7 @@
 
     fidelity.py                       every suite (half an hour of real time)
     fidelity.py short-flows pages     these suites; the others keep their results
-    fidelity.py --tables              write the tables anew from docs/fidelity.json
+    fidelity.py --tables              write the tables again from docs/fidelity.json
     fidelity.py --check               fail if the page has other tables than those
 
 Each suite is a scenario, its variants and its seeds. Results go to docs/fidelity.json, each with

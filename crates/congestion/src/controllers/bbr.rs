@@ -452,7 +452,7 @@ impl Controller for Bbr {
         self.window.cwnd = self.window.mss;
     }
 
-    /// A slow-down that was none: the search for a full pipe begins anew (`bbr_undo_cwnd`). The end of
+    /// A slow-down that was none: the search for a full pipe restarts (`bbr_undo_cwnd`). The end of
     /// the recovery restores cwnd, and ssthresh means nothing.
     fn on_spurious_loss(&mut self, _cwnd: u64, _ssthresh: u64) {
         self.full_pipe.begin_again();

@@ -208,7 +208,7 @@ impl Rules {
         }
     }
 
-    /// Whether a gradient of so many microseconds reduces the window.
+    /// Returns true if a gradient, in microseconds, reduces the window.
     fn backs_off(&mut self, socket: &Socket, gradient: i64) -> bool {
         let random = random(socket);
         let exponent = gradient.unsigned_abs().saturating_mul(self.knobs.backoff_factor);

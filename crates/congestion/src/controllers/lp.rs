@@ -9,14 +9,14 @@
 //! - the first such ACK halves cwnd and begins an inference phase of three RTTs, in which cwnd does not
 //!   grow,
 //! - one more in the inference phase is a flow of normal priority: cwnd is one segment, and the phase
-//!   begins anew,
+//!   restarts,
 //! - otherwise growth and losses are those of NewReno. Slow start takes no notice of delays: it is where
 //!   the longest one is learnt.
 //!
 //! Reconstructed: the text of the paper was not available; the rules are those that Linux restates
 //! (`net/ipv4/tcp_lp.c` of Linux 6.1, read) without its arithmetic, which is `variant = "linux"`.
 //! Decisions: d_max is learnt as Linux does, where a single longest delay does not count. What was sent
-//! before an indication gives no second one, and the smoothed delay begins anew after it. Without timestamps
+//! before an indication gives no second one, and the smoothed delay restarts after it. Without timestamps
 //! the RTT stands in for the delay, and then queues of ACKs count too.
 
 mod linux;
@@ -124,7 +124,7 @@ impl Lp {
         self.inference.is_some_and(|inference| now < inference.until)
     }
 
-    /// Whether the ACK is for data of the old window. Of the new one the smoothed delay begins anew.
+    /// Returns true for an ACK of data of the old window. The smoothed delay restarts with data of the new one.
     fn drains(&mut self, acknowledged: u64, delay: f64) -> bool {
         let Some(Inference { sent: Some(sent), .. }) = self.inference else { return false };
         if acknowledged <= sent {

@@ -100,7 +100,7 @@ pub struct Rules {
     /// Powers of two by which growth is slower; not below zero.
     halvings: i32,
     may_grow: bool,
-    /// A loss or a mark is being answered, and all begins anew after it.
+    /// A reduction for a loss or a mark is in progress. All measurements restart after it.
     restart: bool,
     /// Segments that one ACK of a round may cover.
     aggregate: u64,
@@ -131,7 +131,7 @@ impl Rules {
         self.samples = 0;
     }
 
-    /// Takes an RTT in, in which so many bytes were delivered.
+    /// Takes an RTT sample, in which `delivered` bytes arrived.
     fn measure(&mut self, rtt: u64, delivered: u64) {
         let average = match self.average.filter(|average| *average > 0) {
             Some(average) => (rtt + average) >> 1,

@@ -16,7 +16,7 @@
 //!   `reno_count` is halved,
 //! - more than 50 fast rounds since the last loss set `reno_count` to 2.
 //!
-//! RTTbase is measured anew after a pause with nothing in flight. Slow start is standard.
+//! RTTbase is measured again after a pause with nothing in flight. Slow start is standard.
 
 use crate::entry::{Entry, Repair, Status};
 use crate::events::{Feedback, Needs};

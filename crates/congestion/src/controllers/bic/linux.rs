@@ -3,7 +3,7 @@
 //! Source: `net/ipv4/tcp_bic.c` of Linux 6.12. It differs from the paper: a loss keeps 819/1024 of cwnd;
 //! the window goes a quarter of the way to W_max in a round trip and not half, by at most 16
 //! segments; near W_max, on both sides, by a fifth of a segment; before the first loss by 5 % or
-//! more. The pace is chosen anew when cwnd has changed, or after a 32nd of a second, and takes into account how many
+//! more. The pace is chosen again when cwnd has changed, or after a 32nd of a second, and takes into account how many
 //! segments an ACK covers. A timeout forgets W_max, and takes the share of a loss, too.
 
 use crate::entry::{Entry, Repair, Status};
@@ -23,7 +23,7 @@ const SMOOTH: u64 = 20;
 const LOW_WINDOW: u64 = 14;
 /// Segments acknowledged for one more before the first loss, at most: 5 % in a round trip.
 const MOST_PER_SEGMENT_AT_FIRST: u64 = 20;
-/// The segments that an ACK covers have so many bits behind the point.
+/// Number of fractional bits of the segments that an ACK covers.
 const RATIO_SHIFT: u64 = 4;
 
 /// Its rules.

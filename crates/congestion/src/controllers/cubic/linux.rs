@@ -30,7 +30,7 @@ const BETA: u64 = 717;
 const SCALE: u64 = 1024;
 /// 1024 times C, which is 0.4 segments per second cubed.
 const C: u64 = 410;
-/// Time on the curve has so many bits behind the second.
+/// Number of fractional bits of a second on the curve.
 const TIME_SHIFT: u64 = 10;
 /// 8 times the segments acknowledged for one more of W_est, over cwnd.
 const FRIENDLY: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);

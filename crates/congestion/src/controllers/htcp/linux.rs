@@ -1,7 +1,7 @@
 //! H-TCP of Linux.
 //!
 //! Source: `net/ipv4/tcp_htcp.c` of Linux 6.12. It differs from draft-leith-tcp-htcp-06:
-//! - alpha rises in whole segments, with a quarter of Delta squared, and is chosen anew whenever cwnd
+//! - alpha rises in whole segments, with a quarter of Delta squared, and is chosen again whenever cwnd
 //!   has grown by a segment,
 //! - alpha is multiplied by RTT / 100 ms between 1/10 and 2, below Delta_L too, and rounded down,
 //! - Delta starts when recovery is over,

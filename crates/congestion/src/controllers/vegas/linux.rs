@@ -5,7 +5,7 @@
 //! - slow start doubles the window in each round trip, and ends with the window that the rate fills,
 //! - there is no fine timeout, and a loss halves,
 //! - the window grows by a whole segment at the end of a round, whether it was used or not,
-//! - after a pause without anything in flight, and after a timeout, BaseRTT is measured anew,
+//! - after a pause without anything in flight, and after a timeout, BaseRTT is measured again,
 //! - a round with less than three RTTs, and all while segments are acknowledged out of order, is Reno's.
 
 use crate::entry::{Entry, Repair, Status};

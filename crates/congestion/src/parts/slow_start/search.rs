@@ -13,7 +13,7 @@
 //! - An RTT that is no whole number of bins is interpolated between them. With one longer than 14
 //!   bins, nothing can be said.
 //! - When more bins have passed than two of the first RTTs have, or the window was not used, all
-//!   begins anew.
+//!   restarts.
 //!
 //! Decided here: the window grows by all bytes that are acknowledged, as in Linux. With an ACK for every
 //! second segment and L = 1 (RFC 3465) it would not double, and SEARCH would end at a fraction of the

@@ -141,12 +141,18 @@ def test_kernel_runs_that_are_kept_are_not_repeated(
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["cells"][0]["kernel"]
 
+    # A run that the machine disturbed is not valid and not kept: it is made again.
+    def until_all_are_kept(number: int, *more: str) -> object:
+        for _ in range(10):
+            measured = kernel(*more)
+            if len(list(kept.iterdir())) == number:
+                return measured
+        pytest.fail(f"after ten attempts not {number} valid kernel runs are kept")
+
     # Two runs in real time never agree to the last digit.
-    first = kernel()
+    first = until_all_are_kept(2)
     assert kernel() == first
-    assert len(list(kept.iterdir())) == 2
-    assert kernel("--set", "flow.0.transport.delayed_ack=off") != first
-    assert len(list(kept.iterdir())) == 4
+    assert until_all_are_kept(4, "--set", "flow.0.transport.delayed_ack=off") != first
     recording = next(kept.iterdir()) / "recording.json"
     recording.write_text(recording.read_text().replace("1", "2", 1))
     done = bentpipe(*command)

@@ -8,6 +8,8 @@ use units::Bytes;
 
 use super::*;
 use crate::config::{AckTiming, DelayedAck, Recovery};
+use crate::segment::{Block, Flags, Options, Segment};
+use crate::timestamps::timestamp;
 
 const OWN: u32 = u32::MAX - 20_000;
 const PEER: u32 = u32::MAX / 2 - 9_000;

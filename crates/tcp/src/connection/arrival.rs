@@ -1,0 +1,195 @@
+//! A segment arrives at an open connection: what it says of the own data, and what it brings (RFC
+//! 9293 section 3.10.7.4). `acceptance` decides whether it is taken in at all.
+
+use units::Time;
+
+use crate::receiver::{Path, QUICK_AFTER_MARK};
+use crate::segment::{Block, Flags, Options, Segment};
+use crate::sender::Acknowledgement;
+use crate::sequence::Space;
+use crate::timestamps::round_trip;
+use transport::Range;
+
+use super::Connection;
+impl Connection {
+    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
+    pub fn on_congestion_experienced(&mut self) {
+        if self.ecn && !self.echo {
+            self.receiver.hurry_acks(QUICK_AFTER_MARK);
+        }
+        self.echo = self.ecn;
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if self.is_established() {
+            self.on_established_segment(now, segment);
+        } else {
+            self.on_handshake_segment(now, segment);
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_established_segment(&mut self, now: Time, segment: &Segment) {
+        let Some(number) = self.acknowledged_by_ordinary(segment) else {
+            self.on_unusual_segment(now, segment);
+            return;
+        };
+        let sequence = self.receiver.next();
+        self.take_timestamp(segment, sequence);
+        self.take_acknowledgement(now, segment, sequence, number);
+        if segment.payload > 0 {
+            self.receiver.on_next_data(now, &self.config, u64::from(segment.payload));
+            if self.receiver.times_acks() {
+                self.time_ack(now, segment, sequence);
+            }
+        }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now, false);
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_segment(&mut self, now: Time, segment: &Segment) {
+        let expected = self.receiver.next();
+        let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
+        if segment.options.contains(Options::PROBE) {
+            self.on_probe(now, segment, sequence);
+            return;
+        }
+        if !self.accepts(now, segment, sequence) {
+            return;
+        }
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
+        }
+        self.take_timestamp(segment, sequence);
+        self.take_unusual_acknowledgement(now, segment, sequence);
+        if segment.payload > 0 || fin {
+            let length = u64::from(segment.payload);
+            self.receiver.on_data(now, &self.config, sequence, length, fin);
+            if self.receiver.times_acks() {
+                self.time_ack(now, segment, expected);
+            }
+        }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now, fin);
+        }
+    }
+
+    /// Data was taken in, and `expected` was the next number before. Decides when Linux acknowledges
+    /// it.
+    #[cold]
+    fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
+        if self.ecn {
+            self.receiver.note_markable(segment.is_ecn_capable());
+            if segment.flags.contains(Flags::CWR) {
+                // The window of a sender that answers a mark may be very small
+                // (`tcp_ecn_accept_cwr`).
+                self.receiver.request_ack();
+            }
+        }
+        let rtt = self.sender.rtt();
+        let path = Path { srtt: rtt.srtt(), rto: rtt.rto(), least_rto: self.config.rto.min };
+        let in_order = self.receiver.next() > expected;
+        let push = segment.flags.contains(Flags::PSH);
+        let length = u64::from(segment.payload);
+        self.receiver.time_ack(now, &self.config, path, length, push, in_order);
+    }
+
+    /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,
+    /// unless it is older than the one remembered.
+    #[inline]
+    pub(super) fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
+        let is_newer = segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
+        if self.timestamps && sequence <= self.last_ack_sent && is_newer {
+            self.recent_timestamp = segment.timestamp;
+        }
+    }
+
+    /// A number between SND.UNA and SND.NXT is acknowledged.
+    #[inline]
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, number: u64) {
+        let window = u64::from(segment.window) << self.peer_shift;
+        if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {
+            return;
+        }
+        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
+        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+    }
+
+    /// Nothing is known of what is acknowledged but what [`accepts`](Self::accepts) makes sure of;
+    /// for probes not even that.
+    pub(super) fn take_unusual_acknowledgement(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        sequence: u64,
+    ) {
+        let una = self.sender.una();
+        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
+        let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;
+        if plain && self.sender.knows_already(sequence, ack.window) {
+            return;
+        }
+        if number < una {
+            self.sender.on_old_acknowledgement(now, &self.config, &ack, blocks);
+        } else if self.sender.reaches(number) {
+            self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+        }
+    }
+
+    /// What a segment says to the sending half, and its SACK blocks.
+    #[inline(always)]
+    fn read_acknowledgement<'a>(
+        &self,
+        now: Time,
+        segment: &'a Segment,
+        sequence: u64,
+        number: u64,
+    ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
+        let una = self.sender.una();
+        let mut blocks = segment.blocks();
+        let mut needless = Range { start: 0, end: 0 };
+        if self.dsack
+            && let Some(twice) = reported_twice(segment)
+        {
+            needless = unwrap_block(self.out, &twice, una).unwrap_or(needless);
+            blocks = &blocks[1..];
+        }
+        let ack = Acknowledgement {
+            number,
+            window: u64::from(segment.window) << self.peer_shift,
+            sequence,
+            carries_data: segment.payload > 0 || segment.flags.contains(Flags::FIN),
+            round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
+            peer_clock: self.timestamps.then_some(segment.timestamp),
+            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            needless,
+            answers_probe: segment.options.contains(Options::PROBE_ANSWER),
+        };
+        let out = self.out;
+        (ack, blocks.iter().filter_map(move |block| unwrap_block(out, block, una)))
+    }
+}
+
+/// The first block of an ACK when it reports data that arrived twice: it lies below what is
+/// acknowledged, or within the second block (RFC 2883 section 4).
+fn reported_twice(segment: &Segment) -> Option<Block> {
+    let before = |a: u32, b: u32| a.wrapping_sub(b) as i32 <= 0;
+    let first = *segment.blocks().first()?;
+    let within =
+        |second: &Block| before(second.start, first.start) && before(first.end, second.end);
+    let twice =
+        before(first.end, segment.acknowledgement) || segment.blocks().get(1).is_some_and(within);
+    twice.then_some(first)
+}
+
+fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
+    let start = space.unwrap(block.start, near)?;
+    let end = space.unwrap(block.end, near)?;
+    (start < end).then_some(Range { start, end })
+}

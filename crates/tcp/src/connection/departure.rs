@@ -1,0 +1,118 @@
+//! The next segment to send: its data, its acknowledgement and its options.
+
+use units::Time;
+
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
+use crate::sender::Chunk;
+use crate::timestamps::timestamp;
+
+use super::{Connection, Urgent};
+impl Connection {
+    /// Whether there may be a segment to be sent. Of those that have just received one, a third has
+    /// none.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.urgent != Urgent::Nothing
+            || self.receiver.ack_is_due()
+            || self.sender.has_work()
+            || self.may_have_low_priority()
+    }
+
+    /// The next segment to be sent, if there is one.
+    #[inline]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        match self.urgent {
+            Urgent::Nothing => {}
+            Urgent::Syn => return self.next_syn(now),
+            Urgent::Reset(reset) => return Some(self.next_reset(now, reset)),
+        }
+        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        if !duplicate
+            && self.sender.has_work()
+            && self.is_established()
+            && let Some(chunk) = self.sender.next_chunk(now, &self.config)
+        {
+            return Some(self.data_segment(now, chunk));
+        }
+        self.receiver.ack_is_due().then(|| self.bare_segment(now))
+    }
+
+    #[inline(always)]
+    fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
+        let mut segment = self.bare_segment(now);
+        if chunk.length > 0 {
+            self.receiver.data_sent(now);
+        }
+        segment.sequence = self.out.wrap(chunk.start);
+        #[expect(clippy::cast_possible_truncation, reason = "at most a full segment")]
+        let payload = chunk.length as u16;
+        segment.payload = payload;
+        segment.flags =
+            segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
+        if self.ecn && !chunk.again {
+            // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
+            segment.options = segment.options.with_if(chunk.length > 0, Options::ECN_CAPABLE);
+            segment.flags = segment.flags.with_if(self.sender.take_reduction(), Flags::CWR);
+        }
+        self.leave_room_for_data(&mut segment);
+        segment
+    }
+
+    /// SACK blocks must not make the packet longer than the path takes.
+    #[inline]
+    pub(super) fn leave_room_for_data(&self, segment: &mut Segment) {
+        if segment.sack_blocks == 0 {
+            return;
+        }
+        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
+            segment.sack_blocks = 0;
+        }
+    }
+
+    /// A segment without data, which acknowledges everything received.
+    #[inline(always)]
+    pub(super) fn bare_segment(&mut self, now: Time) -> Segment {
+        let next = self.receiver.next();
+        let window = self.receiver.window(&self.config, self.shift, self.window_limit);
+        #[expect(clippy::cast_possible_truncation, reason = "the shift is for the largest window")]
+        let window = (window >> self.shift) as u16;
+        let mut segment = Segment {
+            sequence: self.out.wrap(self.sender.number_without_data()),
+            acknowledgement: self.inward.wrap(next),
+            flags: Flags::ACK.with_if(self.echo, Flags::ECE),
+            window,
+            window_scale: Segment::NO_SCALE,
+            ..Segment::default()
+        };
+        if self.sack && (self.receiver.has_gaps() || self.dsack) {
+            (segment.sack, segment.sack_blocks) = self.sack_option();
+        }
+        if self.timestamps {
+            segment.options = Options::TIMESTAMPS;
+            segment.timestamp = timestamp(now);
+            segment.echo = self.recent_timestamp;
+        }
+        self.last_ack_sent = next;
+        self.receiver.ack_sent();
+        segment
+    }
+
+    /// SACK blocks and their number. The report of what arrived twice stands before all others
+    /// (RFC 2883 section 4). Given by value and not written into the segment, which without them
+    /// need not be in memory.
+    #[inline(never)]
+    fn sack_option(&mut self) -> ([Block; MAX_SACK_BLOCKS], u8) {
+        let duplicate = if self.dsack { self.receiver.take_duplicate() } else { None };
+        let ranges = duplicate.into_iter().chain(self.receiver.sack_ranges());
+        let mut blocks = <[Block; MAX_SACK_BLOCKS]>::default();
+        let mut count = 0;
+        let capacity = Segment::sack_capacity(self.timestamps);
+        for (block, range) in blocks[..capacity].iter_mut().zip(ranges) {
+            *block =
+                Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
+            count += 1;
+        }
+        (blocks, count)
+    }
+}

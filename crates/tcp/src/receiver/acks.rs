@@ -1,0 +1,160 @@
+//! When data is acknowledged: at once or later (RFC 5681 section 4.2). `quick` has the timing of
+//! Linux.
+
+use units::{Span, Time};
+
+use crate::config::{AckTiming, Config, Recovery};
+
+use super::Receiver;
+use super::quick::{Path, QUICK_AFTER_MARK};
+
+impl Receiver {
+    /// A probe brought data. Its answer tells so, and all that is due besides stays due: the answer
+    /// is of low priority and may not arrive.
+    pub(crate) fn on_probe_data(&mut self, now: Time, config: &Config, start: u64, length: u64) {
+        let due = self.ack_due();
+        self.on_data(now, config, start, length, false);
+        self.keep_ack_due(due);
+    }
+
+    /// What is due of ACKs: at once or when, and for how many bytes.
+    pub(crate) fn ack_due(&self) -> (bool, Time, u64) {
+        (self.ack_now, self.ack_at, self.unacknowledged)
+    }
+
+    /// Whatever was acknowledged meanwhile, the same ACK is still due.
+    pub(crate) fn keep_ack_due(&mut self, due: (bool, Time, u64)) {
+        (self.ack_now, self.ack_at, self.unacknowledged) = due;
+    }
+
+    /// Data arrived in order: an ACK is due now or later.
+    #[inline]
+    pub(super) fn count_for_ack(&mut self, now: Time, config: &Config, length: u64) {
+        if length > self.full {
+            self.note_full_segment(config, length);
+        }
+        self.unacknowledged += length;
+        if self.unacknowledged >= self.ack_from {
+            self.ack_now = true;
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + self.ack_delay;
+        }
+    }
+
+    #[cold]
+    fn note_full_segment(&mut self, config: &Config, length: u64) {
+        self.full = self.full.max(length.min(self.mss));
+        self.ack_from = bytes_of_an_ack(config, self.full);
+    }
+
+    /// Whether [`time_ack`](Self::time_ack) is to be called for data.
+    #[inline]
+    pub(crate) fn times_acks(&self) -> bool {
+        self.timing.is_some()
+    }
+
+    /// A segment has been taken in: `length` bytes, in order where `in_order`. Decides when it is
+    /// acknowledged, where Linux does not do so after a fixed time.
+    #[cold]
+    pub(crate) fn time_ack(
+        &mut self,
+        now: Time,
+        config: &Config,
+        path: Path,
+        length: u64,
+        push: bool,
+        in_order: bool,
+    ) {
+        let (window, timer) = (self.last_window(), self.ack_at);
+        let Some(timing) = &mut self.timing else { return };
+        if !in_order {
+            return;
+        }
+        self.full = timing.measure(length, self.full, push);
+        timing.on_data(now, path.rto, window, self.full);
+        let delay = timing.delay(path);
+        // Where nobody reads, the ACK of two segments would take window back.
+        let free = (self.read + config.receive_buffer.get()).saturating_sub(self.next);
+        self.ack_now |= self.unacknowledged > self.full && free >= window;
+        // A timer that is about to expire counts as expired, and no timer is put off.
+        let expires = timer <= now + Span::from_nanos(delay.as_nanos() / 4);
+        self.ack_now |= timing.is_quick() || expires;
+        self.ack_at = timer.min(now + delay);
+        if config.reads_at_once {
+            self.ack_now |= timing.reading_acknowledges();
+        }
+    }
+
+    /// The sender may depend on the next `most` ACKs, which Linux therefore sends at once.
+    pub(crate) fn hurry_acks(&mut self, most: u32) {
+        let (window, full) = (self.last_window(), self.full);
+        if let Some(timing) = &mut self.timing {
+            timing.hurry(most, window, full);
+        }
+    }
+
+    /// Data arrived that routers may have marked or not.
+    pub(crate) fn note_markable(&mut self, markable: bool) {
+        if self.timing.as_mut().is_some_and(|timing| timing.hurries_after(markable)) {
+            self.hurry_acks(QUICK_AFTER_MARK);
+        }
+    }
+
+    /// Data is about to be sent, which carries an ACK.
+    #[inline]
+    pub(crate) fn data_sent(&mut self, now: Time) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_data_sent(now);
+        }
+    }
+
+    /// An ACK is due at once.
+    pub(crate) fn request_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// An ACK has been sent, alone or with data.
+    #[inline]
+    pub(crate) fn ack_sent(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_ack_sent(self.ack_now || self.ack_at != Time::NEVER);
+        }
+        self.ack_now = false;
+        self.ack_at = Time::NEVER;
+        self.unacknowledged = 0;
+    }
+
+    #[inline]
+    pub(crate) fn ack_is_due(&self) -> bool {
+        self.ack_now
+    }
+
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        self.ack_at
+    }
+
+    /// The delayed ACK timer expired. `rto` is that of this end's data.
+    pub(crate) fn on_deadline(&mut self, rto: Span) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_waited(rto);
+        }
+        self.ack_now = true;
+        self.ack_at = Time::NEVER;
+    }
+}
+
+/// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
+/// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
+/// [`Receiver::time_ack`] decides.
+pub(super) fn bytes_of_an_ack(config: &Config, full: u64) -> u64 {
+    let segments = match config.delayed_ack {
+        AckTiming::Fixed(delayed) => u64::from(delayed.segments),
+        AckTiming::Linux => return u64::MAX,
+    };
+    if segments <= 1 || config.recovery == Recovery::Linux {
+        segments.saturating_sub(1) * full + 1
+    } else {
+        segments * full
+    }
+}

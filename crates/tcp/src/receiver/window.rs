@@ -1,0 +1,77 @@
+//! The advertised window: what the buffer has room for, without silly windows (RFC 9293 section
+//! 3.8.6.2.2).
+
+use units::Time;
+
+use crate::config::Config;
+
+use super::Receiver;
+
+impl Receiver {
+    /// Behind the last number that the other end may send.
+    #[inline]
+    pub(crate) fn right_edge(&self) -> u64 {
+        self.right_edge
+    }
+
+    /// The window as the last ACK had it.
+    pub(super) fn last_window(&self) -> u64 {
+        (self.right_edge + self.unacknowledged).saturating_sub(self.next)
+    }
+
+    /// The application reads `bytes`, which must be there.
+    pub(crate) fn read(&mut self, config: &Config, bytes: u64) {
+        self.read += bytes;
+        self.advertised = None;
+        if self.timing.is_some() {
+            self.ack_now |= self.reading_sends_ack(config);
+            return;
+        }
+        // A window update is worth a segment of its own when it opens the window by two segments
+        // or by half the buffer; RFC 9293 section 3.8.6.2.2 leaves the moment open.
+        let opened = self.offered_edge(config) - self.right_edge;
+        if opened >= (2 * self.mss).min(config.receive_buffer.get() / 2) {
+            self.ack_now = true;
+        }
+    }
+
+    /// Whether Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`): one that
+    /// waits, or one that at least doubles the window.
+    fn reading_sends_ack(&self, config: &Config) -> bool {
+        let waits = self.ack_at != Time::NEVER;
+        let ends = self.timing.as_ref().is_some_and(|timing| timing.reading_acknowledges());
+        let answers = self.unacknowledged > self.full || (ends && self.unread() == 0);
+        let buffer = config.receive_buffer.get();
+        let window = self.right_edge.saturating_sub(self.next);
+        let free = self.offered_edge(config).saturating_sub(self.next);
+        // Less is not worth a window at all (`__tcp_select_window`).
+        let is_worth_it = free >= self.mss.max(buffer / 16).min(buffer);
+        (waits && answers) || (is_worth_it && 2 * window <= buffer && free >= 2 * window)
+    }
+
+    /// The window to advertise in bytes, in steps of `1 << shift`. Both it and the limit are those
+    /// of the connection, always the same.
+    #[inline]
+    pub(crate) fn window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
+        match self.advertised {
+            Some(window) => window,
+            None => self.next_window(config, shift, window_limit),
+        }
+    }
+
+    #[inline]
+    fn next_window(&mut self, config: &Config, shift: u8, window_limit: u64) -> u64 {
+        let edge = self.offered_edge(config).min(self.next + window_limit);
+        // Receiver's silly window avoidance (RFC 9293 section 3.8.6.2.2).
+        let step = (config.receive_buffer.get() / 2).min(self.mss);
+        let edge = if edge >= self.right_edge + step { edge } else { self.right_edge };
+        let window = (edge.saturating_sub(self.next) >> shift) << shift;
+        self.right_edge = self.right_edge.max(self.next + window);
+        self.advertised = Some(window);
+        window
+    }
+
+    fn offered_edge(&self, config: &Config) -> u64 {
+        (self.read + config.receive_buffer.get()).max(self.right_edge)
+    }
+}

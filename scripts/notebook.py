@@ -1,0 +1,49 @@
+"""Runs examples/quickstart.ipynb and keeps its outputs in it. A test compares them with today's."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.ipynb"
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def read() -> Any:
+    """The notebook as it is stored."""
+    return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def executed() -> Any:
+    """The notebook with the outputs of today, without addresses of objects."""
+    notebook = read()
+    with warnings.catch_warnings():
+        # Of the messaging of Jupyter, about loops and ports; none is about the notebook.
+        warnings.simplefilter("ignore")
+        resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
+        NotebookClient(notebook, timeout=300, resources=resources, record_timing=False).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/plain" in data:
+                data["text/plain"] = ADDRESS.sub("", data["text/plain"])
+    return notebook
+
+
+def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
+    """The outputs of each cell, for a comparison."""
+    return [[dict(output) for output in cell.get("outputs", ())] for cell in notebook.cells]
+
+
+if __name__ == "__main__":
+    found = executed()
+    changed = outputs(found) != outputs(read())
+    if changed:
+        nbformat.write(found, NOTEBOOK)  # type: ignore[no-untyped-call]
+    sys.stdout.write(f"{NOTEBOOK.name}: outputs {'written' if changed else 'unchanged'}\n")

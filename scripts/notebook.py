@@ -12,6 +12,7 @@ import nbformat
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.ipynb"
+WAIT_S = 120
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -21,13 +22,26 @@ def read() -> Any:
 
 
 def executed() -> Any:
-    """The notebook with the outputs of today, without addresses of objects."""
+    """The notebook with the outputs of today, without addresses of objects.
+
+    Nothing depends on how busy the machine is: a text that the kernel flushed in two parts is one
+    output, and the last output is waited for, which nbclient drops after 4 s.
+    """
     notebook = read()
     with warnings.catch_warnings():
         # Of the messaging of Jupyter, about loops and ports; none is about the notebook.
         warnings.simplefilter("ignore")
         resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
-        NotebookClient(notebook, timeout=300, resources=resources, record_timing=False).execute()
+        NotebookClient(
+            notebook,
+            resources=resources,
+            coalesce_streams=True,
+            iopub_timeout=WAIT_S,
+            raise_on_iopub_timeout=True,
+            record_timing=False,
+            startup_timeout=WAIT_S,
+            timeout=WAIT_S,
+        ).execute()
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})

@@ -38,7 +38,8 @@ def test_an_example_runs_and_leaves_its_figures(script: Path, tmp_path: Path) ->
 
 def test_the_notebook_has_the_outputs_of_today() -> None:
     stored = notebook.read()
-    assert notebook.outputs(stored) == notebook.outputs(notebook.executed())
+    today = notebook.outputs(notebook.executed())
+    assert notebook.outputs(stored) == today, "run scripts/notebook.py"
     shown = [output for cell in notebook.outputs(stored) for output in cell]
     figures = [output for output in shown if "image/svg+xml" in output.get("data", {})]
     assert len(figures) == 2

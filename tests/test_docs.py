@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import api
 import bentpipe
+import manual
 
 ROOT = Path(__file__).resolve().parent.parent
 REPRODUCTIONS = sorted((ROOT / "python/bentpipe/reproductions").glob("*/README.md"))
@@ -106,6 +108,20 @@ def test_the_api_reference_is_made_from_the_docstrings() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert text == api.page(), "run scripts/api.py"
     assert all(f"### `{name}`" in text for name in bentpipe.__all__)
+
+
+def test_the_man_page_is_made_from_the_commands() -> None:
+    assert manual.PAGE.read_text(encoding="utf-8") == manual.page(), "run scripts/manual.py"
+    for name in ("run", "papers explain", "kernel load"):
+        assert f"\n.SS bentpipe {name} " in manual.page()
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="missing: groff")
+def test_groff_reads_the_man_page_without_a_warning() -> None:
+    command = ["groff", "-man", "-Tutf8", "-ww", str(manual.PAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Interrupted by Ctrl" in done.stdout
 
 
 def test_the_index_lists_every_page() -> None:

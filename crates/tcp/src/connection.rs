@@ -290,6 +290,9 @@ impl Connection {
 
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
+        if self.closing {
+            self.sender.note_waiting_data();
+        }
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline(self.sender.rtt().rto());
         }
@@ -314,6 +317,9 @@ impl Connection {
     }
 
     pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
+        if self.closing {
+            self.sender.note_waiting_data();
+        }
         let acknowledged = self.sender.fin_acknowledged();
         let finished = self.receiver.finished();
         self.state = match self.state {

@@ -140,12 +140,14 @@ impl Flight {
     }
 
     /// Everything up to `una` is acknowledged. Calls `tell` for each segment of it that was not
-    /// known to have arrived.
-    pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) {
+    /// known to have arrived. Returns true if one of them was sent more than once.
+    pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) -> bool {
+        let mut any_again = false;
         while let Some(segment) = self.segments.front().copied()
             && segment.end <= una
         {
             self.segments.pop_front();
+            any_again |= segment.again;
             if segment.delivered {
                 self.sacked -= 1;
             } else {
@@ -154,6 +156,7 @@ impl Flight {
             }
         }
         self.cut_off_below(una);
+        any_again
     }
 
     /// The receiver has taken a part of the first segment.

@@ -7,7 +7,7 @@
 
 use crate::config::Recovery;
 use congestion::{Controller, Loss, Needs, Sizing, TcpPolicy};
-use units::Time;
+use units::{Span, Time};
 
 use crate::config::Config;
 use crate::flight::Segment;
@@ -48,6 +48,9 @@ struct News {
     sacked: bool,
     /// When that segment was sent which was sent first of these, and only once.
     sampled: Option<Time>,
+    /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
+    /// was sent more than once.
+    acknowledged: Option<Time>,
     /// Data that counted as lost and was not sent again has arrived.
     original: bool,
     advanced: bool,
@@ -87,6 +90,11 @@ impl News {
             let sent = segment.sent_at;
             self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
         }
+    }
+
+    fn note_acknowledged(&mut self, segment: &Segment) {
+        // Those sent once were sent in their order.
+        self.acknowledged = self.acknowledged.or(Some(segment.sent_at));
     }
 }
 
@@ -145,10 +153,25 @@ impl Sender {
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.news.advanced = true;
-        flight.on_acknowledged(ack.number, |segment| {
+        let any_again = flight.on_acknowledged(ack.number, |segment| {
             linux.note(segment);
+            linux.news.note_acknowledged(segment);
             linux.rack.on_delivered(now, segment, min_rtt, echoed);
         });
+        if any_again {
+            // Karn's algorithm (RFC 6298 section 3).
+            linux.news.acknowledged = None;
+        }
+    }
+
+    /// The sample of an ACK without timestamps. Linux takes one from each that acknowledges data for
+    /// the first time and none that was sent twice (`tcp_ack_update_rtt`); RFC 6298 section 3 asks
+    /// for one a round trip, which is `timed`.
+    pub(super) fn sample_without_timestamps(&self, now: Time, timed: Option<Span>) -> Option<Span> {
+        match self.instruments.as_ref().and_then(|instruments| instruments.linux.as_ref()) {
+            Some(linux) => linux.news.acknowledged.map(|sent| now.since(sent)),
+            None => timed,
+        }
     }
 
     /// Finds losses among the outstanding data from what an ACK brought, before the controller gets
@@ -170,16 +193,17 @@ impl Sender {
                 self.take_back(now);
             }
         }
-        self.take_sample_of_sack(now, config);
+        self.take_sample_of_sack(now, config, ack.round_trip.is_some());
         self.find_losses_by_time(now, config);
     }
 
-    /// Where nothing is acknowledged cumulatively, SACK blocks tell the round-trip time: without them
-    /// the RTO of a long recovery is that of the time before the queue filled. As in Linux.
-    fn take_sample_of_sack(&mut self, now: Time, config: &Config) {
+    /// Where nothing acknowledged cumulatively tells the round-trip time, SACK blocks do: without
+    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux.
+    fn take_sample_of_sack(&mut self, now: Time, config: &Config, echoed: bool) {
         let Some(linux) = self.linux() else { return };
         if let Some(sent) = linux.news.sampled
-            && !linux.news.advanced
+            && linux.news.acknowledged.is_none()
+            && !(linux.news.advanced && echoed)
         {
             let sample = now.since(sent);
             let per_round = self.flight().div_ceil(self.mss);
@@ -483,16 +507,15 @@ impl Sender {
         }
     }
 
-    /// A tail loss probe: new data if the receiver takes it, else the last segment again (RFC 8985
+    /// A tail loss probe: new data or the FIN if the receiver takes it, else the last segment again (RFC 8985
     /// section 7.3). cwnd is not asked.
     pub(super) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
         let end = self.pass_arrived().min(self.buffered);
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);
-        if length > 0 {
-            let fin = self.fin_queued && self.max + length == self.written;
-            let end = self.max + length + u64::from(fin);
+        if length > 0 || (self.fin_waits() && self.max < self.una + self.advertised) {
+            let end = self.max + length + u64::from(self.fin_follows(length));
             self.linux()?.probe.on_sent(end, false);
             return Some(self.send_new(now, length));
         }

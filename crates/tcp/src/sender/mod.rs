@@ -87,6 +87,8 @@ pub(crate) struct Sender {
     /// The first unacknowledged segment is to be sent again now.
     resend_head: bool,
     fin_queued: bool,
+    /// The FIN goes with the last data, which still waited when the application closed.
+    fin_rides: bool,
     duplicates: u32,
     retransmission_quota: u32,
     /// What segmentation offload cuts, where that is modelled.
@@ -146,6 +148,7 @@ impl Sender {
             persisting: false,
             resend_head: false,
             fin_queued: false,
+            fin_rides: false,
             duplicates: 0,
             retransmission_quota: u32::MAX,
             packet: (config.delayed_ack == AckTiming::Linux).then(Packet::default),
@@ -269,6 +272,15 @@ impl Sender {
         self.fin_queued = true;
     }
 
+    /// Something else happens after the application has closed. Data that has not left by now waited
+    /// when it closed, and the FIN goes with the last of it. After data that leaves as soon as it is
+    /// written the FIN is a segment of its own, as in Linux (`tcp_send_fin`); RFC 9293 section 3.10.4
+    /// allows both.
+    #[inline]
+    pub(crate) fn note_waiting_data(&mut self) {
+        self.fin_rides |= self.max < self.written;
+    }
+
     /// Whether new data is to carry the news that the window was reduced (CWR).
     pub(crate) fn take_reduction(&mut self) -> bool {
         std::mem::take(&mut self.tell_reduction)
@@ -281,7 +293,7 @@ impl Sender {
         self.resend_head
             || self.phase != Phase::Open
             || self.buffered > self.max
-            || (self.fin_queued && self.max == self.written)
+            || self.fin_waits()
     }
 
     /// Nothing is outstanding and the window is the known one: an acknowledgement that comes with

@@ -226,11 +226,14 @@ impl Sender {
     /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged, with
     /// `recovery = "linux"` while another one that was not full is (Minshall's variant,
     /// `tcp_nagle_check`). The last before a FIN does not wait: nothing can be added to it.
-    fn waits_for_more(&self, length: u64) -> bool {
-        if self.fin_queued && self.max + length == self.written {
+    fn waits_for_more(&mut self, length: u64) -> bool {
+        let waits =
+            if self.recovers_like_linux() { self.small_end > self.una } else { self.flight() > 0 };
+        if waits && self.fin_queued && self.max + length == self.written {
+            self.fin_rides = true;
             return false;
         }
-        if self.recovers_like_linux() { self.small_end > self.una } else { self.flight() > 0 }
+        waits
     }
 
     /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
@@ -252,7 +255,7 @@ impl Sender {
 
     #[cold]
     fn next_fin(&mut self, now: Time) -> Option<Chunk> {
-        if !self.fin_queued || self.max != self.written {
+        if !self.fin_waits() {
             return None;
         }
         // The FIN takes a number, and so room in the window (RFC 9293 section 3.8.6).
@@ -260,7 +263,25 @@ impl Sender {
             self.held_by = HeldBy::AdvertisedWindow;
             return None;
         }
+        // In Linux it takes a segment of cwnd (`tcp_cwnd_test`). RFC 5681 counts data.
+        if self.recovers_like_linux() && !self.pipe_has_room() {
+            self.held_by = HeldBy::CongestionWindow;
+            return None;
+        }
         Some(Chunk { push: false, ..self.send_new(now, 0) })
+    }
+
+    /// Whether the FIN is all that remains to be sent.
+    #[inline]
+    pub(super) fn fin_waits(&self) -> bool {
+        self.fin_queued && self.max == self.written
+    }
+
+    /// Whether the FIN is part of the next new segment, which has `length` bytes of data.
+    #[inline(always)]
+    pub(super) fn fin_follows(&self, length: u64) -> bool {
+        let is_last = self.fin_queued && self.max + length == self.written;
+        is_last && (self.fin_rides || length == 0)
     }
 
     /// Inlined into the one place that sends nearly all segments; the others are cold.
@@ -268,7 +289,7 @@ impl Sender {
     pub(super) fn send_new(&mut self, now: Time, length: u64) -> Chunk {
         let start = self.max;
         let reached = start + length;
-        let fin = self.fin_queued && reached == self.written;
+        let fin = self.fin_follows(length);
         self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
         self.max = reached + u64::from(fin);
         if self.timed.is_none() {

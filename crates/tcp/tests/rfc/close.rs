@@ -51,16 +51,25 @@ fn a_half_closed_connection_still_carries_data_the_other_way() {
     assert_eq!(wire.states(), [State::TimeWait, State::Closed]);
 }
 
-#[test]
-fn a_fin_waits_behind_the_data_and_rides_on_the_last_segment() {
+/// Number and length of the data segments, and which segments had the FIN.
+fn close_after(segments: u64) -> (Vec<(usize, bool)>, Wire) {
     let mut wire = Wire::established(&config());
-    wire.ends[A].write(5 * MSS);
+    wire.ends[A].write(segments * MSS);
     wire.close(A);
     wire.run_for(Span::from_secs(2));
-    let fins: Vec<_> = wire.sent(A, |sent| sent.is_fin()).map(|s| (s.nth, s.is_data())).collect();
-    assert_eq!(fins, [(5, true)]);
-    assert_eq!(wire.ends[B].delivered(), 5 * MSS);
-    assert!(wire.ends[B].peer_has_finished());
+    let fins = wire.sent(A, |sent| sent.is_fin()).map(|s| (s.nth, s.is_data())).collect();
+    (fins, wire)
+}
+
+#[test]
+fn a_fin_rides_on_data_that_waits_and_goes_alone_after_data_that_leaves_at_once() {
+    for (segments, rides) in [(5, false), (10, false), (11, true), (30, true)] {
+        let (fins, wire) = close_after(segments);
+        assert_eq!(fins.len(), 1, "{fins:?}");
+        assert_eq!(fins[0].1, rides, "after {segments} segments: {fins:?}");
+        assert_eq!(wire.ends[B].delivered(), segments * MSS);
+        assert!(wire.ends[B].peer_has_finished());
+    }
 }
 
 #[test]
@@ -80,11 +89,12 @@ fn a_lost_fin_is_sent_again() {
 #[test]
 fn a_lost_fin_on_a_data_segment_is_repaired_with_the_data() {
     let mut wire = Wire::established(&config());
-    wire = wire.losing(|sent| sent.is_data() && sent.nth == 5);
-    wire.ends[A].write(5 * MSS);
+    wire = wire.losing(|sent| sent.is_data() && sent.is_fin() && sent.nth == 15);
+    wire.ends[A].write(15 * MSS);
     wire.close(A);
     wire.run_for(Span::from_secs(5));
-    assert_eq!(wire.ends[B].delivered(), 5 * MSS);
+    assert_eq!(wire.sent(A, |sent| sent.is_fin()).count(), 2);
+    assert_eq!(wire.ends[B].delivered(), 15 * MSS);
     assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
 }
 

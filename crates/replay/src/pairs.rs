@@ -92,8 +92,7 @@ pub const PAIRS: &[Pair] = &[
         "Grieco and Mascolo: one filter of 0.9; Linux has two of 7/8, and reduces when recovery is over",
     ),
     Pair { paced: true, bound: 2, ..Pair::new("bbr", "bbr") }.but(
-        "Linux counts the RTT of the handshake in the smallest RTT and not only before the first of data; \
-         it keeps the largest excess of ACKs of two times five rounds, adds the next burst to what is in \
+        "Linux keeps the largest excess of ACKs of two times five rounds, adds the next burst to what is in \
          flight while it probes, and saves cwnd before the ACK that begins a recovery",
     ),
     Pair::exact("bic", "bic").with(LINUX),

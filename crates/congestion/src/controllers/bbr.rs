@@ -9,13 +9,17 @@
 //! rate, less 1 %; cwnd is a gain times the BDP, with room for three bursts and for ACKs that come
 //! together.
 //!
-//! - Startup: both gains 2 / ln 2, until the rate has grown by less than 25 % in three rounds.
-//! - Drain: pacing gain ln 2 / 2, until no more than the BDP is in the network.
+//! - Startup: both gains 739/256, the kernel's step above 2 / ln 2, until the rate has grown by less
+//!   than 25 % in three rounds.
+//! - Drain: pacing gain 88/256, the step below ln 2 / 2, until no more than the BDP is in the network.
 //! - `ProbeBW`: cwnd gain 2; the pacing gain goes through 1.25, 0.75 and six times 1, each for the
 //!   smallest RTT. 1.25 lasts until that much is in the network or something is lost, 0.75 no longer
 //!   than until the BDP is.
 //! - `ProbeRTT`: when the smallest RTT is ten seconds old, four segments for a round, at least
 //!   200 ms.
+//!
+//! The first RTT, that of the handshake, is the first smallest RTT, and its ten seconds begin there
+//! (`bbr_init`).
 //!
 //! Losses: as many bytes are sent as arrive for the first round of recovery, then cwnd grows as
 //! usual; the end of recovery restores it. A timeout leaves one segment, and forgets how far Startup
@@ -38,8 +42,10 @@ use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, Win
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
 
-/// 2 / ln 2: the smallest pacing gain that doubles the rate with each round.
-const HIGH_GAIN: f64 = 2.885;
+/// 2 / ln 2 is the smallest pacing gain that doubles the rate with each round. The kernel counts gains
+/// in steps of 1/256: it rounds 2.885 up, and its inverse down.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// Pacing gains of the phases of `ProbeBW`.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const CWND_GAIN: f64 = 2.0;
@@ -154,7 +160,7 @@ impl Bbr {
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => HIGH_GAIN,
-            State::Drain => 1.0 / HIGH_GAIN,
+            State::Drain => DRAIN_GAIN,
             State::ProbeBw { phase, .. } => CYCLE[phase],
             State::ProbeRtt(_) => 1.0,
         }
@@ -373,12 +379,16 @@ impl Controller for Bbr {
         }
     }
 
-    fn on_rtt(&mut self, _now: Time, sample: Span) {
-        self.progress.on_rtt(sample);
-        if !self.rtt_is_known && sample > Span::ZERO {
-            self.rtt_is_known = true;
-            self.pace_initial_window(sample);
+    /// The first sample is that of the handshake, and belongs to no ACK of data.
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        if self.rtt_is_known || sample == Span::ZERO {
+            self.progress.on_rtt(sample);
+            return;
         }
+        self.rtt_is_known = true;
+        self.pace_initial_window(sample);
+        self.min_rtt = Some(sample);
+        self.min_rtt_since = now;
     }
 
     fn on_segment_lost(&mut self, lost: &LostSegment) {

@@ -37,7 +37,7 @@ fn startup_finds_the_rate() {
     });
     let bandwidth = path.controller.bandwidth.max();
     assert!((bandwidth / RATE - 1.0).abs() < 0.02, "{bandwidth}");
-    assert_eq!(path.controller.min_rtt, Some(RTT + Span::from_millis(1)));
+    assert_eq!(path.controller.min_rtt, Some(RTT), "that of the handshake");
     let at_end = |round| rates.iter().rev().find(|(r, _)| *r == round).unwrap().1;
     assert!(at_end(4) > 1.7 * at_end(3), "it doubles with each round: {rates:?}");
 }
@@ -311,4 +311,42 @@ fn startup_goes_on_after_a_pause_for_the_rtt_whose_rates_do_not_count() {
         }
     });
     assert_eq!(after, Some((State::Startup, before.unwrap())));
+}
+
+/// `bbr_init`: the smallest RTT and its ten seconds begin with the handshake, so a path whose queue
+/// never lets an RTT be as small again is measured ten seconds after it.
+#[test]
+fn the_rtt_of_the_handshake_is_the_first_smallest_one() {
+    let mut path = path();
+    let opened = path.now;
+    path.rtt = Span::from_millis(130);
+    path.run(secs(9.9), |path| {
+        assert_eq!(path.controller.min_rtt, Some(RTT), "{:?}", path.now);
+        assert!(!matches!(path.controller.state, State::ProbeRtt(_)), "{:?}", path.now);
+    });
+    let mut measured = None;
+    path.run(secs(0.3), |path| {
+        if matches!(path.controller.state, State::ProbeRtt(_)) {
+            measured.get_or_insert(path.now.since(opened).as_secs_f64());
+        }
+    });
+    assert!((10.0..10.02).contains(&measured.unwrap()), "{measured:?}");
+}
+
+/// `bbr_high_gain` and `bbr_drain_gain` count in 1/256: 2.885 rounded up, its inverse rounded down.
+#[test]
+fn gains_of_startup_and_drain_are_whole_steps_of_the_kernel() {
+    let mut bbr = Bbr::build(&settings(), &Values::defaults(PARAMETERS));
+    bbr.on_rtt(Time::ZERO + RTT, RTT);
+    // Ten segments in 100 ms, times the gain, less 1 %.
+    let initial = 10.0 * MSS as f64 / 0.1;
+    assert!((bbr.pacing / initial - 0.99 * 2.886_718_75).abs() < 1e-9, "{}", bbr.pacing);
+    let mut path = path();
+    let mut drained = None;
+    path.run(secs(3.0), |path| {
+        if path.controller.state == State::Drain {
+            drained = Some(path.controller.pacing / path.controller.bandwidth.max());
+        }
+    });
+    assert!((drained.unwrap() - 0.99 * 0.343_75).abs() < 1e-9, "{drained:?}");
 }

@@ -22,6 +22,8 @@
 //! Decisions where the draft leaves room:
 //! - The six separate losses that end Startup (5.3.1.3) are counted as ACKs that find losses.
 //! - A sample without a reliable rate ends no round.
+//! - The RTT of the handshake begins the filter of `min_rtt` (5.2.1). The draft does not say what begins
+//!   that of `probe_rtt_min_delay`: here it is the same sample, as in the authors' BBRv3 for Linux.
 //! - The random part of the wait for a probe follows from the time and what was delivered, so that a
 //!   run can be repeated.
 //! - A segment is sent for itself; the send quantum (5.6.3) only enters the room for bursts.
@@ -336,12 +338,15 @@ impl Controller for Bbr3 {
         }
     }
 
-    fn on_rtt(&mut self, _now: Time, sample: Span) {
-        self.progress.on_rtt(sample);
-        if !self.rtt_is_known && sample > Span::ZERO {
-            self.rtt_is_known = true;
-            self.pace_initial_window(sample);
+    /// The first sample is that of the handshake, and belongs to no ACK of data (5.2.1).
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        if self.rtt_is_known || sample == Span::ZERO {
+            self.progress.on_rtt(sample);
+            return;
         }
+        self.rtt_is_known = true;
+        self.pace_initial_window(sample);
+        self.min_rtt.take(now, Some(sample));
     }
 
     /// 5.2.4.

@@ -42,7 +42,7 @@ impl MinRtt {
         self.smallest.map(|(rtt, _)| rtt)
     }
 
-    fn take(&mut self, now: Time, sample: Option<Span>) {
+    pub(super) fn take(&mut self, now: Time, sample: Option<Span>) {
         self.expired = self.recent.is_some_and(|(_, at)| now > at + self.interval);
         if let Some(rtt) = sample
             && (self.expired || self.recent.is_none_or(|(least, _)| rtt < least))

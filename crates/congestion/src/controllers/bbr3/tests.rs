@@ -35,9 +35,9 @@ fn run_to(path: &mut TestPath<Bbr3>, state: State) {
     panic!("never in {state:?}");
 }
 
-/// In a state of the cycle, after the first probe.
+/// In a state of the cycle, after the first probe, with no pause for the RTT to come.
 fn cycling(state: State) -> TestPath<Bbr3> {
-    let mut path = path();
+    let mut path = path_without_pauses();
     path.run(secs(4.0), |_| {});
     run_to(&mut path, State::Down);
     run_to(&mut path, state);
@@ -452,4 +452,21 @@ fn large_and_long_paths_do_not_overflow() {
         highest = highest.max(path.controller.window.cwnd);
     });
     assert!(highest > 100_000 * MSS, "{highest}");
+}
+
+/// Section 5.2.1: both filters begin with the RTT of the handshake, so ProbeRTT comes one interval
+/// after it when no RTT is as small again.
+#[test]
+fn the_rtt_of_the_handshake_is_the_first_smallest_one() {
+    let mut path = path();
+    let opened = path.now;
+    path.rtt = Span::from_millis(130);
+    let mut measured = None;
+    path.run(secs(6.0), |path| {
+        assert_eq!(path.controller.min_rtt.smallest(), Some(RTT));
+        if path.controller.state == State::ProbeRtt {
+            measured.get_or_insert(path.now.since(opened).as_secs_f64());
+        }
+    });
+    assert!((5.0..5.02).contains(&measured.unwrap()), "{measured:?}");
 }

@@ -11,6 +11,7 @@ import pytest
 
 import bentpipe
 from bentpipe import _native
+from bentpipe.capture import connections
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,3 +95,43 @@ def test_tcptrace_counts_what_we_count(captured: Captured) -> None:
     assert senders("unique bytes sent") == flow.bytes
     assert senders("actual data pkts") == tcp(flow).segments_sent
     assert senders("rexmt data pkts") == tcp(flow).segments_retransmitted
+
+
+@pytest.mark.parametrize("version", ["ipv4", "ipv6"])
+def test_the_page_reads_the_segments_that_wireshark_reads(
+    small: Path, tmp_path: Path, version: str
+) -> None:
+    sets = ("flow.0.transport.recovery=sack", "link.0.channel.per=0.03", f'ip="{version}"')
+    path, flow = capture(small, tmp_path, *sets)
+    (connection,), complete = connections(path)
+    assert complete
+    assert sum(connection.repeated()) == tcp(flow).segments_retransmitted > 0
+    names = ["frame.time_epoch", "tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size", "tcp.srcport"]
+    fields = [argument for field in names for argument in ("-e", field)]
+    names = ["tcp.options.sack_le", "tcp.options.sack_re"]
+    fields += [argument for field in names for argument in ("-e", field)]
+    lines = output_of("tshark", "-r", path, "-T", "fields", *fields).splitlines()
+    sent, acks, sacks = [], [], []
+    for line in lines:
+        at, seq, length, ack, window, port, starts, ends = line.split("\t")
+        if int(length):
+            sent.append((float(at), int(seq) - 1, int(seq) + int(length) - 1))
+        elif port != "5001" and int(seq):
+            acks.append((float(at), int(ack) - 1, int(ack) - 1 + int(window)))
+            found = zip(starts.split(","), ends.split(","), strict=True) if starts else ()
+            sacks += [(float(at), int(a) - 1, int(b) - 1) for a, b in found]
+    rounded = [
+        [(round(at, 6), first, end) for at, first, end in found]
+        for found in (connection.sent, connection.acks, connection.sacks)
+    ]
+    assert rounded == [[(round(at, 6), *rest) for at, *rest in found]
+                       for found in (sent, acks, sacks)]  # fmt: skip
+    assert sacks
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"\xd4\xc3\xb2\xa1" + bytes(40), bytes(3)])
+def test_a_capture_of_something_else_is_an_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "capture.pcapng"
+    path.write_bytes(content)
+    with pytest.raises(bentpipe.BentpipeError, match="expected a pcapng capture"):
+        connections(path)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bentpipe.report.command import write_report
 from bentpipe.report.render import GENERATOR
 from bentpipe.report.run import run_page
 from conftest import SMALL
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
 
-KINDS = {"run": 6, "study": 4, "papers": 8, "compare": 4, "evaluate": 4}
+KINDS = {"run": 13, "study": 4, "papers": 8, "compare": 4, "evaluate": 4}
 """The kinds of folders, with the number of figures that their pages have here."""
 
 STUDY = """\
@@ -49,7 +50,6 @@ label = "goodput"
 
 [[quantity]]
 name = "link.forward.utilisation"
-label = "utilisation"
 
 [[comparison]]
 parameter = "controller"
@@ -70,7 +70,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Pa
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
     (made / "study.toml").write_text(STUDY)
-    several = ("--set", "flow.0.count=3")
+    event = 'link.0.event=[{ at = "4s", every = "4s", outage = "100ms" }]'
+    several = ("--set", "flow.0.count=3", "--pcap", "--set", event)
     bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
     bentpipe_in(made, "study", "study.toml", "--out", "study")
     shutil.copytree(reproductions / "luglio", made / "papers/luglio")
@@ -78,8 +79,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Pa
     bentpipe_in(made, "compare", *link, "--controllers", "hybla,jersey", "--out", "compare")
     items = ("--quick", "--items", "wireless,varying-delay")
     bentpipe_in(made, "evaluate", "hybla", *items, "--out", "evaluate")
+    # In one process, which bundles the libraries of the pages once.
     for kind in KINDS:
-        bentpipe_in(made, "report", kind)
+        write_report(made / kind, None, None)
     return made
 
 
@@ -167,6 +169,41 @@ def test_a_page_can_be_clicked_through_and_asks_nobody(
 
 
 @needs_browser
+def test_panels_over_time_zoom_together_and_have_the_same_marks(
+    browser: Browser, folders: Path
+) -> None:
+    labels = "[...figure.querySelectorAll('.role-axis-label text')].map(text => text.textContent)"
+    axis = f"figure => {labels}.sort()"
+    with tab(browser, folders / "run/report.html") as (opened, heard):
+        panels = ["cwnd", "queue", "losses", "sequence-0"]
+        whole = {name: opened.eval_on_selector(f"#figure-{name}", axis) for name in panels}
+        opened.locator("#figure-cwnd button[data-do=in]").click()
+        opened.wait_for_timeout(300)
+        for name in panels:
+            figure = opened.locator(f"#figure-{name}")
+            assert opened.eval_on_selector(f"#figure-{name}", axis) != whole[name], name
+            # An outage each 4 s, and lost packets as ticks.
+            assert figure.locator("svg .mark-rule line").count() >= 2
+            assert figure.locator("svg .mark-rect path").count() >= 2
+        opened.locator("#figure-queue button[data-do=reset]").click()
+        opened.wait_for_timeout(300)
+        assert {n: opened.eval_on_selector(f"#figure-{n}", axis) for n in panels} == whole
+        assert heard.errors == []
+    page = (folders / "run/report.html").read_text()
+    assert "server to client and client to server: outage of 100" in page
+    assert "Time-sequence graph around the first retransmission" in page
+
+
+@needs_browser
+def test_a_row_of_a_paper_leads_to_its_figure(browser: Browser, folders: Path) -> None:
+    with tab(browser, folders / "papers/report.html") as (opened, _):
+        links = opened.locator("#luglio-table tbody a.figure")
+        assert links.count() > 3
+        for link in links.all():
+            assert opened.locator(f"figure{link.get_attribute('href')}").count() == 1
+
+
+@needs_browser
 def test_rows_are_filtered(browser: Browser, folders: Path) -> None:
     with tab(browser, folders / "papers/report.html") as (opened, _):
         table = opened.locator("#luglio-table")
@@ -202,10 +239,12 @@ def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
 def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     run = (folders / "run/report.html").read_text()
     assert "3 flows with newreno delivered" in run
+    assert "no single segment" not in run
     assert "bentpipe run scenario.toml" in run
     study = (folders / "study/report.html").read_text()
     assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
     assert "differences between variants are significant" in study
+    assert not re.search(r"<(h2|h3|figcaption|caption)[^>]*>[^<]*(flow|link)\.", study)
     papers = (folders / "papers/report.html").read_text()
     assert "reproduced are 1 of 1 numbers; 1 of 1 ranges; 4 of 5 statements in words." in papers
     assert "Contradicted by the paper itself: 1." in papers
@@ -227,13 +266,14 @@ def test_a_comparison_with_a_page_goes_on(folders: Path) -> None:
 
 
 def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
+    # By the command line, and in another process than the first.
     bentpipe_in(folders, "report", "study", "--out", str(tmp_path / "again.html"))
     assert (tmp_path / "again.html").read_bytes() == (folders / "study/report.html").read_bytes()
 
 
 def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
     page, out = tmp_path / "page.html", tmp_path / "figures"
-    bentpipe_in(folders, "report", "study", "--out", str(page), "--figures", str(out))
+    write_report(folders / "study", page, out)
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     for ending, head in heads.items():
         files = sorted(out.glob(f"*{ending}"))
@@ -273,7 +313,8 @@ def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_
     assert (done.returncode, own.read_text()) == (2, "mine")
     assert "is not a report of Bentpipe; it was not changed" in done.stderr
     own.write_text(f"<!doctype html>{GENERATOR}")
-    assert bentpipe("report", folders / "run", "--out", own).returncode == 0
+    write_report(folders / "run", own, None)
+    assert "mine" not in own.read_text()[:100]
 
 
 def test_more_series_than_can_be_told_apart_are_several_figures(
@@ -290,7 +331,7 @@ rate = { path = "link.0.rate", values = ["1Mbit/s", "2Mbit/s"] }
         text.replace("[replications]", f"{more}\n[replications]")
     )
     assert bentpipe("study", "study.toml", "--out", "many").returncode == 0
-    assert bentpipe("report", "many").returncode == 0
+    write_report(tmp_path / "many", None, None)
     page = (tmp_path / "many/report.html").read_text()
     captions = re.findall(r"<figcaption>(goodput.*)</figcaption>", page)
     means = [caption for caption in captions if "means" in caption]
@@ -309,4 +350,5 @@ def test_only_a_flow_with_an_end_is_reported_as_not_finished(
     sets = ("--set", f"flow.0.traffic={traffic}", "--set", "duration=5s")
     bentpipe_in(tmp_path, "run", "small.toml", *sets, "--out", "run")
     page = run_page(tmp_path / "run")
+    assert any("no single segment" in str(section.blocks) for section in page.sections)
     assert page.warnings == ([] if is_endless else ["Not finished at the end of the run: flow-0."])

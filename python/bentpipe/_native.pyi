@@ -608,6 +608,47 @@ class Hop:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class Signal:
+    """Signal at the receiver of one direction of a link whose channel has a link budget.
+
+    Attenuation is linear between the times `t_s`, and constant before the first and after the
+    last.
+    """
+
+    @property
+    def link(self) -> int:
+        """Number of the link, from zero."""
+
+    @property
+    def direction(self) -> str:
+        """`forward` or `backward`."""
+
+    @property
+    def t_s(self) -> list[float]:
+        """Times in seconds."""
+
+    @property
+    def attenuation_db(self) -> list[float]:
+        """Attenuation against clear sky in dB."""
+
+    @property
+    def eb_n0_db(self) -> list[float]:
+        """Eb/N0 in dB, with the noise that rain adds."""
+
+    @property
+    def lost_s(self) -> list[float]:
+        """Starts of the times without lock in seconds."""
+
+    @property
+    def locked_s(self) -> list[float]:
+        """Their ends in seconds; at most the duration of the scenario."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Scenario:
     """A scenario in which nothing is left open."""
 
@@ -668,6 +709,9 @@ class Scenario:
 
         `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
         """
+
+    def signals(self) -> list[Signal]:
+        """Signals of all directions of links whose channel has a link budget (`eb_n0`)."""
 
     @property
     def name(self) -> str:

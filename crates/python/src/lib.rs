@@ -54,10 +54,10 @@ mod _native {
         prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
         prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
         recording::Recording, run::run, run::run_many, scenario::Hop, scenario::Scenario,
-        scenario::names_a_file, scenario::reference, scenario::scenario_files, scenario::schema,
-        study::Quantity, study::StudySource, study::number_columns, study::present_path,
-        study::run_study, study::study_reference, study::study_schema, totals::Flow,
-        totals::KernelQuality, totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page,
-        totals::PageObject, totals::TcpTotals, version,
+        scenario::Signal, scenario::names_a_file, scenario::reference, scenario::scenario_files,
+        scenario::schema, study::Quantity, study::StudySource, study::number_columns,
+        study::present_path, study::run_study, study::study_reference, study::study_schema,
+        totals::Flow, totals::KernelQuality, totals::KernelSetting, totals::Link, totals::LinkRate,
+        totals::Page, totals::PageObject, totals::TcpTotals, version,
     };
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use scenario::model::Channel;
 use scenario::{Given, Loaded, NewValue, Override, Packed, ScenarioErrors, Written};
+use units::Time;
 
 use crate::arguments::Seed;
 use crate::errors::{scenario_error, value_error, warn_of_old_names};
@@ -25,6 +27,29 @@ record! {
         rate_bps: u64,
         /// Propagation delay at the start in seconds.
         delay_s: f64,
+    }
+}
+
+record! {
+    /// Signal at the receiver of one direction of a link whose channel has a link budget.
+    ///
+    /// Attenuation is linear between the times `t_s`, and constant before the first and after the
+    /// last.
+    Signal {
+        /// Number of the link, from zero.
+        link: u32,
+        /// `forward` or `backward`.
+        direction: &'static str,
+        /// Times in seconds.
+        t_s: Vec<f64>,
+        /// Attenuation against clear sky in dB.
+        attenuation_db: Vec<f64>,
+        /// Eb/N0 in dB, with the noise that rain adds.
+        eb_n0_db: Vec<f64>,
+        /// Starts of the times without lock in seconds.
+        lost_s: Vec<f64>,
+        /// Their ends in seconds; at most the duration of the scenario.
+        locked_s: Vec<f64>,
     }
 }
 
@@ -156,6 +181,32 @@ impl Scenario {
             }
         };
         Ok(hops.into_iter().map(hop).collect())
+    }
+
+    /// Signals of all directions of links whose channel has a link budget (`eb_n0`).
+    fn signals(&self) -> Vec<Signal> {
+        let end = Time::ZERO + self.inner.duration;
+        let links = self.inner.links.iter().zip(0u32..);
+        let directions = links.flat_map(|(link, number)| {
+            [(number, "forward", &link.forward), (number, "backward", &link.backward)]
+        });
+        directions
+            .filter_map(|(link, direction, found)| {
+                let Channel::Awgn { awgn, .. } = &found.channel else { return None };
+                let samples = awgn.budget().fade.samples();
+                let seconds = |at: Time| at.min(end).as_secs_f64();
+                let lost = awgn.outages().iter().filter(|(from, _)| *from < end);
+                Some(Signal {
+                    link,
+                    direction,
+                    t_s: samples.iter().map(|(at, _)| at.as_secs_f64()).collect(),
+                    attenuation_db: samples.iter().map(|(_, db)| *db).collect(),
+                    eb_n0_db: samples.iter().map(|(_, db)| awgn.budget().eb_n0(*db)).collect(),
+                    lost_s: lost.clone().map(|(from, _)| seconds(*from)).collect(),
+                    locked_s: lost.map(|(_, to)| seconds(*to)).collect(),
+                })
+            })
+            .collect()
     }
 
     /// Name of the scenario.

@@ -56,6 +56,8 @@ class Figure:
     notes: Sequence[str] = field(default_factory=tuple)
     legend_width: int = WIDTH
     """Pixels of the lines of the legend."""
+    over_time: bool = False
+    """True if the x axis is the time of the run. Pages zoom all such figures together."""
 
     kind = "figure"
 

@@ -12,6 +12,8 @@ from bentpipe.plots.marks import chosen, finished, range_text, series_encoding, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bentpipe.plots.timeline import Timeline
+
 POINTS = 1600
 """Maximum number of points of a line: four for each two pixels of width."""
 
@@ -36,12 +38,14 @@ def line_figure(
     y_range: Sequence[float] | None = None,
     step: bool = False,
     notes: Sequence[str] = (),
+    timeline: Timeline | None = None,
 ) -> Figure:
     """Lines through the rows of `points`, whose columns are `series`, `x` and `y`.
 
     With a column `panel` there is a panel for each of its values, with own axes. `x` and `y` are
     titles with units. With `step`, a value is constant until the next one. The order of series and
-    panels is that of their first rows.
+    panels is that of their first rows. With `timeline`, the axis of time is that of all figures of
+    a page, from 0 to the end of the run, with its marks.
     """
     import altair as alt
 
@@ -64,7 +68,7 @@ def line_figure(
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=1.6, clip=True, interpolate="step-after" if step else alt.Undefined)
         .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False, zero=False)),
+            x=x_axis(x, timeline),
             y=alt.Y(
                 "y:Q", title=y, scale=alt.Scale(domain=list(y_range)) if y_range else alt.Scale()
             ),
@@ -79,8 +83,19 @@ def line_figure(
     if "panel" in keys:
         drawing = panels(chart, points["panel"].unique(maintain_order=True).to_list())
     else:
-        drawing = finished(chart, zoom=True)
-    return Figure(name, title, text, drawing, data, series, True, (*notes, *cut))
+        drawing = finished(chart, zoom=True, marks=timeline.layers() if timeline else ())
+    return Figure(name, title, text, drawing, data, series, True, (*notes, *cut),
+                  over_time=timeline is not None)  # fmt: skip
+
+
+def x_axis(title: str, timeline: Timeline | None) -> Any:
+    """The x axis: over all values, or over the time of the run."""
+    import altair as alt
+
+    scale = alt.Scale(nice=False, zero=False)
+    if timeline:
+        scale = alt.Scale(nice=False, domain=[0, timeline.end_s])
+    return alt.X("x:Q", title=title, scale=scale)
 
 
 def panels(chart: Any, names: Sequence[str]) -> Any:

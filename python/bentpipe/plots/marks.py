@@ -109,8 +109,11 @@ def range_text(y: str, values: pl.Series) -> str:
     return f"{y}: {significant(lowest, 3)} to {significant(highest, 3)}."
 
 
-def finished(chart: Any, zoom: bool, height: int = HEIGHT) -> Any:
-    """The chart with its size and the parameters that the page sets."""
+def finished(chart: Any, zoom: bool, height: int = HEIGHT, marks: Sequence[Any] = ()) -> Any:
+    """The chart with its size and the parameters that the page sets.
+
+    `marks` are layers on top that neither zooming nor the choice of series selects.
+    """
     import altair as alt
 
     shown = alt.param(name="shown", value=None)
@@ -120,4 +123,6 @@ def finished(chart: Any, zoom: bool, height: int = HEIGHT) -> Any:
         wheel = "wheel![event.ctrlKey || event.metaKey]"
         drag = alt.selection_interval(name="zoom", bind="scales", encodings=["x"], zoom=wheel)
         chart = chart.add_params(drag)
+    if marks:
+        chart = alt.layer(chart, *marks)
     return chart.add_params(shown).properties(width=WIDTH, height=height)

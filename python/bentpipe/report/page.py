@@ -36,12 +36,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """The text of a cell, its value for sorting, and the number of its note."""
+    """The text of a cell, its value for sorting, the number of its note, and links to figures.
+
+    `figures` are names of figures with the words of their links.
+    """
 
     text: str
     value: float | None = None
     note: int | None = None
     verdict: str = ""
+    figures: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)

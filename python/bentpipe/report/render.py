@@ -59,6 +59,7 @@ def for_script(figure: Figure, config: dict[str, Any]) -> dict[str, Any]:
         "colours": [palette[n % len(palette)] for n in range(len(figure.series))],
         "dashes": [DASHES[n // len(palette)] for n in range(len(figure.series))],
         "hover": figure.hover,
+        "over_time": figure.over_time,
     }
 
 

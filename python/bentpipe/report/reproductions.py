@@ -12,7 +12,8 @@ from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Te
 from bentpipe.report.source import read_json
 from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
 from bentpipe.reproductions.plots import figure
-from bentpipe.reproductions.reproduction import names
+from bentpipe.reproductions.readings import explain
+from bentpipe.reproductions.reproduction import find, names
 from bentpipe.reproductions.tables import (
     HEADER,
     lines_of,
@@ -116,6 +117,7 @@ class Saved:
         self.version: str = held.get("bentpipe", "of an unknown version")
         self.runs: int | None = held.get("runs")
         self.plots: dict[str, dict[str, Any]] = held.get("plots", {})
+        self.readings = find(self.name).readings() if self.name in names() else ()
 
     def sections(self) -> list[Section]:
         """The table, figures and scenarios of the paper."""
@@ -152,7 +154,8 @@ class Saved:
         ]
         rows = [
             [
-                *words(one.quantity, one.id, one.kind),
+                Cell(one.quantity, figures=self.figures_of(one.id)),
+                *words(one.id, one.kind),
                 Cell(published_of(one, by_id)),
                 Cell(measured_of(one, by_id)),
                 Cell(one.judgement, verdict=VERDICTS[one.verdict], note=notes.get(one.note)),
@@ -177,11 +180,20 @@ class Saved:
             Column("judgement", numeric=False, choices=True),
             Column("not counted", numeric=False, choices=True),
         ]
-        rows = [row_cells(row, notes) for row in self.rows]
+        rows = [row_cells(row, notes, self.figures_of(row.statement)) for row in self.rows]
         proofs = {row.proof: row.removed for row in self.rows if row.removed}
         removals = [f"Not counted, {reason}: {proof}." for proof, reason in proofs.items()]
         caption = f"{self.title}: published and measured"
         return Table(f"{self.name}-table", caption, columns, rows, [*notes, *removals])
+
+    def figures_of(self, statement: str) -> list[tuple[str, str]]:
+        """The figures of this page that show a statement, with the words of their links."""
+        known = explain(self.readings, statement).figures
+        return [
+            (f"{self.name}-{name}", self.plots[name]["title"])
+            for name in known
+            if name in self.plots
+        ]
 
     def made_by(self) -> list[Text | Table | Details | Figure]:
         """The command, and the scenarios if this is still the same version."""
@@ -199,7 +211,7 @@ class Saved:
         return blocks + [Details(file.name, file.read_text("utf-8"), copy=True) for file in files]
 
 
-def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
+def row_cells(row: Row, notes: dict[str, int], figures: Sequence[tuple[str, str]]) -> list[Cell]:
     """One line of the table."""
     low = high = None
     if row.measured is not None and row.ci95:
@@ -208,7 +220,7 @@ def row_cells(row: Row, notes: dict[str, int]) -> list[Cell]:
     deviation = NONE if row.deviation is None else signed(row.deviation * 100, places=1)
     ends = row.published if isinstance(row.published, list) else [row.published]
     return [
-        Cell(row.quantity),
+        Cell(row.quantity, figures=figures),
         Cell(row.unit),
         Cell(NONE if row.published is None else published(row), ends[0]),
         Cell(mean, row.measured),

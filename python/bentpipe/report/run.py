@@ -10,6 +10,14 @@ from bentpipe._native import Recording
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
+from bentpipe.report.over_time import (
+    events_table,
+    losses_figure,
+    sequence_blocks,
+    signal_figure,
+    signals_of,
+    timeline_of,
+)
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import (
     endless_flows,
@@ -23,12 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe._native import Flow, Link, TcpTotals
+    from bentpipe._native import Flow, Link, Signal, TcpTotals
     from bentpipe.explanation import Explanation
+    from bentpipe.plots.timeline import Timeline
 
 RECORD = (
-    "No series were recorded, so there are no figures over time. Run the scenario again with "
-    "--set record.interval=100ms to record cwnd, srtt, goodput and queues every 100 ms."
+    "No series were recorded, so there are no figures of flows and links over time. Run the "
+    "scenario again with --set record.interval=100ms to record cwnd, srtt, goodput and queues "
+    "every 100 ms."
 )
 
 FLOW_SERIES = (
@@ -50,13 +60,16 @@ def run_page(folder: Path) -> Page:
     scenario = folder / "scenario.toml"
     explanation = explained(scenario)
     flows, links = run.recording.flows, run.recording.links
-    drawn = figures(run)
+    signals = signals_of(scenario)
+    timeline = timeline_of(run, explanation, signals)
     sections = [
         Section("what", "Scenario in brief", what_was_run(run, explanation)),
         Section("flows", "Flows", [flows_table(flows)]),
         Section("links", "Links", [links_table(links)]),
-        Section("time", "Over time", drawn or [Text([RECORD])]),
+        Section("time", "Over time", over_time(run, signals, timeline)),
+        Section("sequence", "Time-sequence graphs", sequence_blocks(run, folder, timeline)),
     ]
+    sections = [section for section in sections if section.blocks]
     kernel = run.kernel
     if kernel:
         sections.insert(1, kernel_section(kernel))
@@ -286,13 +299,31 @@ def direction_name(link: Link) -> str:
 # ------------------------------------------------------------------------------------- figures
 
 
-def figures(run: Run) -> list[Figure]:
-    """The figures of the recorded series."""
+def over_time(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Any]:
+    """The figures over time with the marks that all of them have, or what to record for them."""
+    drawn = figures(run, signals, timeline)
+    blocks: list[Any] = []
+    if drawn and not timeline.is_empty:
+        blocks.append(Text([timeline.legend()]))
+    if run.flow_series.is_empty():
+        blocks.append(Text([RECORD]))
+    blocks += drawn
+    return [*blocks, events_table(timeline)] if timeline.events else blocks
+
+
+def figures(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Figure]:
+    """The figures of the signal and of the recorded series."""
     names = [f"{flow.flow}, {flow.controller}" for flow in run.recording.flows]
     directions = [direction_name(link) for link in run.recording.links]
-    drawn = [series_figure(run.flow_series, "flow", names, *kind) for kind in FLOW_SERIES]
-    drawn += [series_figure(run.link_series, "link", directions, *kind) for kind in LINK_SERIES]
-    drawn.append(pages_figure(run.pages, run.flows["flow"].to_list()))
+    drawn = [series_figure(run.flow_series, "flow", names, timeline, *kind)
+             for kind in FLOW_SERIES]  # fmt: skip
+    drawn += [series_figure(run.link_series, "link", directions, timeline, *kind)
+              for kind in LINK_SERIES]  # fmt: skip
+    drawn += [
+        losses_figure(run, directions, timeline),
+        signal_figure(signals, directions, timeline),
+        pages_figure(run.pages, run.flows["flow"].to_list(), timeline),
+    ]
     return [figure for figure in drawn if figure]
 
 
@@ -300,6 +331,7 @@ def series_figure(
     table: pl.DataFrame,
     entity: str,
     names: Sequence[str],
+    timeline: Timeline,
     name: str,
     title: str,
     label: str,
@@ -322,10 +354,11 @@ def series_figure(
         return None
     idle = entity == "link" and points["series"].n_unique() < len(names)
     notes = ["Directions with only zeros are left out."] if idle else []
-    return line_figure(name, title, "time (s)", f"{label} ({unit})", points, notes=notes)
+    return line_figure(name, title, "time (s)", f"{label} ({unit})", points, notes=notes,
+                       timeline=timeline)  # fmt: skip
 
 
-def pages_figure(table: pl.DataFrame, names: Sequence[str]) -> Figure | None:
+def pages_figure(table: pl.DataFrame, names: Sequence[str], timeline: Timeline) -> Figure | None:
     """Page load times, with a line for each flow."""
     points = (
         table.drop_nulls("response_s")
@@ -341,4 +374,4 @@ def pages_figure(table: pl.DataFrame, names: Sequence[str]) -> Figure | None:
     if points.is_empty():
         return None
     title, y = "Page load time", "page load time (s)"
-    return line_figure("pages", title, "start of the request (s)", y, points)
+    return line_figure("pages", title, "start of the request (s)", y, points, timeline=timeline)

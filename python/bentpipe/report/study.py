@@ -16,6 +16,7 @@ from bentpipe.report.scenarios import explained, scenario_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json, read_text
 from bentpipe.study.estimates import Difference, Estimate
+from bentpipe.study.quantities import heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,7 +109,8 @@ class Quantity(Shown):
             Difference.read(c) for c in found["comparisons"] if c["quantity"] == name
         ]
         means = [cell.mean for cell in self.cells]
-        super().__init__(name, row["label"] or name, row["unit"], means)
+        label = row["label"] if row["label"] not in (None, "", name) else heading(name)
+        super().__init__(name, label, row["unit"], means)
 
 
 # ------------------------------------------------------------------------------------- summary

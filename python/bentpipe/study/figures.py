@@ -13,7 +13,7 @@ from bentpipe.errors import InputError
 from bentpipe.numbers import NONE, TOO_FEW, with_interval
 from bentpipe.plots import Figure, Point, as_points, interval_figure, line_figure
 from bentpipe.plots.marks import finished, series_encoding, series_text
-from bentpipe.study.quantities import UNITS, shown
+from bentpipe.study.quantities import heading, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,13 +128,9 @@ def ecdf(results: Results, quantity: Quantity, by: list[Parameter], label: str) 
 
 
 def words(quantity: Quantity) -> str:
-    """The label of a quantity, by default its column without the unit: `p95 srtt`."""
-    if quantity.label and quantity.label != quantity.name:
-        return quantity.label
-    taken = quantity.taken
-    column, _, suffix = taken.column.rpartition("_")
-    named = (column if column and suffix in UNITS else taken.column).replace("_", " ")
-    return named if taken.aggregate == "mean" else f"{taken.aggregate} {named}"
+    """The label of a quantity, by default its name in words: `p95 smoothed RTT`."""
+    own = quantity.label and quantity.label != quantity.name
+    return quantity.label if own else heading(quantity.name)
 
 
 def kind_of(values: Sequence[Any]) -> XKind:

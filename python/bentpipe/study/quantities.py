@@ -64,6 +64,26 @@ class Taken:
         )
 
 
+WORDS = {
+    "bytes": "delivered data",
+    "burst_completion_s": "burst completion time",
+    "completion_s": "flow completion time",
+    "cwnd_bytes": "congestion window",
+    "delivered_bytes": "delivered data",
+    "dropped_packets": "queue drops",
+    "jain_index": "Jain's fairness index",
+    "max_queue_bytes": "maximum queue",
+    "min_rtt_ms": "minimum RTT",
+    "page_response_s": "page load time",
+    "srtt_ms": "smoothed RTT",
+}
+"""Columns that the field calls otherwise."""
+
+AGGREGATE_WORDS = {
+    "mean": "", "min": "minimum", "max": "maximum", "sum": "total", "jain": "Jain's index of",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A quantity with its label, percentiles and kind of interval.
@@ -100,6 +120,17 @@ class Quantity:
             return "1"
         by_suffix = UNITS.get(taken.column.rpartition("_")[2], "1")
         return WHOLE_NAMES.get(taken.column, by_suffix)
+
+
+def heading(name: str) -> str:
+    """The name of a quantity in words, without its unit: `p95 smoothed RTT of transfer`."""
+    taken = parse(name)
+    column, _, suffix = taken.column.rpartition("_")
+    bare = column if column and suffix in UNITS else taken.column
+    words = WORDS.get(taken.column, bare.replace("_", " "))
+    aggregate = AGGREGATE_WORDS.get(taken.aggregate, taken.aggregate)
+    place = ", ".join(filter(None, (taken.name, taken.direction)))
+    return f"{aggregate} {words}{f' of {place}' if place else ''}".strip()
 
 
 def shown(name: str) -> tuple[float, str]:

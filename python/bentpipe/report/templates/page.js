@@ -92,7 +92,8 @@ function rows(figure) {
 }
 
 function specification(figure) {
-  return { ...figure.specification, datasets: { points: rows(figure) } };
+  const datasets = { ...figure.specification.datasets, points: rows(figure) };
+  return { ...figure.specification, datasets };
 }
 
 function swatch(colour, dash) {
@@ -211,6 +212,20 @@ function zoom(view, factor) {
   view.signal("zoom_x", logarithmic ? zoomed.map(Math.exp) : zoomed).runAsync();
 }
 
+// Figures over the time of the run show the same part of it.
+const overTime = [];
+let moving = false;
+
+function together(view) {
+  overTime.push(view);
+  view.addSignalListener("zoom_x", (_, range) => {
+    if (moving) return;
+    moving = true;
+    for (const other of overTime) if (other !== view) other.signal("zoom_x", range).run();
+    moving = false;
+  });
+}
+
 async function save(name, figure, view) {
   const shown = view.signal("shown");
   const whole = { ...specification(figure), title: figure.title };
@@ -238,11 +253,11 @@ async function draw(element) {
   legend(element.querySelector(".legend"), figure, (shown) => view.signal("shown", shown).runAsync());
   if (figure.hover) hover(plot, figure, view);
   const zooms = JSON.stringify(figure.specification).includes('"zoom"');
-  const whole = zooms ? view.signal("zoom_x") : null;
+  if (zooms && figure.over_time) together(view);
   const actions = {
     in: () => zoom(view, 0.5),
     out: () => zoom(view, 2),
-    reset: () => view.signal("zoom_x", whole).runAsync(),
+    reset: () => view.signal("zoom_x", null).runAsync(),
     save: () => save(name, figure, view),
   };
   for (const button of element.querySelectorAll(".tools button")) {

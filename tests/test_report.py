@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bentpipe.errors import BentpipeError
 from bentpipe.report.command import write_report
 from bentpipe.report.render import GENERATOR
 from bentpipe.report.run import run_page
@@ -81,7 +82,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Pa
     bentpipe_in(made, "evaluate", "hybla", *items, "--out", "evaluate")
     # In one process, which bundles the libraries of the pages once.
     for kind in KINDS:
-        write_report(made / kind, None, None)
+        write_report([made / kind], None, None)
     return made
 
 
@@ -265,6 +266,21 @@ def test_a_comparison_with_a_page_goes_on(folders: Path) -> None:
     assert (folders / "compare/report.html").is_file()
 
 
+def test_several_runs_are_drawn_together(bentpipe: Bentpipe, small: Path, tmp_path: Path) -> None:
+    for controller in ("newreno", "hybla"):
+        override = f"flow.0.controller={controller}"
+        assert bentpipe("run", small, "--set", override, "--out", controller).returncode == 0
+    write_report([tmp_path / "newreno", tmp_path / "hybla"], tmp_path / "both.html", None)
+    page = (tmp_path / "both.html").read_text()
+    assert page.count("<figure ") == 4
+    assert '"series":["newreno","hybla"]' in page
+    assert "hybla: one flow delivered 300" in page
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/study.json").write_text("{}")
+    with pytest.raises(BentpipeError, match="must be runs, of `bentpipe run --out`"):
+        write_report([tmp_path / "newreno", tmp_path / "study"], None, None)
+
+
 def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
     # By the command line, and in another process than the first.
     bentpipe_in(folders, "report", "study", "--out", str(tmp_path / "again.html"))
@@ -273,7 +289,7 @@ def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
 
 def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
     page, out = tmp_path / "page.html", tmp_path / "figures"
-    write_report(folders / "study", page, out)
+    write_report([folders / "study"], page, out)
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     for ending, head in heads.items():
         files = sorted(out.glob(f"*{ending}"))
@@ -313,7 +329,7 @@ def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_
     assert (done.returncode, own.read_text()) == (2, "mine")
     assert "is not a report of Bentpipe; it was not changed" in done.stderr
     own.write_text(f"<!doctype html>{GENERATOR}")
-    write_report(folders / "run", own, None)
+    write_report([folders / "run"], own, None)
     assert "mine" not in own.read_text()[:100]
 
 
@@ -331,7 +347,7 @@ rate = { path = "link.0.rate", values = ["1Mbit/s", "2Mbit/s"] }
         text.replace("[replications]", f"{more}\n[replications]")
     )
     assert bentpipe("study", "study.toml", "--out", "many").returncode == 0
-    write_report(tmp_path / "many", None, None)
+    write_report([tmp_path / "many"], None, None)
     page = (tmp_path / "many/report.html").read_text()
     captions = re.findall(r"<figcaption>(goodput.*)</figcaption>", page)
     means = [caption for caption in captions if "means" in caption]

@@ -6,11 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import bentpipe as bp
 from bentpipe.study import Parameter, Replications, Results, Study
 from conftest import SMALL
+from svg_text import collisions, drawn_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +82,42 @@ def test_a_figure_is_as_wide_as_the_column_of_a_paper(
     assert f'width="{width}"' in head
 
 
+@pytest.mark.parametrize("kind", ["interval", "box", "strip", "ecdf"])
+def test_panels_hold_one_value_of_a_parameter(results: Results, tmp_path: Path, kind: Any) -> None:
+    x = "controller" if kind == "ecdf" else "PER"
+    panel = "PER" if kind == "ecdf" else "controller"
+    figure = results.plot(x, QUANTITY, kind=kind, panel=panel)
+    whole = results.plot(x, QUANTITY, hue=panel, kind=kind)
+    assert figure.data.height == whole.data.height
+    names = figure.data["panel"].unique(maintain_order=True).to_list()
+    values = (0.001, 0.01, 0.03) if kind == "ecdf" else CONTROLLERS
+    assert names == [f"{panel} {value}" for value in values]
+    figure.save(tmp_path / "figure.svg")
+    texts = drawn_texts((tmp_path / "figure.svg").read_text())
+    assert set(names) <= {text.text for text in texts}
+    assert collisions(texts) == []
+    with pytest.raises(bp.InputError, match="panel: expected another parameter"):
+        results.plot(x, QUANTITY, kind=kind, panel=x)
+
+
+@pytest.mark.parametrize("kind", ["interval", "box", "strip", "ecdf"])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_labels_do_not_collide_in_a_paper(
+    results: Results, tmp_path: Path, kind: Any, columns: int
+) -> None:
+    for x, hue in (("controller", "PER"), ("PER", "controller")):
+        figure = results.plot(x, QUANTITY, hue=hue, kind=kind).for_paper(columns)
+        figure.save(tmp_path / "figure.svg")
+        assert collisions(drawn_texts((tmp_path / "figure.svg").read_text())) == []
+
+
+def test_lines_of_a_paper_differ_without_colours(results: Results) -> None:
+    figure = results.plot("PER", QUANTITY, kind="ecdf")
+    assert "strokeDash" not in str(figure.to_dict())
+    dashes = figure.for_paper(1).to_dict()["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == 3
+
+
 def test_tables_have_the_same_numbers(results: Results) -> None:
     rows = list(csv.DictReader(io.StringIO(results.table("csv"))))
     assert [float(row["mean"]) for row in rows] == pytest.approx(
@@ -125,9 +163,34 @@ def test_runs_are_drawn_together() -> None:
     assert list(bp.plot([runs[0], bp.run(scenario, seed=2)], "rtt").series) == ["seed 1", "seed 2"]
     assert list(bp.plot(runs, "goodput", labels=["a", "b"]).series) == ["a", "b"]
     assert list(bp.plot([runs[0], runs[0]], "queue").series) == ["(1)", "(2)"]
+    panels = bp.plot(runs, "cwnd", panels=True)
+    assert panels.to_dict()["facet"]["sort"] == ["newreno", "hybla"]
     with pytest.raises(bp.InputError, match="series: expected one of"):
         bp.plot(runs, "window")  # type: ignore[arg-type]
     with pytest.raises(bp.InputError, match="labels: expected a different label"):
         bp.plot(runs, labels=["a", "a"])
     with pytest.raises(bp.InputError, match="at least one run"):
         bp.plot([])
+
+
+def test_a_band_holds_all_seeds() -> None:
+    scenario = bp.Scenario.parse(SMALL)
+    hybla = scenario.with_({"flow.0.controller": "hybla"})
+    runs = [bp.run(one, seed=seed) for one in (scenario, hybla) for seed in (1, 2, 3)]
+    figure = bp.plot(runs, "cwnd", band=True)
+    assert list(figure.series) == ["newreno", "hybla"]
+    data = figure.data
+    assert data.filter(
+        (data["low"] > data["y"] + 1e-9) | (data["high"] < data["y"] - 1e-9)
+    ).is_empty()
+    # Half of the way through, each run is between the edges.
+    for run in runs[3:]:
+        own = run.plot.cwnd().data
+        at = float(np.interp(2.0, own["x"], own["y"]))
+        line = data.filter(data["series"].cast(str) == "hybla")
+        row = line[int(np.argmin(np.abs(line["x"].to_numpy() - 2)))]
+        assert row["low"][0] - 5 <= at <= row["high"][0] + 5
+    assert any("3 runs" in note for note in figure.notes)
+    assert list(bp.plot(runs[:3], "cwnd", band=True).series) == ["newreno"]
+    with pytest.raises(bp.InputError, match="one of band and panels"):
+        bp.plot(runs, band=True, panels=True)

@@ -60,11 +60,19 @@ def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("folder", type=FILE, metavar="DIR")
-@click.option("--out", type=FILE, metavar="FILE.html", help="The page; by default DIR/report.html.")
+@click.argument("folders", type=FILE, metavar="DIR...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=FILE,
+    metavar="FILE.html",
+    help="The page; by default DIR/report.html, of several folders report.html.",
+)
 @click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
-def report(folder: Path, out: Path | None, figures: Path | None) -> None:
-    """Write one HTML page about DIR, the --out folder of another command."""
+def report(folders: tuple[Path, ...], out: Path | None, figures: Path | None) -> None:
+    """Write one HTML page about DIR, the --out folder of another command.
+
+    Of several folders of `bentpipe run`, the page has the series in common figures.
+    """
     from bentpipe.report.command import write_report
 
-    write_report(folder, out, figures)
+    write_report(folders, out, figures)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError
-from bentpipe.plots.theme import WIDTH, on_white
+from bentpipe.plots.theme import DASHES, WIDTH, on_white
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,15 +104,22 @@ class Figure:
         drawing = self.drawing.properties(**changes) if changes else self.drawing
         return replace(self, title=title, drawing=drawing)
 
+    def renamed(self, name: str, title: str) -> Figure:
+        """The figure with another name and title."""
+        return replace(self, name=name, title=title)
+
     def for_paper(self, columns: int = 1) -> Figure:
         """The figure as wide as one or two columns of a paper: 88 or 180 mm with its axes.
 
+        Lines differ by dashes as well as by colours, for print in black and white.
         `InputError` for other numbers of columns.
         """
         if columns not in PAPER_WIDTHS:
             raise InputError.of_value("columns", "1 or 2", repr(columns))
         fitting = {"type": "fit", "contains": "padding"}
-        drawing = self.drawing.properties(width=PAPER_WIDTHS[columns], height=PAPER_HEIGHT)
+        drawing = dashed(self.drawing, self.series).properties(
+            width=PAPER_WIDTHS[columns], height=PAPER_HEIGHT
+        )
         width = PAPER_WIDTHS[columns]
         fitted = drawing.properties(autosize=fitting)
         return replace(self, title="", drawing=fitted, legend_width=width)
@@ -137,6 +144,22 @@ class Figure:
         if alt.renderers.active != "default":
             return self.chart._repr_mimebundle_(*arguments, **options)
         return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict())}
+
+
+def dashed(drawing: Any, series: Sequence[str]) -> Any:
+    """The drawing with another dash for each of its lines."""
+    import altair as alt
+
+    if isinstance(drawing, alt.LayerChart):
+        changed = drawing.copy()
+        changed.layer = [dashed(layer, series) for layer in drawing.layer]
+        return changed
+    mark = getattr(drawing, "mark", None)
+    if not isinstance(mark, alt.MarkDef) or mark.type != "line" or len(series) < 2:
+        return drawing
+    dashes = [DASHES[number % len(DASHES)] for number in range(len(series))]
+    scale = alt.Scale(domain=list(series), range=dashes)
+    return drawing.encode(strokeDash=alt.StrokeDash("series:N", scale=scale))
 
 
 def legend_columns(series: Sequence[str], width: int = WIDTH) -> int:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe.plots.figure import Figure
-from bentpipe.plots.marks import chosen, finished, range_text, series_encoding, series_text
+from bentpipe.plots.marks import (
+    chosen,
+    colour,
+    finished,
+    panels,
+    range_text,
+    series_encoding,
+    series_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,11 +27,6 @@ POINTS = 1600
 
 GROUPED_POINTS = 12_000
 """Maximum number of points in a figure, shared by its lines."""
-
-PANEL_WIDTH, PANEL_HEIGHT = 190, 110
-"""Pixels of the area between the axes of one of several panels."""
-
-PANELS_PER_ROW = 4
 
 REDUCED = "Reduced: each short interval shows its first, last, lowest and highest point."
 
@@ -39,10 +42,12 @@ def line_figure(
     step: bool = False,
     notes: Sequence[str] = (),
     timeline: Timeline | None = None,
+    common: bool = False,
 ) -> Figure:
     """Lines through the rows of `points`, whose columns are `series`, `x` and `y`.
 
-    With a column `panel` there is a panel for each of its values, with own axes. `x` and `y` are
+    With a column `panel` there is a panel for each of its values, with own scales, or with the same
+    if they are `common`. `x` and `y` are
     titles with units. With `step`, a value is constant until the next one. The order of series and
     panels is that of their first rows. With `timeline`, the axis of time is that of all figures of
     a page, from 0 to the end of the run, with its marks.
@@ -81,7 +86,8 @@ def line_figure(
         )
     )
     if "panel" in keys:
-        drawing = panels(chart, points["panel"].unique(maintain_order=True).to_list())
+        names = points["panel"].unique(maintain_order=True).to_list()
+        drawing = panels(chart, names, "shared" if common else "independent")
     else:
         drawing = finished(chart, zoom=True, marks=timeline.layers() if timeline else ())
     return Figure(name, title, text, drawing, data, series, True, (*notes, *cut),
@@ -98,19 +104,29 @@ def x_axis(title: str, timeline: Timeline | None) -> Any:
     return alt.X("x:Q", title=title, scale=scale)
 
 
-def panels(chart: Any, names: Sequence[str]) -> Any:
-    """The chart once for each panel, in rows of `PANELS_PER_ROW`. Names are not cut off."""
+def band_figure(name: str, title: str, x: str, y: str, points: pl.DataFrame) -> Figure:
+    """Means of several runs as lines, in bands from the lowest to the highest.
+
+    The columns of `points` are `series`, `x`, `y`, `low`, `high` and `n`, the number of runs.
+    """
     import altair as alt
 
-    header = alt.Header(labelLimit=0)
-    return (
-        chart.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
-        .facet(
-            facet=alt.Facet("panel:N", title=None, sort=list(names), header=header),
-            columns=PANELS_PER_ROW,
-        )
-        .resolve_scale(x="independent", y="independent")
+    series, cut = chosen(points["series"].unique(maintain_order=True).to_list())
+    data = points.filter(pl.col("series").is_in(series)).with_columns(
+        pl.col("series").cast(pl.Enum(series))
     )
+    base = alt.Chart(alt.NamedData("points"))
+    lines = base.mark_line(strokeWidth=1.6, clip=True).encode(
+        x=x_axis(x, None), y=alt.Y("y:Q", title=y), **series_encoding(series, "strokeDash")
+    )
+    bands = base.mark_area(opacity=0.2, clip=True).encode(
+        x=x_axis(x, None), y=alt.Y("low:Q", title=y), y2="high:Q", **colour(series)
+    )
+    text = f"Line figure with bands: {y} over {x}. {series_text(series)} {range_text(y, data['y'])}"
+    most = int(data["n"].to_numpy().max(initial=0))
+    notes = (f"Means of {most} runs. Bands are from the lowest to the highest.", *cut)
+    drawing = finished(alt.layer(lines, bands), zoom=True)
+    return Figure(name, title, text, drawing, data, series, True, notes)
 
 
 def thinned(rows: pl.DataFrame, keys: Sequence[str], most: int = POINTS) -> pl.DataFrame:

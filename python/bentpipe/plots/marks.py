@@ -23,6 +23,11 @@ PIXELS_PER_LINE = 13
 SLOPE = 35
 """Degrees of labels that do not fit side by side."""
 
+PANEL_WIDTH, PANEL_HEIGHT = 190, 110
+"""Pixels of the area between the axes of one of several panels."""
+
+PANELS_PER_ROW = 4
+
 XKind = Literal["linear", "log", "nominal"]
 
 
@@ -126,3 +131,27 @@ def finished(chart: Any, zoom: bool, height: int = HEIGHT, marks: Sequence[Any] 
     if marks:
         chart = alt.layer(chart, *marks)
     return chart.add_params(shown).properties(width=WIDTH, height=height)
+
+
+def finished_or_panels(chart: Any, data: pl.DataFrame, zoom: bool) -> Any:
+    """The finished chart, or a panel with the same scales for each value of `panel` in the data."""
+    if "panel" not in data.columns or data["panel"].is_null().all():
+        return finished(chart, zoom)
+    return panels(chart, data["panel"].unique(maintain_order=True).to_list(), "shared")
+
+
+def panels(
+    chart: Any, names: Sequence[str], scales: Literal["shared", "independent"] = "independent"
+) -> Any:
+    """The chart once for each panel, in rows of `PANELS_PER_ROW`. Names are not cut off."""
+    import altair as alt
+
+    header = alt.Header(labelLimit=0)
+    return (
+        chart.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+        .facet(
+            facet=alt.Facet("panel:N", title=None, sort=list(names), header=header),
+            columns=PANELS_PER_ROW,
+        )
+        .resolve_scale(x=scales, y=scales)
+    )

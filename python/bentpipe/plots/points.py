@@ -13,6 +13,7 @@ from bentpipe.plots.marks import (
     chosen,
     colour,
     finished,
+    finished_or_panels,
     range_text,
     series_encoding,
     series_text,
@@ -35,6 +36,7 @@ class Point:
     low: float | None = None
     high: float | None = None
     n: int | None = None
+    panel: str | None = None
 
 
 def interval_figure(
@@ -77,7 +79,7 @@ def interval_figure(
         f"Figure of means with intervals: {y} over {x}. {series_text(series)} "
         f"{range_text(y, data['mean'])}"
     )
-    drawing = finished(alt.layer(*layers), zoom=x_kind != "nominal")
+    drawing = finished_or_panels(alt.layer(*layers), data, zoom=x_kind != "nominal")
     return Figure(name, title, text, drawing, data, series, False, (*notes, *cut))
 
 
@@ -137,7 +139,7 @@ def table(points: Sequence[Point]) -> tuple[list[str], pl.DataFrame, list[str]]:
     """The drawn series, the table of their points, and a note if there are more series."""
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64)
     x = pl.String if any(isinstance(point.x, str) for point in points) else pl.Float64
-    schema = {"series": pl.String, "x": x, **numbers, "n": pl.Int64}
+    schema = {"series": pl.String, "x": x, **numbers, "n": pl.Int64, "panel": pl.String}
     rows = pl.DataFrame(points, schema=schema)
     series, cut = chosen(rows["series"].unique(maintain_order=True).to_list())
     drawn = rows.filter(pl.col("series").is_in(series)).select(
@@ -146,6 +148,7 @@ def table(points: Sequence[Point]) -> tuple[list[str], pl.DataFrame, list[str]]:
         pl.col("low", "high").fill_null(pl.col("mean")),
         "n",
         pl.col("series").cast(pl.Enum(series)),
+        *(["panel"] if rows["panel"].is_not_null().any() else []),
     )
     return series, drawn, cut
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ from bentpipe.report.render import GENERATOR, html
 from bentpipe.report.source import recognise
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from bentpipe.report.page import Page
     from bentpipe.report.source import Source
@@ -25,16 +26,23 @@ MANIFEST = "figures.json"
 HEAD_BYTES = 400
 
 
-def write_report(folder: Path, out: Path | None, figures: Path | None) -> None:
-    """Write the page of a folder and print its name; also write the figures if `figures` is set.
+def write_report(folders: Sequence[Path], out: Path | None, figures: Path | None) -> None:
+    """Write the page of a folder, or of several runs, and print its name.
 
-    Raises `BentpipeError` for a folder of another kind, and `OutputError` if a file of another
-    program would be replaced. Both are checked before anything is written.
+    Also write the figures if `figures` is set. Raises `BentpipeError` for a folder of another kind,
+    and `OutputError` if a file of another program would be replaced. Both are checked before
+    anything is written.
     """
-    source = recognise(folder)
-    out = out or folder / "report.html"
+    sources = [recognise(folder) for folder in folders]
+    others = [source for source in sources if source.kind != "run"]
+    if len(sources) > 1 and others:
+        raise BentpipeError(
+            f"{others[0].folder}: several folders must be runs, of `bentpipe run --out`; this is "
+            f"a folder of `bentpipe {others[0].kind}`"
+        )
+    out = out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
     check_page(out)
-    page = page_of(source)
+    page = page_of(sources[0]) if len(sources) == 1 else several(folders)
     names = [f"{figure.name}.{ending}" for figure in page.figures for ending in FORMATS]
     if figures:
         check_figures(figures, names)
@@ -51,6 +59,13 @@ def write_report(folder: Path, out: Path | None, figures: Path | None) -> None:
     click.echo(f"{out}: {len(page.figures)} figures, {len(text.encode()) / 1e6:.1f} MB")
     if figures:
         click.echo(f"{figures}: {len(names)} files")
+
+
+def several(folders: Sequence[Path]) -> Page:
+    """The page of several runs."""
+    from bentpipe.report.several import several_page
+
+    return several_page(folders)
 
 
 def page_of(source: Source) -> Page:

@@ -12,7 +12,12 @@ from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.numbers import NONE, TOO_FEW, with_interval
 from bentpipe.plots import Figure, Point, as_points, interval_figure, line_figure
-from bentpipe.plots.marks import finished, series_encoding, series_text
+from bentpipe.plots.marks import (
+    finished_or_panels,
+    series_encoding,
+    series_text,
+    x_encoding,
+)
 from bentpipe.study.quantities import heading, shown
 
 if TYPE_CHECKING:
@@ -32,23 +37,31 @@ LATEX = str.maketrans({
 })  # fmt: skip
 
 
-def plot(results: Results, x: str, y: str, hue: str | None, kind: Kind) -> Figure:
+def plot(
+    results: Results, x: str, y: str, hue: str | None, kind: Kind, panel: str | None
+) -> Figure:
     """See `Results.plot`."""
     if kind not in get_args(Kind):
         raise InputError.of_value("kind", f"one of {', '.join(get_args(Kind))}", repr(kind))
     axis = parameter(results, "x", x)
     colour = None if hue is None else parameter(results, "hue", hue)
+    across = None if panel is None else parameter(results, "panel", panel)
+    if across in (axis, colour) and across is not None:
+        raise InputError.of_value("panel", "another parameter than x and hue", repr(panel))
     quantity = quantity_of(results, y)
     factor, unit = shown(quantity.name)
     title = words(quantity)
     label = title if unit == "1" else f"{title} ({unit})"
-    others = [p for p in results.study.parameters if p not in (axis, colour)]
+    others = [p for p in results.study.parameters if p not in (axis, colour, across)]
     if kind == "ecdf":
-        return ecdf(results, quantity, [p for p in (axis, colour) if p], label)
+        return ecdf(results, quantity, [p for p in (axis, colour) if p], across, label)
 
     def group(parameters: dict[str, Any]) -> str:
         named = [p for p in (colour, *others) if p is not None]
         return ", ".join(value_text(p, parameters[p.path]) for p in named) or title
+
+    def panel_of(parameters: dict[str, Any]) -> str | None:
+        return None if across is None else panel_text(across, parameters[across.path])
 
     heading = f"{axis.label} ({axis.unit})" if axis.unit else axis.label
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in axis.plain)
@@ -66,6 +79,7 @@ def plot(results: Results, x: str, y: str, hue: str | None, kind: Kind) -> Figur
                         low * factor,
                         high * factor,
                         cell.n,
+                        panel_of(cell.parameters),
                     )
                 )
         return interval_figure(
@@ -73,7 +87,12 @@ def plot(results: Results, x: str, y: str, hue: str | None, kind: Kind) -> Figur
             kind_of(axis.plain) if numeric else "nominal",
         )  # fmt: skip
     rows = [
-        {"x": str(row[axis.path]), "y": row[quantity.name] * factor, "series": group(row)}
+        {
+            "x": str(row[axis.path]),
+            "y": row[quantity.name] * factor,
+            "series": group(row),
+            "panel": panel_of(row),
+        }
         for row in results.rows.iter_rows(named=True)
         if row[quantity.name] is not None
     ]
@@ -88,7 +107,8 @@ def single_runs(
 
     series = list(dict.fromkeys(row["series"] for row in rows))
     order = list(dict.fromkeys(row["x"] for row in rows))
-    data = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.Float64, "series": pl.Enum(series)})
+    schema: Any = {"x": pl.String, "y": pl.Float64, "series": pl.Enum(series), "panel": pl.String}
+    data = pl.DataFrame(rows, schema=schema)
     base = alt.Chart(alt.NamedData("points"))
     mark = (
         base.mark_boxplot(size=14)
@@ -99,32 +119,48 @@ def single_runs(
     if kind == "box":
         encoding.pop("shape", None)
     chart = mark.encode(
-        x=alt.X("x:N", title=heading, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=110)),
-        xOffset=alt.XOffset("series:N", sort=series),
+        **x_encoding(heading, "nominal", order, len(series)),
         y=alt.Y("y:Q", title=label, scale=alt.Scale(zero=False, padding=8)),
         **encoding,
     )
     what = "box plot" if kind == "box" else "single runs"
     text = f"Figure of single runs ({what}): {label} over {heading}. {series_text(series)}"
-    drawing = finished(alt.layer(chart), zoom=False)
+    drawing = finished_or_panels(alt.layer(chart), data, zoom=False)
     return Figure(kind, f"{title}: {what}", text, drawing, data, series)
 
 
-def ecdf(results: Results, quantity: Quantity, by: list[Parameter], label: str) -> Figure:
+def ecdf(
+    results: Results,
+    quantity: Quantity,
+    by: list[Parameter],
+    across: Parameter | None,
+    label: str,
+) -> Figure:
     """The share of runs up to each value."""
     factor, _ = shown(quantity.name)
-    lines: dict[str, list[float]] = {}
+    panels: dict[str | None, dict[str, list[float]]] = {}
     for row in results.rows.iter_rows(named=True):
         name = ", ".join(value_text(p, row[p.path]) for p in by)
+        panel = None if across is None else panel_text(across, row[across.path])
         if row[quantity.name] is not None:
+            lines = panels.setdefault(panel, {})
             lines.setdefault(name, []).append(row[quantity.name] * factor)
-    steps = {
-        name: ([values[0], *values], [i / len(values) for i in range(len(values) + 1)])
-        for name, values in ((name, sorted(found)) for name, found in lines.items())
-    }
+    tables = []
+    for panel, lines in panels.items():
+        steps = {
+            name: ([values[0], *values], [i / len(values) for i in range(len(values) + 1)])
+            for name, values in ((name, sorted(found)) for name, found in lines.items())
+        }
+        points = as_points(steps)
+        tables.append(points if panel is None else points.with_columns(panel=pl.lit(panel)))
     title = f"{words(quantity)}: distribution over runs"
-    return line_figure("ecdf", title, label, "share of runs", as_points(steps), y_range=(0, 1),
-                       step=True)  # fmt: skip
+    return line_figure("ecdf", title, label, "share of runs", pl.concat(tables), y_range=(0, 1),
+                       step=True, common=True)  # fmt: skip
+
+
+def panel_text(across: Parameter, value: Any) -> str:
+    """The heading of a panel."""
+    return f"{across.label} {value}{across.unit or ''}"
 
 
 def words(quantity: Quantity) -> str:

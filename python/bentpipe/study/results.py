@@ -36,17 +36,26 @@ class Results:
         """Mean, interval, median and percentiles of each quantity in each variant."""
         return [Estimate.read(cell) for cell in self.summary["cells"]]
 
-    def plot(self, x: str, y: str, hue: str | None = None, *, kind: Kind = "interval") -> Figure:
+    def plot(
+        self,
+        x: str,
+        y: str,
+        hue: str | None = None,
+        *,
+        kind: Kind = "interval",
+        panel: str | None = None,
+    ) -> Figure:
         """A figure of the quantity `y` over the parameter `x`, a series for each value of `hue`.
 
-        `x` and `hue` are labels of parameters, `y` is the name of a quantity. `kind` is `interval`
-        (means with 95 % intervals), `box` or `strip` (single runs), or `ecdf` (the share of runs up
-        to each value). Parameters that are not named become part of the series. `InputError` for
-        other names. `figure.for_paper(1)` has the width of one column of a paper.
+        With `panel`, there is a panel with the same scales for each value of that parameter. `x`,
+        `hue` and `panel` are labels of parameters, `y` is the name of a quantity. `kind` is
+        `interval` (means with 95 % intervals), `box` or `strip` (single runs), or `ecdf` (the share
+        of runs up to each value). Parameters that are not named become part of the series.
+        `InputError` for other names. `figure.for_paper(1)` has the width of one column of a paper.
         """
         from bentpipe.study.figures import plot
 
-        return plot(self, x, y, hue, kind)
+        return plot(self, x, y, hue, kind, panel)
 
     def table(self, form: TableFormat = "markdown") -> str:
         """The means with their intervals as `markdown`, `latex` (booktabs) or `csv`."""

@@ -19,6 +19,7 @@ use units::{Span, Time};
 
 use crate::connection::{Connection, Library, View};
 use crate::events::{Event, Sequence};
+use crate::journal::{Ack as AckLine, Journal};
 
 /// Sender maximum segment size in bytes.
 pub const MSS: u64 = 1460;
@@ -156,11 +157,23 @@ struct Replay<'a> {
     w_max: u64,
     /// See [`Replay::note_bytes_at_a_goal`].
     bytes_at_a_goal: bool,
+    journal: Journal,
 }
 
 /// Replays one sequence up to the first disagreement. `None` when there is no such controller in C.
 pub fn replay(comparison: &Comparison, sequence: &Sequence) -> Option<Outcome> {
-    let mut replay = Replay::new(comparison, sequence.window, sequence.ssthresh)?;
+    Some(run(comparison, sequence, false)?.outcome)
+}
+
+/// What the definition is told in a sequence, and the windows of the one in C (`journal`). `None` when
+/// the two disagree, or when there is no such controller in C.
+pub fn record(comparison: &Comparison, sequence: &Sequence) -> Option<String> {
+    let replay = run(comparison, sequence, true)?;
+    replay.outcome.disagreement.is_none().then(|| replay.journal.into_text())
+}
+
+fn run<'a>(comparison: &'a Comparison, sequence: &Sequence, recorded: bool) -> Option<Replay<'a>> {
+    let mut replay = Replay::new(comparison, sequence, recorded)?;
     for (i, event) in sequence.events.iter().enumerate() {
         if replay.definition.window().cwnd > comparison.largest * MSS {
             break;
@@ -171,11 +184,12 @@ pub fn replay(comparison: &Comparison, sequence: &Sequence) -> Option<Outcome> {
             break;
         }
     }
-    Some(replay.outcome)
+    Some(replay)
 }
 
 impl<'a> Replay<'a> {
-    fn new(comparison: &'a Comparison, window: u64, ssthresh: Option<u64>) -> Option<Self> {
+    fn new(comparison: &'a Comparison, sequence: &Sequence, recorded: bool) -> Option<Self> {
+        let Sequence { window, ssthresh, .. } = *sequence;
         let mut definition = comparison.definition.build(&Settings {
             mss: MSS as u32,
             initial_window: window * MSS,
@@ -225,6 +239,11 @@ impl<'a> Replay<'a> {
             undone: false,
             w_max: 0,
             bytes_at_a_goal: false,
+            journal: if recorded {
+                Journal::begin(now, window, ssthresh)
+            } else {
+                Journal::default()
+            },
         };
         replay.send_up_to(sent);
         Some(replay)
@@ -318,6 +337,7 @@ impl<'a> Replay<'a> {
         self.now += u64::from(rtt) / self.flight().max(1) * acked + 1;
         self.acknowledged += acked * MSS;
         let known = self.sacked.min(acked - 1);
+        let repairing = self.phase != Phase::Open;
         self.sacked -= known;
         self.delivered += acked - known;
         let (time, una) = (self.time(), self.acknowledged);
@@ -329,18 +349,26 @@ impl<'a> Replay<'a> {
         self.view(limited);
         let in_flight = rate.map_or(0, |rate| rate.delivered - rate.prior_delivered);
         self.kernel.pkts_acked(acked as u32, Some(rtt), in_flight as u32);
+        self.journal.ack(&AckLine {
+            now: self.now,
+            acked,
+            rtt,
+            pipe: self.flight() - self.sacked_out(),
+            peer_clock: self.clocks.0,
+            in_flight,
+            repairing,
+        });
         let recovered = self.acknowledged >= self.recover;
         match self.phase {
             Phase::Recovery if recovered => {
-                let time = self.time();
-                self.definition.on_recovery_exit(time);
-                self.kernel.recovered();
+                self.leave_recovery();
                 self.phase = Phase::Open;
                 self.sacked = 0;
             }
             Phase::Recovery => {
                 let partial = PartialAck { acked: acked * MSS, style: RecoveryStyle::Pipe };
                 self.definition.on_partial_ack(&partial);
+                self.journal.partial();
                 return;
             }
             Phase::Timeout { .. } if recovered => {
@@ -360,7 +388,15 @@ impl<'a> Replay<'a> {
         self.send();
     }
 
+    fn leave_recovery(&mut self) {
+        let time = self.time();
+        self.definition.on_recovery_exit(time);
+        self.kernel.recovered();
+        self.journal.recovered();
+    }
+
     fn grow(&mut self, acked: u64, limited: bool) {
+        self.journal.grow(limited);
         let window = self.definition.window();
         let left = window.ssthresh.saturating_sub(window.cwnd);
         let crosses = limited && left > 0 && left < acked * MSS && !self.comparison.whole;
@@ -394,6 +430,7 @@ impl<'a> Replay<'a> {
         }
         self.view(true);
         self.kernel.send();
+        self.journal.send((end - self.sent) / MSS);
         let (now, una) = (self.time(), self.acknowledged);
         for start in (self.sent..end).step_by(MSS as usize) {
             if let Some(delivery) = &mut self.delivery {
@@ -415,6 +452,7 @@ impl<'a> Replay<'a> {
                 self.delivered += 1;
                 self.now += 10;
                 self.feedback(0, true, None);
+                self.journal.duplicate(self.now, self.flight() - self.sacked_out());
                 self.view(true);
                 self.kernel.pkts_acked(0, None, 0);
             }
@@ -429,6 +467,7 @@ impl<'a> Replay<'a> {
         self.remember();
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
         self.definition.on_loss(&loss);
+        self.journal.loss(loss.flight);
         self.view(true);
         self.kernel.loss();
         self.phase = Phase::Recovery;
@@ -449,6 +488,7 @@ impl<'a> Replay<'a> {
         let sent = std::mem::replace(&mut self.sent, told);
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
         self.definition.on_congestion_mark(&loss);
+        self.journal.mark(loss.flight);
         self.view(true);
         self.kernel.mark();
         self.sent = sent;
@@ -467,6 +507,7 @@ impl<'a> Replay<'a> {
         }
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated };
         self.definition.on_timeout(&loss);
+        self.journal.timeout(self.now, loss.flight, repeated);
         self.view(true);
         self.kernel.timeout(repeated);
         self.phase = Phase::Timeout { progress: false };
@@ -484,16 +525,13 @@ impl<'a> Replay<'a> {
     /// A first loss or timeout alone is taken back: a second has another window before it.
     fn undo(&mut self) {
         match self.phase {
-            Phase::Recovery => {
-                let time = self.time();
-                self.definition.on_recovery_exit(time);
-                self.kernel.recovered();
-            }
+            Phase::Recovery => self.leave_recovery(),
             Phase::Timeout { .. } => {}
             Phase::Open => return,
         }
         let (cwnd, ssthresh) = self.before;
         self.definition.on_spurious_loss(cwnd, ssthresh);
+        self.journal.undo(cwnd, ssthresh);
         self.undone = true;
         self.kernel.undo();
         self.phase = Phase::Open;
@@ -521,6 +559,7 @@ impl<'a> Replay<'a> {
         }
         self.now += milliseconds * 1000;
         self.definition.on_idle();
+        self.journal.idle(self.now);
         self.view(false);
         self.kernel.idle(self.initial as u32);
         self.compare();
@@ -554,6 +593,7 @@ impl<'a> Replay<'a> {
         let kernel = self.kernel.cwnd();
         self.note_bytes_at_a_goal();
         self.judge("cwnd", defined, kernel);
+        self.journal.cwnd(kernel);
         self.outcome.steps += 1;
         self.outcome.same += u64::from(u64::from(kernel) == defined / MSS);
         let exactly = (self.kernel.exact_cwnd() - defined as f64 / MSS as f64).abs();
@@ -575,7 +615,9 @@ impl<'a> Replay<'a> {
 
     fn compare_thresholds(&mut self) {
         if self.comparison.thresholds {
-            self.judge("ssthresh", self.definition.window().ssthresh, self.kernel.ssthresh());
+            let kernel = self.kernel.ssthresh();
+            self.judge("ssthresh", self.definition.window().ssthresh, kernel);
+            self.journal.ssthresh(kernel);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Random sequences of events, the same ones in each run.
 
+use std::ops::RangeInclusive;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -67,31 +69,65 @@ pub struct Sequence {
 /// Longest queues in microseconds: paths with none, and those where it is longer than the path.
 const QUEUES: &[u32] = &[1, 2000, 20_000, 100_000, 500_000];
 
-fn events() -> impl Strategy<Value = Vec<Event>> {
+/// What random sequences are like.
+#[derive(Clone)]
+struct Shape {
+    /// Events at most.
+    most: usize,
+    /// How often losses, timeouts and undos come; 1 is seldom.
+    troubles: u32,
+    /// Segments that an ACK covers, and those in a whole round trip.
+    acked: RangeInclusive<u64>,
+    each: RangeInclusive<u64>,
+}
+
+fn events(shape: Shape) -> impl Strategy<Value = Vec<Event>> {
     let path = (20_000_u32..1_000_000, prop::sample::select(QUEUES), 1_u64..50);
-    path.prop_flat_map(|(base, longest, stretch)| {
+    path.prop_flat_map(move |(base, longest, stretch)| {
+        let Shape { most, troubles, acked, each } = shape.clone();
         let rtt = (0..longest).prop_map(move |queue| base + queue);
         let event = prop_oneof![
-            20 => (1..=3_u64, rtt.clone(), prop::bool::weighted(0.9))
+            20 => (acked, rtt.clone(), prop::bool::weighted(0.9))
                 .prop_map(|(segments, rtt, limited)| Event::Ack { segments, rtt, limited }),
             4 => rtt.clone().prop_map(move |rtt| Event::Ack { segments: stretch, rtt, limited: true }),
-            12 => (rtt, 1..=2_u64).prop_map(|(rtt, each)| Event::Round { rtt, each }),
-            2 => Just(Event::Loss),
+            12 => (rtt, each).prop_map(|(rtt, each)| Event::Round { rtt, each }),
+            2 * troubles => Just(Event::Loss),
             2 => Just(Event::Mark),
-            1 => Just(Event::Timeout),
-            1 => Just(Event::Undo),
+            troubles => Just(Event::Timeout),
+            troubles => Just(Event::Undo),
             1 => (1..100_000_u64).prop_map(|milliseconds| Event::Idle { milliseconds }),
         ];
-        vec(event, 1..120)
+        vec(event, 1..most)
     })
 }
 
 /// So many sequences, of up to 120 events each.
 pub fn sequences(count: usize) -> impl Iterator<Item = Sequence> {
+    let shape = Shape { most: 120, troubles: 1, acked: 1..=3, each: 1..=2 };
+    drawn((events(shape), 2_u64..2000, prop::option::of(2_u64..4000))).take(count)
+}
+
+/// Sequences that few lines record: up to 40 events, and round trips of few ACKs. Each undo comes right
+/// after a loss or a timeout.
+pub fn short_sequences() -> impl Iterator<Item = Sequence> {
+    let shape = Shape { most: 40, troubles: 2, acked: 1..=12, each: 5..=40 };
+    drawn((events(shape), 2_u64..600, (2_u64..600).prop_map(Some))).map(|mut sequence| {
+        let undone = |(number, event)| match event {
+            Event::Undo if number % 2 == 0 => vec![Event::Loss, event],
+            Event::Undo => vec![Event::Timeout, event],
+            _ => vec![event],
+        };
+        sequence.events = sequence.events.into_iter().enumerate().flat_map(undone).collect();
+        sequence
+    })
+}
+
+fn drawn(
+    strategy: impl Strategy<Value = (Vec<Event>, u64, Option<u64>)>,
+) -> impl Iterator<Item = Sequence> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let strategy = (events(), 2_u64..2000, prop::option::of(2_u64..4000));
-    (0..count).map(move |_| {
+    std::iter::repeat_with(move || {
         let tree = strategy.new_tree(&mut runner);
         #[expect(clippy::expect_used, reason = "nothing filters, and so nothing is rejected")]
         let (events, window, ssthresh) = tree.expect("a sequence").current();

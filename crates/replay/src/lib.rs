@@ -10,6 +10,7 @@
 mod connection;
 pub mod driver;
 pub mod events;
+mod journal;
 pub mod paced;
 pub mod pairs;
 

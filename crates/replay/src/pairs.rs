@@ -46,6 +46,11 @@ impl Pair {
         Self { reason: Some(reason), ..self }
     }
 
+    /// Both count in whole segments, so that tests of `crates/congestion` can compare with recorded windows.
+    pub fn is_recorded(&self) -> bool {
+        self.whole
+    }
+
     /// The parameters in the notation of the command line.
     pub fn parameters(&self) -> String {
         let sets = self.sets.iter().map(|(name, value)| format!("{name}={value}"));

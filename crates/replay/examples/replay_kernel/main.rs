@@ -1,13 +1,14 @@
 //! Compares the kernel's own congestion controllers with those of this project, step by step.
 //!
 //!     cargo run -p replay --example replay_kernel -- [--source PATH] [--sequences N] [--write PAGE]
-//!         [CONTROLLER...]
+//!         [--record FOLDER] [CONTROLLER...]
 //!
 //! It compiles `net/ipv4/tcp_*.c` of a kernel's sources as a library of this machine, gives its
 //! controllers and those of `crates/congestion` the same random events, and prints where their windows
 //! part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`, by default
 //! the newest of `/usr/src`. What is unpacked and compiled stays in a folder for temporary files.
-//! `--write` replaces the table of a page. The exit status is 1 when a pair disagrees without a reason,
+//! `--write` replaces the table of a page. `--record` writes short sequences with the kernel's windows
+//! into a folder, a file for each controller, and prints no table: tests of `crates/congestion` play them. The exit status is 1 when a pair disagrees without a reason,
 //! or has a reason and agrees, and 2 when nothing could be compared.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
@@ -15,12 +16,12 @@
 mod source;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use replay::Library;
-use replay::driver::{Disagreement, Outcome, replay};
-use replay::events::sequences;
+use replay::driver::{Disagreement, Outcome, record, replay};
+use replay::events::{sequences, short_sequences};
 use replay::paced;
 use replay::pairs::{PAIRS, Pair};
 
@@ -29,17 +30,25 @@ struct Arguments {
     source: Option<PathBuf>,
     sequences: usize,
     page: Option<PathBuf>,
+    records: Option<PathBuf>,
     controllers: Vec<String>,
 }
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut read = Self { source: None, sequences: 300, page: None, controllers: Vec::new() };
+        let mut read = Self {
+            source: None,
+            sequences: 300,
+            page: None,
+            records: None,
+            controllers: Vec::new(),
+        };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--source" => read.source = Some(value()?.into()),
                 "--write" => read.page = Some(value()?.into()),
+                "--record" => read.records = Some(value()?.into()),
                 "--sequences" => {
                     let value = value()?;
                     read.sequences =
@@ -53,7 +62,7 @@ impl Arguments {
                 _ => {
                     let names: Vec<_> = PAIRS.iter().map(|pair| pair.controller).collect();
                     return Err(format!(
-                        "{word} is neither an option (--source, --sequences, --write) nor one of {}",
+                        "{word} is neither an option (--source, --sequences, --write, --record) nor one of {}",
                         names.join(", ")
                     ));
                 }
@@ -103,11 +112,46 @@ impl Row {
     }
 }
 
+/// Characters of a sequence, and of a file.
+const LONGEST_SEQUENCE: usize = 4000;
+const LONGEST_RECORD: usize = 30_000;
+
+/// Sequences in which both agree, as many as a small file holds.
+fn write_record(pair: &Pair, library: Library, release: &str, folder: &Path) -> Result<(), String> {
+    let name = pair.controller;
+    let comparison = pair.comparison(library).ok_or(format!("{name} cannot be built"))?;
+    let mut text = format!(
+        "# Made by replay_kernel --record: the windows of {} of {release} in random sequences.\n\
+         # crates/replay/src/journal.rs explains the lines.\n\
+         controller {name} {}\nbound {}\n",
+        pair.kernel,
+        pair.parameters(),
+        pair.bound
+    );
+    for sequence in short_sequences() {
+        let Some(lines) = record(&comparison, &sequence) else { continue };
+        if (200..LONGEST_SEQUENCE).contains(&lines.len()) {
+            text.push_str(&lines);
+        }
+        if text.len() > LONGEST_RECORD {
+            break;
+        }
+    }
+    let file = folder.join(format!("{name}.txt"));
+    std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
 fn run() -> Result<bool, String> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
     let source = source::find(arguments.source.as_deref())?;
     let library =
         source::library(&source, |path| Library::load(path).map_err(|error| error.to_string()))?;
+    if let Some(folder) = &arguments.records {
+        for pair in PAIRS.iter().filter(|pair| pair.is_recorded() && arguments.chooses(pair)) {
+            write_record(pair, library, &source.release, folder)?;
+        }
+        return Ok(true);
+    }
     let mut rows = Vec::new();
     for pair in PAIRS.iter().filter(|pair| arguments.chooses(pair)) {
         rows.push(Row::of(pair, library, arguments.sequences)?);

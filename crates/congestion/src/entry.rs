@@ -83,6 +83,8 @@ pub struct Entry {
 pub trait Listed: Controller + TcpPolicy + Sized {
     /// Its entries. Names are unique among all controllers.
     const LISTED: &'static [Entry];
+    /// Pairs of parameters of which the first may not be above the second.
+    const ORDERED: &'static [(&'static str, &'static str)] = &[];
     /// Builds it with the parameter values of a scenario.
     fn build(settings: &Settings, values: &Values) -> Self;
 }

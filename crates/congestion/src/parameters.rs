@@ -64,6 +64,18 @@ pub enum ParameterError {
         /// Allowed values.
         expected: String,
     },
+    /// One parameter is above another that may not be below it.
+    #[error("parameter {lower:?} ({low}) must not be above {upper:?} ({high})")]
+    Order {
+        /// The parameter that is too large.
+        lower: &'static str,
+        /// Its value.
+        low: f64,
+        /// The one that bounds it.
+        upper: &'static str,
+        /// Its value.
+        high: f64,
+    },
 }
 
 /// All parameters of a controller with their values, in the order of its table.

@@ -23,6 +23,8 @@ pub(crate) struct Registered {
     pub(crate) entry: &'static Entry,
     /// The word of this variant; most controllers have one only.
     pub(crate) variant: &'static str,
+    /// Pairs of parameters of which the first may not be above the second.
+    pub(crate) ordered: &'static [(&'static str, &'static str)],
     pub(crate) build: Build,
 }
 
@@ -81,7 +83,8 @@ pub(crate) fn variant(name: &str, variant: &str) -> Option<&'static Registered> 
 }
 
 pub(crate) fn entries_of<C: Listed>(variant: &'static str, build: Build) -> Vec<Registered> {
-    C::LISTED.iter().map(|entry| Registered { entry, variant, build }).collect()
+    let ordered = C::ORDERED;
+    C::LISTED.iter().map(|entry| Registered { entry, variant, ordered, build }).collect()
 }
 
 /// All controllers as their sources define them: the built-in ones in the order of their list, then the
@@ -106,6 +109,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 mod tests {
     use super::*;
     use crate::controller::Controller;
+    use crate::parameters::{ParameterError, Value};
     use crate::specification::Specification;
 
     #[test]
@@ -139,6 +143,31 @@ mod tests {
                 specification.set(name, value).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn related_parameters_are_ordered_in_the_defaults_and_refused_otherwise() {
+        let mut found = Vec::new();
+        for registered in all() {
+            for &(lower, upper) in registered.ordered {
+                let mut specification = Specification::of(registered);
+                assert_eq!(specification.check(), Ok(()));
+                let bound = specification.values().number(upper);
+                specification.set(lower, Value::Number(bound)).unwrap();
+                assert_eq!(specification.check(), Ok(()), "as large is allowed");
+                specification.set(lower, Value::Number(2.0 * bound)).unwrap();
+                let error = specification.check().unwrap_err();
+                let low = 2.0 * bound;
+                assert_eq!(error, ParameterError::Order { lower, low, upper, high: bound });
+                specification.set(upper, Value::Number(low)).unwrap();
+                assert_eq!(specification.check(), Ok(()), "in any order");
+                found.push((registered.entry.name, lower, upper));
+            }
+        }
+        let expected =
+            [("bic", "s_min", "s_max"), ("new-vegas", "alpha", "beta"), ("vegas", "alpha", "beta")];
+        found.sort_unstable();
+        assert_eq!(found, expected);
     }
 
     /// `cargo fmt --check` does not see modules that a macro declares.

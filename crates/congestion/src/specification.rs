@@ -54,6 +54,20 @@ impl Specification {
         result.map_err(|error| self.explain(error))
     }
 
+    /// Whether the values of related parameters fit, once all are set. [`build`](Self::build) does not ask.
+    ///
+    /// # Errors
+    /// When a parameter is above one that may not be below it.
+    pub fn check(&self) -> Result<(), ParameterError> {
+        for &(lower, upper) in self.registered.ordered {
+            let (low, high) = (self.values.number(lower), self.values.number(upper));
+            if low > high {
+                return Err(ParameterError::Order { lower, low, upper, high });
+            }
+        }
+        Ok(())
+    }
+
     /// A parameter that another variant has.
     fn explain(&self, error: ParameterError) -> ParameterError {
         let ParameterError::Unknown { controller, name, .. } = &error else { return error };
@@ -68,7 +82,7 @@ impl Specification {
         }
     }
 
-    fn of(registered: &'static Registered) -> Self {
+    pub(crate) fn of(registered: &'static Registered) -> Self {
         Self { registered, values: Values::defaults(registered.entry.parameters) }
     }
 

@@ -148,6 +148,7 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
             .set(name, value)
             .map_err(|error| input(format!("{error}, found {text:?}")))?;
     }
+    specification.check().map_err(|error| input(error.to_string()))?;
     Ok(specification)
 }
 
@@ -195,6 +196,9 @@ mod tests {
         assert!(refused("veno", "beta=-1").contains("a number from 0 to 1000000"));
         assert!(refused("veno", "beta=many").contains("\"many\""));
         assert!(refused("bic", "fast_convergence=1").contains("one of on, off"));
+        assert!(
+            refused("bic", "s_min=40").contains("\"s_min\" (40) must not be above \"s_max\" (32)")
+        );
         assert!(refused("adalr", "rwnd=off").contains("flow control"));
         assert!(refused("westwood-plus", "memory=nan").contains("a number from"));
     }

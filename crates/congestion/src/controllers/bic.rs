@@ -47,7 +47,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "s_min",
         default: "0.01",
         allowed: Allowed::Range(1e-6, 1e6),
-        meaning: "Shortest step in segments per RTT; s_max when it is above s_max",
+        meaning: "Shortest step in segments per RTT; at most s_max",
     },
     Parameter {
         name: "low_window",
@@ -91,14 +91,14 @@ impl Listed for Bic {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
+    const ORDERED: &'static [(&'static str, &'static str)] = &[("s_min", "s_max")];
 
     fn build(settings: &Settings, values: &Values) -> Self {
-        let s_max = values.number("s_max");
         Self {
             window: Window::new(settings),
             beta: values.number("beta"),
-            s_max,
-            s_min: values.number("s_min").min(s_max),
+            s_max: values.number("s_max"),
+            s_min: values.number("s_min"),
             low_window: values.number("low_window"),
             fast_convergence: values.word("fast_convergence") == "on",
             w_max: 0.0,
@@ -120,7 +120,7 @@ impl Bic {
         }
         let distance = self.w_max - cwnd;
         let step = if distance > 0.0 { distance / 2.0 } else { -distance };
-        step.clamp(self.s_min, self.s_max)
+        step.max(self.s_min).min(self.s_max)
     }
 }
 

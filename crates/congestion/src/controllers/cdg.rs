@@ -21,11 +21,9 @@
 //! exp() has the accuracy of the kernel's table, to 2^-16, without its two rounding errors.
 
 use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::events::Feedback;
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::linux::{
-    self, Growth, LinuxController, Operations, Sample, Socket, State, random,
-};
+use crate::parts::linux::{Growth, LinuxController, Operations, Sample, Socket, State, random};
 use crate::window::whole;
 
 /// Microseconds between two ACKs of a train.
@@ -305,7 +303,6 @@ impl Operations for Rules {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
 
     fn configured(values: &Values) -> Self {
         let window = values.whole("window") as usize;

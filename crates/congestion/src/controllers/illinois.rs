@@ -19,9 +19,9 @@
 //! the first queue: an Illinois flow that has never seen a queue does not know how long one can be.
 
 use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::events::Feedback;
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket, State};
+use crate::parts::linux::{Growth, LinuxController, Operations, Sample, Socket, State};
 
 const ALPHA_BITS: u32 = 7;
 const ALPHA_BASE: u64 = 1 << ALPHA_BITS;
@@ -146,7 +146,6 @@ impl Operations for Rules {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
 
     fn configured(values: &Values) -> Self {
         Self {

@@ -58,6 +58,7 @@ impl Listed for NewVegas {
         repair: Repair::SingleLoss,
         parameters: PARAMETERS,
     }];
+    const ORDERED: &'static [(&'static str, &'static str)] = Vegas::ORDERED;
 
     fn build(settings: &Settings, values: &Values) -> Self {
         let mut vegas = Vegas::build(settings, values);

@@ -321,20 +321,13 @@ mod tests {
     /// The RTT without a queue is known, and ssthresh too.
     fn sender(segments: u64) -> Sender<Nv> {
         let mut sender = Sender::avoiding(segments);
-        for _ in 0..3 {
-            sender.round(100);
-        }
+        sender.grown_in(3, 100);
         sender
     }
 
     #[test]
     fn without_a_queue_it_grows_as_reno() {
-        let mut sender = sender(100);
-        let before = sender.cwnd();
-        for _ in 0..10 {
-            sender.round(100);
-        }
-        assert!((9..=10).contains(&(sender.cwnd() - before)), "{}", sender.cwnd());
+        sender(100).assert_grows_as_reno();
     }
 
     #[test]
@@ -342,9 +335,7 @@ mod tests {
         // Of 100 segments at 108 ms, 7 wait.
         let mut sender = sender(100);
         let before = sender.cwnd();
-        for _ in 0..3 {
-            sender.round(108);
-        }
+        sender.grown_in(3, 108);
         assert!(sender.cwnd() >= before, "{} of {before}", sender.cwnd());
     }
 
@@ -390,18 +381,14 @@ mod tests {
         let mut sender = sender(100);
         sender.controller.on_timeout(&loss(100 * MSS));
         assert_eq!(sender.controller.operations().halvings, 1);
-        for _ in 0..40 {
-            sender.round(100);
-        }
+        sender.grown_in(40, 100);
         assert_eq!(sender.controller.operations().halvings, 0);
     }
 
     #[test]
     fn the_smallest_rtt_is_forgotten_after_some_seconds() {
         let mut sender = sender(100);
-        for _ in 0..120 {
-            sender.round(150);
-        }
+        sender.grown_in(120, 150);
         let min_rtt = sender.controller.operations().min_rtt;
         assert!(min_rtt.is_some_and(|rtt| rtt > 149_000), "{min_rtt:?}");
     }

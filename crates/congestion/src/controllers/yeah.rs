@@ -19,9 +19,9 @@
 //! RTTbase is measured again after a pause with nothing in flight. Slow start is standard.
 
 use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::events::Feedback;
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket, State};
+use crate::parts::linux::{Growth, LinuxController, Operations, Sample, Socket, State};
 
 /// Share of RTTbase that the delay may be in fast mode, as a divisor (phi).
 const PHI: u64 = 8;
@@ -134,7 +134,6 @@ impl Operations for Rules {
         repair: Repair::SelectiveAcks,
         parameters: PARAMETERS,
     }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
 
     fn configured(values: &Values) -> Self {
         Self {

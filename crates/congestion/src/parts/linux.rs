@@ -22,7 +22,7 @@ use std::fmt::Debug;
 use units::{Span, Time};
 
 use crate::controller::Controller;
-use crate::entry::{Entry, Listed};
+use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::draw;
@@ -46,6 +46,17 @@ pub const VARIANT: Parameter = Parameter {
 
 /// The parameters of a controller of Linux.
 pub(crate) const PARAMETERS: &[Parameter] = &[Parameter { default: LINUX, ..VARIANT }];
+
+/// The entry of Linux's variant of a controller: its name, summary, source, and the file of the kernel.
+pub(crate) const fn variant_of(
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    file: &'static str,
+) -> Entry {
+    let (status, repair) = (Status::Implementation(file), Repair::SelectiveAcks);
+    Entry { name, summary, source, status, repair, parameters: PARAMETERS }
+}
 
 /// Nothing but losses and growth.
 pub(crate) const NO_NEEDS: Needs = Needs {
@@ -236,7 +247,7 @@ pub trait Operations: Clone + Debug + Default {
     /// Its entry, with the name of the algorithm that it is a variant of.
     const LISTED: &'static [Entry];
     /// Events that it needs.
-    const NEEDS: Needs;
+    const NEEDS: Needs = Needs { feedback: true, ..NO_NEEDS };
 
     /// With the values of its parameters.
     fn configured(_values: &Values) -> Self {
@@ -253,8 +264,10 @@ pub trait Operations: Clone + Debug + Default {
     /// those that need round-trip times or feedback.
     fn init(&mut self, _socket: &mut Socket) {}
 
-    /// ssthresh in segments after a loss, a mark or a timeout (`ssthresh`).
-    fn ssthresh(&mut self, socket: &Socket) -> u64;
+    /// ssthresh in segments after a loss, a mark or a timeout (`ssthresh`): that of Reno.
+    fn ssthresh(&mut self, socket: &Socket) -> u64 {
+        socket.half()
+    }
 
     /// May let the window grow (`cong_avoid`).
     fn grow(&mut self, socket: &mut Socket, growth: Growth);
@@ -493,6 +506,21 @@ pub(crate) mod samples {
         /// cwnd in segments.
         pub(crate) fn cwnd(&self) -> u64 {
             self.controller.window().cwnd / MSS
+        }
+
+        /// So many round trips of `rtt` milliseconds; the segments by which cwnd has grown.
+        pub(crate) fn grown_in(&mut self, rounds: u64, rtt: u64) -> u64 {
+            let before = self.cwnd();
+            for _ in 0..rounds {
+                self.round(rtt);
+            }
+            self.cwnd().saturating_sub(before)
+        }
+
+        /// Ten round trips of 100 ms, without a queue, add a segment each: the last one may come later.
+        pub(crate) fn assert_grows_as_reno(&mut self) {
+            let grown = self.grown_in(10, 100);
+            assert!((9..=10).contains(&grown), "{grown}");
         }
 
         /// All that is in flight is acknowledged after `rtt` milliseconds, one segment at a time.

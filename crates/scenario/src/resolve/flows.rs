@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{Specification, Value};
+use congestion::{ParameterError, Specification, Value};
 use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
@@ -119,7 +119,23 @@ fn controller(
             problems.push(problem.because(error.to_string()));
         }
     }
+    if let Err(error) = specification.check() {
+        problems.push(unordered(&error, path, |name| given.iter().any(|(key, _)| *key == name)));
+    }
     Some(specification)
+}
+
+/// Two parameters that do not fit: the place is the one that the scenario sets.
+fn unordered(error: &ParameterError, path: &Path, is_set: impl Fn(&str) -> bool) -> Problem {
+    let ParameterError::Order { lower, low, upper, high } = error else {
+        return Problem::new(path.clone(), "parameters that fit", error.to_string());
+    };
+    let problem = if is_set(lower) {
+        Problem::new(path.key(lower), format!("at most {upper}, {high}"), low.to_string())
+    } else {
+        Problem::new(path.key(upper), format!("at least {lower}, {low}"), high.to_string())
+    };
+    problem.because(error.to_string())
 }
 
 /// The settings with every short form and dependent default resolved.

@@ -64,18 +64,37 @@ pub(super) fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
     all
 }
 
+/// Path and text of the one error that a controller makes.
+fn error_of(controller: &str) -> (String, String) {
+    let found = errors(&[("{ name = \"adalr\", rwnd = \"off\" }", controller)]);
+    let [error] = &found.0[..] else { panic!("{found}") };
+    (error.path.to_string(), found.to_string())
+}
+
+#[test]
+fn a_parameter_above_its_bound_is_refused_where_it_is_written() {
+    for (controller, place, expected) in [
+        ("{ name = \"bic\", s_min = 40 }", "s_min", "at most s_max, 32"),
+        ("{ name = \"bic\", s_max = 0.001 }", "s_max", "at least s_min, 0.01"),
+        ("{ name = \"bic\", s_max = 2, s_min = 3 }", "s_min", "at most s_max, 2"),
+        ("{ name = \"vegas\", alpha = 5 }", "alpha", "at most beta, 3"),
+        ("{ name = \"vegas\", beta = 0.5 }", "beta", "at least alpha, 1"),
+        ("{ name = \"new-vegas\", alpha = 5, beta = 4 }", "alpha", "at most beta, 4"),
+    ] {
+        let (path, text) = error_of(controller);
+        assert_eq!(path, format!("flow[0].controller.{place}"));
+        assert!(text.contains(expected), "{controller}: {text}");
+        assert!(text.contains("geo.toml:20"), "{text}");
+    }
+}
+
 #[test]
 fn a_parameter_without_an_effect_is_refused() {
-    let one = |controller: &str| {
-        let found = errors(&[("{ name = \"adalr\", rwnd = \"off\" }", controller)]);
-        let [error] = &found.0[..] else { panic!("{found}") };
-        (error.path.to_string(), found.to_string())
-    };
-    let (path, text) = one("{ alpha = 1, name = \"vegas\", variant = \"linux\" }");
+    let (path, text) = error_of("{ alpha = 1, name = \"vegas\", variant = \"linux\" }");
     assert_eq!(path, "flow[0].controller.alpha");
     assert!(text.contains("variant = \"linux\""), "{text}");
     for name in ["cubic", "newreno"] {
-        let (path, text) = one(&format!("{{ name = {name:?}, abe = \"on\" }}"));
+        let (path, text) = error_of(&format!("{{ name = {name:?}, abe = \"on\" }}"));
         assert_eq!(path, "flow[0].controller.abe");
         assert!(text.contains("transport.ecn"), "{text}");
     }

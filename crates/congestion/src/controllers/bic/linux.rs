@@ -6,8 +6,8 @@
 //! more. The pace is chosen again when cwnd has changed, or after a 32nd of a second, and takes into account how many
 //! segments an ACK covers. A timeout forgets W_max, and takes the share of a loss, too.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{self, Growth, HZ, LinuxController, Operations, Sample, Socket, State};
 
 /// 1024 times the share of cwnd that a loss leaves.
@@ -82,15 +82,12 @@ impl Bic {
 }
 
 impl Operations for Bic {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "bic",
-        summary: "BIC of Linux: a quarter of the way to W_max in a round trip, by at most 16 segments",
-        source: "Xu, Harfoush and Rhee, BIC, IEEE INFOCOM 2004",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_bic.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "bic",
+        "BIC of Linux: a quarter of the way to W_max in a round trip, by at most 16 segments",
+        "Xu, Harfoush and Rhee, BIC, IEEE INFOCOM 2004",
+        "Linux 6.12, net/ipv4/tcp_bic.c",
+    )];
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {
         let cwnd = socket.cwnd();

@@ -17,8 +17,8 @@
 
 use units::Span;
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{
     self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
 };
@@ -139,15 +139,12 @@ impl Curve {
 }
 
 impl Operations for Cubic {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "cubic",
-        summary: "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",
-        source: "RFC 9438",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_cubic.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "cubic",
+        "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",
+        "RFC 9438",
+        "Linux 6.12, net/ipv4/tcp_cubic.c",
+    )];
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {
         let cwnd = socket.cwnd();

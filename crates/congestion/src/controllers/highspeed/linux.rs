@@ -5,7 +5,7 @@
 //! a round trip, and the share that a loss takes is that of the row in units of 1/256. Growth is for
 //! each ACK, however many segments it covers. A loss and a timeout take the row of the last ACK.
 
-use crate::entry::{Entry, Repair, Status};
+use crate::entry::Entry;
 use crate::events::Needs;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket};
 use crate::window::whole;
@@ -37,14 +37,12 @@ fn decrease(window: u64) -> u64 {
 }
 
 impl Operations for HighSpeed {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "highspeed",
-        summary: "HighSpeed TCP of Linux: by the rows of the table of RFC 3649",
-        source: "RFC 3649",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_highspeed.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "highspeed",
+        "HighSpeed TCP of Linux: by the rows of the table of RFC 3649",
+        "RFC 3649",
+        "Linux 6.12, net/ipv4/tcp_highspeed.c",
+    )];
     const NEEDS: Needs = linux::NO_NEEDS;
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {

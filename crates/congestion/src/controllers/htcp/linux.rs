@@ -14,8 +14,8 @@
 //! RTTs are in ticks of 4 ms. A spurious timeout restores the time of the last congestion. The kernel
 //! does so too when a recovery proves spurious before its end; here a recovery has ended by then.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{
     self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
 };
@@ -153,15 +153,12 @@ impl Htcp {
 }
 
 impl Operations for Htcp {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "htcp",
-        summary: "H-TCP of Linux: a quarter of Delta squared, growth scaled by RTT / 100 ms up to 2",
-        source: "draft-leith-tcp-htcp-06",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_htcp.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "htcp",
+        "H-TCP of Linux: a quarter of Delta squared, growth scaled by RTT / 100 ms up to 2",
+        "draft-leith-tcp-htcp-06",
+        "Linux 6.12, net/ipv4/tcp_htcp.c",
+    )];
 
     fn init(&mut self, socket: &mut Socket) {
         self.last_congestion = socket.jiffies();

@@ -6,8 +6,7 @@
 //! most in slow start. Growth is for each ACK, however many segments it covers, and at most to 65,535 segments.
 //! Until a loss is repaired and all is acknowledged in order, growth is that of Reno.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::Needs;
+use crate::entry::Entry;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket, State};
 use crate::window::whole;
 
@@ -47,24 +46,17 @@ impl Hybla {
 }
 
 impl Operations for Hybla {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "hybla",
-        summary: "Hybla of Linux: starts with rho segments, neither estimates ssthresh nor spaces segments out",
-        source: "Caini and Firrincieli, TCP Hybla, 2004",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_hybla.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "hybla",
+        "Hybla of Linux: starts with rho segments, neither estimates ssthresh nor spaces segments out",
+        "Caini and Firrincieli, TCP Hybla, 2004",
+        "Linux 6.12, net/ipv4/tcp_hybla.c",
+    )];
 
     fn init(&mut self, socket: &mut Socket) {
         self.choose_rho(socket.srtt);
         self.min_srtt = socket.srtt;
         socket.set_cwnd(self.rho / 8);
-    }
-
-    fn ssthresh(&mut self, socket: &Socket) -> u64 {
-        socket.half()
     }
 
     fn grow(&mut self, socket: &mut Socket, growth: Growth) {

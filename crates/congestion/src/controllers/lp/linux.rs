@@ -13,8 +13,8 @@
 //! The kernel's modules hence give way to nobody or to everybody, by chance. Use it to see what a kernel
 //! would do.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket};
 
 /// Timestamps of the sender in a second.
@@ -113,19 +113,12 @@ impl Lp {
 }
 
 impl Operations for Lp {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "lp",
-        summary: "TCP-LP of Linux: its clocks, 32 bits, one segment for a second indication",
-        source: "Kuzmanovic and Knightly, TCP-LP, 2003",
-        status: Status::Implementation("Linux 6.1, net/ipv4/tcp_lp.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
-
-    fn ssthresh(&mut self, socket: &Socket) -> u64 {
-        socket.half()
-    }
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "lp",
+        "TCP-LP of Linux: its clocks, 32 bits, one segment for a second indication",
+        "Kuzmanovic and Knightly, TCP-LP, 2003",
+        "Linux 6.1, net/ipv4/tcp_lp.c",
+    )];
 
     fn grow(&mut self, socket: &mut Socket, growth: Growth) {
         if !self.infers {

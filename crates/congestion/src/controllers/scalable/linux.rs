@@ -4,7 +4,7 @@
 //! legacy window. Below 100 segments growth is that of Reno, since one segment for each hundred
 //! acknowledged would be less, and each loss takes an eighth, however small the window.
 
-use crate::entry::{Entry, Repair, Status};
+use crate::entry::Entry;
 use crate::events::Needs;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket};
 
@@ -19,14 +19,12 @@ pub struct Scalable;
 pub type LinuxScalable = LinuxController<Scalable>;
 
 impl Operations for Scalable {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "scalable",
-        summary: "Scalable TCP of Linux: standard TCP below 100 segments, and an eighth less after any loss",
-        source: "Kelly, Scalable TCP, 2003",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_scalable.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "scalable",
+        "Scalable TCP of Linux: standard TCP below 100 segments, and an eighth less after any loss",
+        "Kelly, Scalable TCP, 2003",
+        "Linux 6.12, net/ipv4/tcp_scalable.c",
+    )];
     const NEEDS: Needs = linux::NO_NEEDS;
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {

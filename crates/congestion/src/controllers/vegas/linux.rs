@@ -8,8 +8,8 @@
 //! - after a pause without anything in flight, and after a timeout, BaseRTT is measured again,
 //! - a round with less than three RTTs, and all while segments are acknowledged out of order, is Reno's.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket, State};
 
 /// Segments in the queue: below the first the window grows, above the second it shrinks, above the
@@ -78,19 +78,12 @@ impl Vegas {
 }
 
 impl Operations for Vegas {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "vegas",
-        summary: "Vegas of Linux: 2 to 4 segments in the queue, no fine timeout, half after a loss",
-        source: "Brakmo and Peterson, Vegas, 1995",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_vegas.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
-
-    fn ssthresh(&mut self, socket: &Socket) -> u64 {
-        socket.half()
-    }
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "vegas",
+        "Vegas of Linux: 2 to 4 segments in the queue, no fine timeout, half after a loss",
+        "Brakmo and Peterson, Vegas, 1995",
+        "Linux 6.12, net/ipv4/tcp_vegas.c",
+    )];
 
     fn grow(&mut self, socket: &mut Socket, growth: Growth) {
         if !self.enabled {

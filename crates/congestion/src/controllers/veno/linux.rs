@@ -6,8 +6,8 @@
 //! On a congested path the window grows by a segment in two round trips and a bit. Before three RTTs,
 //! and while segments are acknowledged out of order, growth is that of Reno.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Sample, Socket, State};
 
 /// The backlog in half segments from which the path counts as congested.
@@ -65,15 +65,12 @@ impl Veno {
 }
 
 impl Operations for Veno {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "veno",
-        summary: "Veno of Linux: the smallest RTT since the last ACK, BaseRTT kept after a loss",
-        source: "Fu and Liew, TCP Veno, 2003",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_veno.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "veno",
+        "Veno of Linux: the smallest RTT since the last ACK, BaseRTT kept after a loss",
+        "Fu and Liew, TCP Veno, 2003",
+        "Linux 6.12, net/ipv4/tcp_veno.c",
+    )];
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {
         if self.is_congested() { socket.half() } else { (socket.cwnd() * 4 / 5).max(2) }

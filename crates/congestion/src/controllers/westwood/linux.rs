@@ -9,8 +9,8 @@
 //! Decided here: an ACK that comes in order and without new SACK blocks takes the kernel's fast path,
 //! where duplicate ACKs counted before are not deducted.
 
-use crate::entry::{Entry, Repair, Status};
-use crate::events::{Feedback, Needs};
+use crate::entry::Entry;
+use crate::events::Feedback;
 use crate::parts::linux::{
     self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
 };
@@ -95,22 +95,15 @@ impl Westwood {
 }
 
 impl Operations for Westwood {
-    const LISTED: &'static [Entry] = &[Entry {
-        name: "westwood",
-        summary: "Westwood+ of Linux: after a loss the window that the mean rate fills",
-        source: "Grieco and Mascolo, Westwood+, 2004",
-        status: Status::Implementation("Linux 6.12, net/ipv4/tcp_westwood.c"),
-        repair: Repair::SelectiveAcks,
-        parameters: linux::PARAMETERS,
-    }];
-    const NEEDS: Needs = Needs { feedback: true, ..linux::NO_NEEDS };
+    const LISTED: &'static [Entry] = &[linux::variant_of(
+        "westwood",
+        "Westwood+ of Linux: after a loss the window that the mean rate fills",
+        "Grieco and Mascolo, Westwood+, 2004",
+        "Linux 6.12, net/ipv4/tcp_westwood.c",
+    )];
 
     fn init(&mut self, socket: &mut Socket) {
         self.began = socket.jiffies();
-    }
-
-    fn ssthresh(&mut self, socket: &Socket) -> u64 {
-        socket.half()
     }
 
     fn grow(&mut self, socket: &mut Socket, growth: Growth) {

@@ -295,6 +295,25 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_is_scaled_in_each_of_the_sub_phases() {
+        // Of 44 segments of rwnd and ssthresh: cwnd, flight size, and whether both are in a sub-phase.
+        for (cwnd, flight, scaled) in [
+            (10, 9, true),
+            (22, 10, true),
+            (24, 10, false),
+            (12, 12, true),
+            (30, 21, true),
+            (30, 23, false),
+            (10, 12, false),
+        ] {
+            let mut adalr = adalr(cwnd * MSS, GEO);
+            adalr.on_ack(&ack(flight * MSS));
+            let grown = if scaled { 3 * MSS / 2 } else { MSS };
+            assert_eq!(adalr.window.cwnd, cwnd * MSS + grown, "{cwnd} {flight}");
+        }
+    }
+
+    #[test]
     fn avoidance_is_scaled_after_a_loss_only() {
         let mut adalr = adalr(50 * MSS, GEO);
         adalr.on_ack(&ack(44 * MSS));

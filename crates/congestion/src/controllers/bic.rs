@@ -293,6 +293,15 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_at_the_last_w_max_keeps_it() {
+        let mut bic = bic_with("on", 1000);
+        bic.on_loss(&loss(1000 * MSS));
+        bic.window.cwnd = 1000 * MSS;
+        bic.on_loss(&loss(1000 * MSS));
+        assert_near(bic.w_max, 1000.0, 1e-9);
+    }
+
+    #[test]
     fn a_timeout_halves_the_flight_size_and_forgets_w_max() {
         let mut bic = bic(1000);
         bic.on_loss(&loss(1000 * MSS));

@@ -424,6 +424,7 @@ mod tests {
     use super::*;
     use crate::controller::Controller;
     use crate::events::samples::loss;
+    use crate::parameters::Value;
     use crate::parts::linux::samples::{MSS, Sender};
 
     /// Sixteen round trips of 100 ms, so that the window of gradients is full of zeros.
@@ -536,5 +537,15 @@ mod tests {
         let left = sender.cwnd();
         sender.controller.on_congestion_mark(&loss(left * MSS));
         assert_eq!(sender.cwnd(), left);
+    }
+
+    #[test]
+    fn with_ineffectual_0_nothing_stops_it_from_backing_off() {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("cdg", "ineffectual", Value::Number(0.0)).unwrap();
+        let mut sender = sender(2000);
+        sender.controller.operations_mut().knobs = Rules::configured(&values).knobs;
+        let count = reductions(&mut sender, (0..60).map(|i| 200 + 50 * i));
+        assert!(count > 10, "{count}");
     }
 }

@@ -517,4 +517,17 @@ mod tests {
         vegas.on_feedback(&feedback(3001, 300_001, 400_000, 1001));
         assert_eq!(vegas.window.cwnd, 99_999 * MSS);
     }
+
+    /// The clock stood still: such a sample would let the next duplicate expire the timer.
+    #[test]
+    fn a_round_trip_of_no_time_is_no_sample_of_the_timeout() {
+        let mut vegas = avoiding(40);
+        vegas.on_feedback(&feedback(0, 0, 40, 0));
+        vegas.on_feedback(&feedback(500, 1, 41, 500));
+        let duplicate =
+            |now: u64| Feedback { head_sent: Some(Time::ZERO), ..feedback(now, 1, 41, 500) };
+        // 17/16 of the RTT and twice a deviation of a quarter less a quarter.
+        assert!(!vegas.fine.expired(&duplicate(720)));
+        assert!(vegas.fine.expired(&duplicate(740)));
+    }
 }

@@ -295,4 +295,16 @@ mod tests {
         sender.controller.on_idle();
         assert_eq!(sender.controller.operations().base_rtt, None);
     }
+
+    #[test]
+    fn a_delay_of_just_an_eighth_is_no_congestion() {
+        let sender = Sender::<Yeah>::avoiding(100);
+        for (rtt, fast) in [(9000, 1), (9001, 0)] {
+            let mut socket = crate::parts::linux::samples::socket(100);
+            let known = sender.controller.operations().clone();
+            let mut rules = Rules { base_rtt: Some(8000), min_rtt: Some(rtt), ..known };
+            rules.judge(&mut socket);
+            assert_eq!(rules.fast_rounds, fast, "{rtt}");
+        }
+    }
 }

@@ -312,6 +312,11 @@ impl<O: Operations> LinuxController<O> {
         &self.operations
     }
 
+    #[cfg(test)]
+    pub(crate) fn operations_mut(&mut self) -> &mut O {
+        &mut self.operations
+    }
+
     fn enter(&mut self, state: State) {
         self.socket.state = state;
         self.operations.on_state(&self.socket);
@@ -463,9 +468,21 @@ pub(crate) mod samples {
     use crate::entry::Listed;
     use crate::events::{Ack, Feedback, RateSample};
     use crate::parameters::Values;
+    use crate::parts::linux::Socket;
     use crate::window::Settings;
 
     pub(crate) const MSS: u64 = 1000;
+
+    /// A connection with a window of so many segments.
+    pub(crate) fn socket(segments: u64) -> Socket {
+        let settings = Settings {
+            mss: MSS as u32,
+            initial_window: segments * MSS,
+            initial_ssthresh: 2 * MSS,
+            byte_counting: 1,
+        };
+        Socket::new(&settings)
+    }
 
     /// It always has data. Round trips are as long as a test says.
     pub(crate) struct Sender<C> {

@@ -49,6 +49,8 @@ pub(crate) struct TestPath<C> {
     pub(crate) loses: fn(u64) -> bool,
     /// The application has nothing to send.
     pub(crate) silent: bool,
+    /// The application limits the rate of all samples.
+    pub(crate) app_limited: bool,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) pipe: u64,
@@ -74,6 +76,7 @@ impl<C: Controller> TestPath<C> {
             buffer: f64::INFINITY,
             loses: |_| false,
             silent: false,
+            app_limited: false,
             delivered: 0,
             lost: 0,
             pipe: 0,
@@ -186,7 +189,7 @@ impl<C: Controller> TestPath<C> {
                 prior_delivered: segment.delivered,
                 lost: self.lost - segment.lost,
                 in_flight_when_sent: segment.in_flight,
-                app_limited: false,
+                app_limited: self.app_limited,
             }),
         });
         if self.recover.is_some_and(|recover| segment.number >= recover) {

@@ -108,7 +108,7 @@ fn controller(
     let is_variant = |key: &str| key == congestion::VARIANT.name;
     let mut given: Vec<_> = parameters.into_iter().flatten().collect();
     given.sort_by_key(|(key, _)| !is_variant(key));
-    for (key, value) in given {
+    for &(key, value) in &given {
         let value = match value {
             ParameterValue::Number(number) => Value::Number(*number),
             ParameterValue::Word(word) => Value::Word(word.clone()),

@@ -84,7 +84,7 @@ fn a_parameter_above_its_bound_is_refused_where_it_is_written() {
         let (path, text) = error_of(controller);
         assert_eq!(path, format!("flow[0].controller.{place}"));
         assert!(text.contains(expected), "{controller}: {text}");
-        assert!(text.contains("geo.toml:20"), "{text}");
+        assert!(text.contains("geo.toml:22"), "{text}");
     }
 }
 

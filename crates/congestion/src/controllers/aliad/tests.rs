@@ -258,6 +258,12 @@ fn probing_from_the_present_window_grows_by_46_percent_on_an_empty_queue() {
     near(path.segments(), 146.5, 0.1);
     path.round();
     near(path.segments(), 214.6, 0.7);
+    // A queue that makes the RTT half as long again leaves (1.93 / 1.5 - 1) / 2 of it.
+    let mut path = Path::with(0, 100, &[Path::word("probe", "delay")]);
+    path.gamma(100);
+    path.rtt = Span::from_secs_f64(RTT.as_secs_f64() * 1.5);
+    path.round();
+    near(path.segments(), 114.3, 0.3);
 }
 
 #[test]

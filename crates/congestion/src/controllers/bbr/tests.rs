@@ -1,4 +1,5 @@
 use super::*;
+use crate::parameters::Value;
 use crate::parts::test_path::{MSS, TestPath, settings};
 
 const RTT: Span = Span::from_millis(100);
@@ -349,4 +350,34 @@ fn gains_of_startup_and_drain_are_whole_steps_of_the_kernel() {
         }
     });
     assert!((drained.unwrap() - 0.99 * 0.343_75).abs() < 1e-9, "{drained:?}");
+}
+
+/// A flow that never pauses for the RTT, whose rates would not count.
+fn path_without_pauses() -> TestPath<Bbr> {
+    let mut values = Values::defaults(PARAMETERS);
+    values.set("bbr", "probe_rtt_interval", Value::Number(1e6)).unwrap();
+    TestPath::new(Bbr::build(&settings(), &values), RATE, RTT)
+}
+
+#[test]
+fn lower_rates_replace_the_largest_after_ten_rounds_unless_the_application_limits_them() {
+    for (limited, expected) in [(false, 0.5 * RATE), (true, RATE)] {
+        let mut path = path_without_pauses();
+        path.run(secs(3.0), |_| {});
+        path.rate = 0.5 * RATE;
+        path.app_limited = limited;
+        path.run(secs(8.0), |_| {});
+        let bandwidth = path.controller.bandwidth.max();
+        assert!((bandwidth / expected - 1.0).abs() < 0.05, "{bandwidth}, limited: {limited}");
+    }
+}
+
+#[test]
+fn no_event_gives_ssthresh_a_meaning() {
+    let mut path = cruising();
+    let event = loss(&path);
+    assert_eq!(path.controller.threshold_after_loss(&event), u64::MAX);
+    path.controller.on_loss(&event);
+    path.controller.on_timeout(&event);
+    assert_eq!(path.controller.window.ssthresh, u64::MAX);
 }

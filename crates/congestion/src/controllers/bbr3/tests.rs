@@ -470,3 +470,47 @@ fn the_rtt_of_the_handshake_is_the_first_smallest_one() {
     });
     assert!((5.0..5.02).contains(&measured.unwrap()), "{measured:?}");
 }
+
+/// Section 5.3.1.3: six losses apart from each other, and not the share alone.
+#[test]
+fn few_bursts_of_losses_do_not_end_startup_though_they_are_more_than_two_percent() {
+    let mut path = path();
+    path.loses = |number| (100..112).contains(&(number % 300));
+    let mut ended = None;
+    path.run(secs(5.0), |path| {
+        if path.controller.state != State::Startup {
+            ended.get_or_insert((path.controller.model.inflight_long, path.lost));
+        }
+    });
+    let (long, lost) = ended.unwrap();
+    assert_eq!(long, f64::INFINITY, "the rate has ended Startup");
+    assert!(lost > 20 * MSS, "{lost}");
+}
+
+/// Section 5.6.4.4.
+#[test]
+fn the_end_of_recovery_restores_the_window_that_it_began_with() {
+    let mut path = cycling(State::Cruise);
+    let before = path.controller.window.cwnd;
+    let event = Loss { now: path.now, flight: path.pipe, repeated: false };
+    path.controller.on_loss(&event);
+    path.controller.window.cwnd = 10 * MSS;
+    path.controller.on_recovery_exit(path.now);
+    assert_eq!(path.controller.window.cwnd, before);
+}
+
+/// Section 5.3.4.3: the filter of `min_rtt` takes what is smaller, or is ten seconds younger.
+#[test]
+fn a_smaller_rtt_is_taken_at_once_and_a_larger_one_after_ten_seconds() {
+    let mut filter = MinRtt::every(secs(5.0));
+    let mut after = |seconds: f64, rtt: u64| {
+        filter.take(Time::ZERO + secs(seconds), Some(Span::from_millis(rtt)));
+        filter.smallest().unwrap().as_millis_f64() as u64
+    };
+    assert_eq!(after(0.0, 100), 100);
+    assert_eq!(after(1.0, 100), 100);
+    assert_eq!(after(2.0, 90), 90);
+    assert_eq!(after(7.5, 120), 90, "the short filter only");
+    assert_eq!(after(11.9, 110), 90);
+    assert_eq!(after(12.1, 115), 110);
+}

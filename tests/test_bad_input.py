@@ -76,7 +76,7 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
             ["run", "small.toml", "--set", "flow.0.controller={ name = 'bic', s_min = 40 }"],
             "at most s_max, 32",
         ),
-        (["compare", "--controllers", "bic:s_max=0.001"], "at least s_min, 0.01"),
+        (["compare", "--link", "leo", "--controllers", "vegas:beta=0.5"], "at least alpha, 1"),
         (["run", "small.toml", "--set", "nonsense"], "PATH=VALUE"),
         (["run", "small.toml", "--sede", "1"], "--seed"),
         (["controllers", "newrenno"], "newreno"),

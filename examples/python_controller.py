@@ -1,8 +1,11 @@
-"""Two controllers in Python: Reno as the RFCs tell it, and a new one to compare with.
+"""Two controllers in Python: Reno as the RFCs describe it, and a new one to compare with.
 
-Guide: docs/python-controllers.md.
+    python examples/python_controller.py [FOLDER]
+
+writes python_controller.svg into FOLDER (here by default). Guide: docs/python-controllers.md.
 """
 
+import sys
 from pathlib import Path
 
 import bentpipe
@@ -67,7 +70,7 @@ class Reno(Controller):
 
 
 class Discerning(Controller):
-    """A toy: gives up little for a loss while there is no queue, because it was noise then.
+    """A toy: reduces cwnd little after a loss without a queue, because noise caused it.
 
     Everything else is standard TCP.
     """
@@ -91,11 +94,16 @@ class Discerning(Controller):
 
 
 def main() -> None:
-    """Both over the same lossy link, with the same losses."""
+    """Both over the same lossy link, with the same losses: python_controller.svg and goodputs."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     scenario = bentpipe.Scenario.load(Path(__file__).with_name("lossy-geo.toml"))
-    for controller in (Reno, Discerning):
-        recording = bentpipe.run(scenario, seed=1, controllers={"transfer": controller})
-        (flow,) = recording.to_dict()["flows"]
+    runs = [
+        bentpipe.run(scenario, seed=1, controllers={"transfer": controller})
+        for controller in (Reno, Discerning)
+    ]
+    bentpipe.plot(runs, "cwnd").save(folder / "python_controller.svg")
+    for run in runs:
+        (flow,) = run.to_dict()["flows"]
         print(f"{flow['controller']:20} {flow['goodput_bps'] / 1e6:5.2f} Mbit/s")
 
 

@@ -2,8 +2,8 @@
 
     python examples/rain_fade.py [FOLDER]
 
-makes an event of 15 dB that lasts ten minutes, runs a transfer through it, and writes
-fade-goodput.svg, fade-cwnd.svg and fade-rtt.svg into FOLDER (here by default).
+makes an event of 15 dB that lasts ten minutes, runs a transfer through it and one in clear sky, and
+writes fade-goodput.svg, fade-cwnd.svg and fade-rtt.svg into FOLDER (here by default).
 """
 
 import sys
@@ -25,11 +25,10 @@ scenario = bp.Scenario.load(Path(__file__).parent / "fade.toml").with_(
     }
 )
 run = bp.run(scenario, seed=1)
-run.plot.goodput(window_s=5).save(folder / "fade-goodput.svg")
-run.plot.cwnd().save(folder / "fade-cwnd.svg")
-run.plot.rtt().save(folder / "fade-rtt.svg")
-
 clear = bp.run(scenario.with_({"link.1.forward.channel.attenuation": 0.0}), seed=1)
+for series in ("goodput", "cwnd", "rtt"):
+    bp.plot([run, clear], series, labels=["event", "clear sky"]).save(folder / f"fade-{series}.svg")
+
 lost = clear.flows["bytes"][0] - run.flows["bytes"][0]
 silent = run.series.filter(pl.col("goodput_bps") == 0).height
 print(f"goodput in clear sky: {clear.flows['goodput_bps'][0] / 1e6:.2f} Mbit/s")

@@ -6,6 +6,7 @@ and select series with the parameter `shown`. Files and notebooks get `Figure.ch
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,8 +28,8 @@ PIXELS = 2
 PAPER_WIDTHS = {1: 333, 2: 680}
 """Pixels of one and of two columns of a paper: 88 and 180 mm, as most journals have, at 96 dpi."""
 
-PAPER_HEIGHT = 230
-"""Pixels of the height of a figure in a paper."""
+PAPER_HEIGHT, LEGEND_LINE = 200, 20
+"""Pixels of the height of a figure in a paper, and of a line of its legend below."""
 
 PIXELS_PER_LETTER = 6.5
 """Mean width of a letter of a label."""
@@ -117,10 +118,10 @@ class Figure:
         if columns not in PAPER_WIDTHS:
             raise InputError.of_value("columns", "1 or 2", repr(columns))
         fitting = {"type": "fit", "contains": "padding"}
-        drawing = dashed(self.drawing, self.series).properties(
-            width=PAPER_WIDTHS[columns], height=PAPER_HEIGHT
-        )
         width = PAPER_WIDTHS[columns]
+        lines = math.ceil(len(self.series) / legend_columns(self.series, width))
+        height = PAPER_HEIGHT + LEGEND_LINE * lines
+        drawing = dashed(self.drawing, self.series).properties(width=width, height=height)
         fitted = drawing.properties(autosize=fitting)
         return replace(self, title="", drawing=fitted, legend_width=width)
 
@@ -146,20 +147,26 @@ class Figure:
         return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict())}
 
 
-def dashed(drawing: Any, series: Sequence[str]) -> Any:
-    """The drawing with another dash for each of its lines."""
+def dashed(drawing: Any, series: Sequence[str], shaped: bool = False) -> Any:
+    """The drawing with another dash for each of its lines, unless the series have shapes."""
     import altair as alt
 
     if isinstance(drawing, alt.LayerChart):
         changed = drawing.copy()
-        changed.layer = [dashed(layer, series) for layer in drawing.layer]
+        shaped = any("shape" in layer.to_dict(validate=False).get("encoding", {})
+                     for layer in drawing.layer)  # fmt: skip
+        changed.layer = [dashed(layer, series, shaped) for layer in drawing.layer]
         return changed
     mark = getattr(drawing, "mark", None)
-    if not isinstance(mark, alt.MarkDef) or mark.type != "line" or len(series) < 2:
+    if not isinstance(mark, alt.MarkDef) or mark.type != "line" or shaped or len(series) < 2:
         return drawing
     dashes = [DASHES[number % len(DASHES)] for number in range(len(series))]
     scale = alt.Scale(domain=list(series), range=dashes)
-    return drawing.encode(strokeDash=alt.StrokeDash("series:N", scale=scale))
+    legend = alt.Legend(symbolType="stroke", symbolSize=300)
+    dash = alt.StrokeDash("series:N", scale=scale, legend=legend)
+    coloured = drawing.encoding.color.copy()
+    coloured.legend = legend
+    return drawing.encode(color=coloured, strokeDash=dash)
 
 
 def legend_columns(series: Sequence[str], width: int = WIDTH) -> int:

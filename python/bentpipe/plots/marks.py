@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST_SERIES = len(PALETTE) * len(DASHES)
 """Maximum number of series that readers can distinguish."""
 
+MOST_TICKS = 8
+"""With at most so many positions, a logarithmic axis has its ticks there."""
+
 PIXELS_PER_LINE = 13
 """Height of a line of labels."""
 
@@ -77,11 +80,13 @@ def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> di
 
     if kind != "nominal":
         scale = alt.Scale(type=kind, nice=False, zero=False, padding=12)
-        axis = (
-            alt.Axis(tickCount=8)
-            if kind == "linear"
-            else alt.Axis(format="~g", tickCount=6, labelSeparation=8)
-        )
+        if kind == "linear":
+            axis = alt.Axis(tickCount=8)
+        else:
+            at = list(names) if len(names) <= MOST_TICKS else alt.Undefined
+            axis = alt.Axis(
+                format="~g", tickCount=6, labelSeparation=8, labelOverlap="greedy", values=at
+            )
         return {"x": alt.X("x:Q", title=title, scale=scale, axis=axis)}
     # The width of the widest name, for each of them; and the distance of sloping lines.
     flat = math.ceil((max(map(len, names), default=0) + 2) * PIXELS_PER_LETTER * len(names))

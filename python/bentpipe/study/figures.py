@@ -220,18 +220,19 @@ def table(results: Results, form: TableFormat) -> str:
         mean = None if cell.mean is None else cell.mean * factor
         at, interval = with_interval(mean, low, high)
         missing = TOO_FEW if cell.n else NONE
-        rows.append([*own, cell.quantity, unit, cell.n, at, missing if low is None else interval])
+        named = words(quantity_of(results, cell.quantity))
+        rows.append([*own, named, unit, cell.n, at, missing if low is None else interval])
     if form == "csv":
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerows([[*heads[:-1], "low", "high"], *rows])
         return out.getvalue()
-    words = [[str(cell) for cell in row] for row in rows]
+    texts = [[str(cell) for cell in row] for row in rows]
     if form == "markdown":
-        lines = [heads, ["---"] * len(heads), *words]
+        lines = [heads, ["---"] * len(heads), *texts]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
     left, right = len(parameters) + 2, 3
-    body = [" & ".join(word.translate(LATEX) for word in row) + r" \\" for row in words]
+    body = [" & ".join(word.translate(LATEX) for word in row) + r" \\" for row in texts]
     head = " & ".join(word.translate(LATEX) for word in heads) + r" \\"
     return "\n".join([
         r"\begin{tabular}{" + "l" * left + "r" * right + "}", r"\toprule", head, r"\midrule",

@@ -392,4 +392,14 @@ mod tests {
         let min_rtt = sender.controller.operations().min_rtt;
         assert!(min_rtt.is_some_and(|rtt| rtt > 149_000), "{min_rtt:?}");
     }
+
+    #[test]
+    fn the_smallest_rtt_is_kept_for_three_quarters_of_a_period_at_least() {
+        // The first period of 2 s is over.
+        let mut sender = sender(100);
+        sender.grown_in(25, 100);
+        sender.grown_in(24, 150);
+        let min_rtt = sender.controller.operations().min_rtt;
+        assert!(min_rtt.is_some_and(|rtt| rtt < 101_000), "{min_rtt:?}");
+    }
 }

@@ -307,4 +307,23 @@ mod tests {
             assert_eq!(rules.fast_rounds, fast, "{rtt}");
         }
     }
+
+    #[test]
+    fn a_loss_halves_what_a_reno_flow_would_have() {
+        let mut sender = sender(800);
+        for (before, after) in [(101, 50), (3, 2)] {
+            sender.controller.operations_mut().reno_count = before;
+            sender.controller.on_loss(&loss(800 * MSS));
+            assert_eq!(sender.controller.operations().reno_count, after);
+        }
+    }
+
+    #[test]
+    fn rtts_are_counted_with_a_microsecond_more() {
+        let mut sender = sender(100);
+        sender.grown_in(3, 100);
+        assert_eq!(sender.controller.operations().base_rtt, Some(100_001));
+        sender.grown_in(1, 90);
+        assert_eq!(sender.controller.operations().base_rtt, Some(90_001));
+    }
 }

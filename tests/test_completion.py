@@ -98,6 +98,7 @@ def complete(shell: str, line: str, tmp_path: Path) -> list[str]:
     [
         ("bentpipe expl", ["explain"]),
         ("bentpipe controllers hyb", ["hybla"]),
+        ("bentpipe path fq", ["fq-codel"]),
         ("bentpipe evaluate hybla:rt", ["hybla:rtt0="]),
         ("bentpipe compare --controllers cubic,hyb", ["cubic,hybla"]),
         ("bentpipe compare --link geo-k", ["geo-ka", "geo-ku"]),

@@ -104,6 +104,19 @@ def test_every_controller_has_its_section() -> None:
             assert f"`{parameter.name}`" in text
 
 
+def test_every_mechanism_has_its_section_with_source_status_and_defaults() -> None:
+    text = (ROOT / "docs" / "path.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### `(.*?)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert list(sections) == [entry.name for entry in bentpipe.mechanisms()]
+    for entry in bentpipe.mechanisms():
+        section = sections[entry.name]
+        assert f"Source: {entry.source}." in " ".join(section.split())
+        assert f"Status: {entry.status}." in section
+        assert entry.hurts in " ".join(section.split())
+        rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \|", section, re.MULTILINE)
+        assert rows == [(each.name, each.default) for each in entry.parameters]
+
+
 def test_the_api_reference_is_made_from_the_docstrings() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert text == api.page(), "run scripts/api.py"

@@ -39,6 +39,7 @@ def imported_by(*arguments: str) -> set[str]:
         ["--version"],
         ["run", "--help"],
         ["controllers"],
+        ["path"],
         ["papers", "list"],
         ["rain", "event", "--help"],
         ["study", "--help"],

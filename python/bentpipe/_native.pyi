@@ -425,6 +425,72 @@ class ControllerEntry:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class Mechanism:
+    """A mechanism that a scenario can put on the path."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios."""
+
+    @property
+    def key(self) -> str:
+        """The key of a scenario that takes it."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of mechanism it is."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one or two sentences."""
+
+    @property
+    def source(self) -> str:
+        """The paper or RFC that defines it."""
+
+    @property
+    def status(self) -> str:
+        """Provenance: `published` or `reconstructed`."""
+
+    @property
+    def hurts(self) -> str:
+        """When it does more harm than good."""
+
+    @property
+    def parameters(self) -> list[MechanismSetting]:
+        """Its parameters."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class MechanismSetting:
+    """A parameter of a mechanism."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios."""
+
+    @property
+    def default(self) -> str:
+        """Default value."""
+
+    @property
+    def allowed(self) -> str:
+        """Allowed values."""
+
+    @property
+    def meaning(self) -> str:
+        """Meaning, with unit and source."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class ControllerVariant:
     """Another form of a controller."""
 
@@ -1390,6 +1456,9 @@ def shell(
 
 def controllers() -> list[ControllerEntry]:
     """All congestion controllers, in the order of the registry."""
+
+def mechanisms() -> list[Mechanism]:
+    """All mechanisms that a scenario can put on the path, in the order of `bentpipe path`."""
 
 def kernel_controllers() -> list[KernelController]:
     """The controllers that the running Linux kernel can be given."""

@@ -173,6 +173,13 @@ def controller_values(context: click.Context, word: str) -> Iterator[CompletionI
         yield CompletionItem(f"{start}{parameter.name}=", help=first_line(parameter.meaning))
 
 
+def mechanism_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of mechanisms on the path."""
+    for entry in _native.mechanisms():
+        if entry.name.startswith(word):
+            yield CompletionItem(entry.name, help=entry.kind)
+
+
 def several_controllers(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
     """The last of several controllers with commas between them."""
     start, comma, last = word.rpartition(",")
@@ -318,6 +325,7 @@ def entry_name(written: list[Any], number: str) -> str:
 VALUES: dict[str, Callable[[click.Context, str], Iterator[CompletionItem[str]]]] = {
     "controller": controller_values,
     "controllers": several_controllers,
+    "mechanism": mechanism_values,
     "kernel controller": kernel_controllers,
     "link": links,
     "paper": papers,

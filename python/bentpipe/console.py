@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Column, Table
 
-    from bentpipe._native import ControllerEntry, KernelQuality, Recording
+    from bentpipe._native import ControllerEntry, KernelQuality, Mechanism, Recording
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
@@ -241,6 +241,25 @@ def print_controller(entry: ControllerEntry) -> None:
         for row in entry.parameters:
             listed.add_row(row.name, row.default, row.allowed, row.meaning)
         show(listed)
+
+
+def print_mechanisms(entries: Iterable[Mechanism]) -> None:
+    """Print a table of mechanisms on the path."""
+    listed = table("mechanism", "<key", "<kind", "<status", "<summary", "<source")
+    for entry in entries:
+        listed.add_row(entry.name, entry.key, entry.kind, entry.status, entry.summary, entry.source)
+    show(listed)
+
+
+def print_mechanism(entry: Mechanism) -> None:
+    """Print the description and the parameters of one mechanism."""
+    show(entry.summary)
+    show(f"kind: {entry.kind}, key: {entry.key}\nsource: {entry.source}\nstatus: {entry.status}")
+    show(f"hurts: {entry.hurts}")
+    listed = table("parameter", "<default", "<allowed", "<meaning")
+    for row in entry.parameters:
+        listed.add_row(row.name, row.default, row.allowed, row.meaning)
+    show(listed)
 
 
 @contextmanager

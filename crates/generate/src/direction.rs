@@ -3,9 +3,12 @@
 //! [`RandomDirection::settings`] names every field of the settings without `..`: a new one does not compile until it
 //! is drawn here, or is left as it is on purpose.
 
-use link::{Change, Errors, LowPriority, QueueLimit, Settings, Timeline};
+use link::{
+    Aqm, Change, CodelSettings, DualPi2Settings, Errors, FqCodelSettings, LowPriority, PieSettings,
+    QueueLimit, RedSettings, Settings, Timeline,
+};
 use proptest::prelude::*;
-use units::{Rate, Span};
+use units::{Bytes, Rate, Span};
 
 /// A direction.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct RandomDirection {
     pub per: f64,
     /// What changes.
     pub changes: Vec<Change>,
+    /// Active queue management.
+    pub aqm: Option<Aqm>,
     jitter_us: u32,
     overhead: u32,
 }
@@ -29,8 +34,17 @@ pub struct RandomDirection {
 impl RandomDirection {
     /// The settings of the direction.
     pub fn settings(&self) -> Settings {
-        let Self { rate_kbps, delay_us, limit, low_priority, per, changes, jitter_us, overhead } =
-            self;
+        let Self {
+            rate_kbps,
+            delay_us,
+            limit,
+            low_priority,
+            per,
+            changes,
+            aqm,
+            jitter_us,
+            overhead,
+        } = self;
         Settings {
             rate: rate(*rate_kbps),
             delay: micros(*delay_us),
@@ -39,6 +53,7 @@ impl RandomDirection {
             low_priority: *low_priority,
             // A mark changes no arrival; the packets of these tests have no ECN.
             ecn_marking: None,
+            aqm: *aqm,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             timeline: Timeline::new(changes.clone()),
@@ -112,11 +127,86 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 low_priority,
                 per,
                 changes,
+                aqm: None,
                 jitter_us,
                 overhead,
             }
         },
     )
+}
+
+/// Active queue management that has something to do within some milliseconds.
+fn aqm() -> impl Strategy<Value = Aqm> {
+    let span = |most: u32| (1..most).prop_map(micros);
+    let codel = (span(3000), span(9000), any::<bool>(), prop::option::of(span(3000)));
+    prop_oneof![
+        codel.clone().prop_map(|(target, interval, ecn, ce_threshold)| {
+            Aqm::Codel(CodelSettings { target, interval, ecn, ce_threshold })
+        }),
+        (codel, 1u32..4, 100u64..3000).prop_map(
+            |((target, interval, ecn, ce_threshold), flows, quantum)| {
+                let quantum = Bytes(quantum);
+                Aqm::FqCodel(FqCodelSettings {
+                    target,
+                    interval,
+                    flows,
+                    quantum,
+                    ecn,
+                    ce_threshold,
+                })
+            }
+        ),
+        (span(5000), 1u64..9, span(5000), 0.0..50.0f64, any::<bool>()).prop_map(
+            |(target, interval, max_burst, alpha, ecn)| {
+                let update_interval = Span::from_millis(interval);
+                let (beta, ecn_threshold) = (10.0 * alpha, 0.1);
+                Aqm::Pie(PieSettings {
+                    target,
+                    update_interval,
+                    max_burst,
+                    alpha,
+                    beta,
+                    ecn,
+                    ecn_threshold,
+                })
+            }
+        ),
+        (1u64..9, 10u64..50, 1.0..4.0f64, span(2000), 0.01..0.5f64).prop_map(
+            |(target, max_rtt, coupling, l4s_threshold, classic_share)| {
+                let [target, max_rtt] = [target, max_rtt].map(Span::from_millis);
+                Aqm::DualPi2(DualPi2Settings {
+                    target,
+                    max_rtt,
+                    coupling,
+                    l4s_threshold,
+                    l4s_range: micros(400),
+                    classic_share,
+                })
+            }
+        ),
+        (0.0..3.0f64, 0.1..5.0f64, 0.01..1.0f64, 0.01..1.0f64, any::<[bool; 2]>()).prop_map(
+            |(min_threshold, range, max_probability, weight, [gentle, ecn])| {
+                let max_threshold = min_threshold + range;
+                Aqm::Red(RedSettings {
+                    min_threshold,
+                    max_threshold,
+                    max_probability,
+                    weight,
+                    gentle,
+                    ecn,
+                })
+            }
+        ),
+    ]
+}
+
+/// A direction that changes, with active queue management.
+pub fn managed() -> impl Strategy<Value = RandomDirection> {
+    (changing(), aqm()).prop_map(|(direction, aqm)| RandomDirection {
+        low_priority: LowPriority::Ignore,
+        aqm: Some(aqm),
+        ..direction
+    })
 }
 
 /// A direction that does not change, with any rule for packets of low priority.
@@ -138,6 +228,7 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 low_priority,
                 per,
                 changes,
+                aqm: None,
                 jitter_us,
                 overhead,
             }

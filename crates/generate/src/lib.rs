@@ -20,7 +20,7 @@ use link::{Change, Marking, Settings};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Scenario};
 
-pub use direction::{RandomDirection, changing, micros, prioritised};
+pub use direction::{RandomDirection, changing, managed, micros, prioritised};
 pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
 pub use schema::admitted;
 
@@ -90,6 +90,8 @@ fn mark() -> impl Strategy<Value = String> {
         1 => (0u32..20, prop::sample::select(vec![1.0, 0.1, 0.002])).prop_map(|(packets, weight)| {
             format!("ecn_marking = {{ packets = {packets}, weight = {weight} }}\n")
         }),
+        1 => prop::sample::select(link::Aqm::all().map(|aqm| aqm.name()).to_vec())
+            .prop_map(|name| format!("aqm = \"{name}\"\n")),
     ]
 }
 
@@ -149,6 +151,9 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let pushes_out = queue.contains("push-out");
                 let changes = if pushes_out { String::new() } else { changes };
                 let (mark, jitter): (String, String) = more;
+                // Active queue management decides about low priority itself.
+                let gives_way = queue.contains("push-out") || queue.contains("refuse");
+                let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
                 let more = if pushes_out { mark } else { mark + &jitter };
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
@@ -312,6 +317,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         queue,
         low_priority,
         ecn_marking,
+        aqm,
         overhead,
         channel,
         timeline,
@@ -327,6 +333,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         found.push(("link.ecn_marking.packets", packets.to_string()));
         found.push(("link.ecn_marking.weight", weight.to_string()));
     }
+    found.push(("link.aqm", format!("{:?}", aqm.map(|aqm| aqm.name()))));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

@@ -19,7 +19,8 @@ use crate::dynamics::{Cursor, Dynamics, Timeline};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
 use crate::queue::{
-    Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit, Queued, Scheduled, Served,
+    AnyDiscipline, Aqm, AqmCounters, Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit,
+    Queued, Scheduled, Served, Surroundings,
 };
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
@@ -39,6 +40,9 @@ pub struct Settings {
     pub low_priority: LowPriority,
     /// ECN marking of the queue; `None` for no marking.
     pub ecn_marking: Option<Marking>,
+    /// Active queue management; `None` for drop-tail. It excludes a rule for low priority and
+    /// [`ecn_marking`](Self::ecn_marking), because it decides about drops and marks itself.
+    pub aqm: Option<Aqm>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
@@ -58,6 +62,7 @@ impl Settings {
             queue: QueueLimit::Unlimited,
             low_priority: LowPriority::Ignore,
             ecn_marking: None,
+            aqm: None,
             overhead: 0,
             channel: Errors::Perfect,
             timeline: Timeline::default(),
@@ -75,6 +80,7 @@ impl Settings {
             queue: _,
             low_priority: _,
             ecn_marking: _,
+            aqm: _,
             overhead: _,
             channel: _,
             timeline,
@@ -130,6 +136,8 @@ pub struct Counters {
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
+    /// Totals of the discipline; `None` for a FIFO.
+    pub aqm: Option<AqmCounters>,
 }
 
 /// The far end: when it receives corrupted packets.
@@ -254,6 +262,7 @@ impl Direction {
             queue,
             low_priority,
             ecn_marking,
+            aqm,
             overhead,
             ref channel,
             ref timeline,
@@ -272,7 +281,15 @@ impl Direction {
             dropped_packets: 0,
             far_end: FarEnd::default(),
         };
-        let queue = if is_plain { Queue::Plain(fifo) } else { Queue::Fifo(fifo) };
+        let queue = match aqm {
+            Some(aqm) => {
+                let random = stream(seed, Purpose::Queue, entity);
+                let surroundings = Surroundings { limit: queue, rate, random };
+                Queue::Scheduled(Scheduled::new(AnyDiscipline::new(aqm, surroundings)).into())
+            }
+            None if is_plain => Queue::Plain(fifo),
+            None => Queue::Fifo(fifo),
+        };
         Self { queue, line, dynamics, settings }
     }
 
@@ -280,6 +297,7 @@ impl Direction {
     /// priority and the marking of its settings.
     #[must_use]
     pub fn with_discipline(mut self, discipline: Box<dyn Discipline>) -> Self {
+        let discipline = AnyDiscipline::External(discipline);
         self.queue = Queue::Scheduled(Scheduled::new(discipline).into());
         self
     }
@@ -302,6 +320,14 @@ impl Direction {
     /// Its propagation, as far as it has come; none if nothing of it changes or is random.
     pub fn propagation(&self) -> Option<&Propagation> {
         self.dynamics.as_ref().map(|dynamics| dynamics.propagation())
+    }
+
+    /// Its discipline as it is now, if its queue is one.
+    pub fn discipline(&self) -> Option<Box<dyn Discipline>> {
+        match &self.queue {
+            Queue::Plain(_) | Queue::Fifo(_) => None,
+            Queue::Scheduled(scheduled) => Some(scheduled.discipline.boxed_clone()),
+        }
     }
 
     /// Whether its queue is a discipline.
@@ -378,15 +404,18 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
-        let max_waiting_bytes = match &self.queue {
-            Queue::Plain(fifo) | Queue::Fifo(fifo) => fifo.max_waiting_bytes(),
-            Queue::Scheduled(scheduled) => scheduled.max_waiting_bytes,
+        let (max_waiting_bytes, aqm) = match &self.queue {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None),
+            Queue::Scheduled(scheduled) => {
+                (scheduled.max_waiting_bytes, Some(scheduled.counters()))
+            }
         };
         Counters {
             accepted_packets: self.line.accepted_packets,
             dropped_packets: self.line.dropped_packets,
             corrupted_packets: self.line.far_end.corrupted_packets,
             max_waiting_bytes,
+            aqm,
         }
     }
 
@@ -456,6 +485,7 @@ impl Direction {
             self.line.dropped_packets += dropped;
             self.line.accepted_packets -= dropped;
             let Some(packet) = packet else { continue };
+            scheduled.counters.count(start.since(packet.since));
             let (_, left) = self.line.transmitter.send(start, packet.bytes);
             let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
             let arrival = match &mut self.dynamics {

@@ -8,6 +8,7 @@
 mod channel;
 mod direction;
 mod dynamics;
+mod mechanism;
 mod priority;
 mod propagation;
 mod queue;
@@ -17,8 +18,17 @@ mod transmitter;
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
 pub use dynamics::{Change, Cursor, Timeline};
+pub use mechanism::{Mechanism, Provenance};
 pub use priority::Priority;
 pub use propagation::{Drawn, Propagation};
-pub use queue::{Discipline, Ecn, LowPriority, Marker, Marking, QueueLimit, Queued, Served};
+pub use queue::{
+    Aqm, AqmCounters, CodelSettings, Decisions, Discipline, DualPi2Settings, Ecn, FqCodelSettings,
+    LowPriority, Marker, Marking, PieSettings, QueueLimit, Queued, RedSettings, Served,
+};
 pub use stream::{Purpose, stream};
 pub use transmitter::Serialiser;
+
+/// The mechanisms of this crate, for `bentpipe path`.
+pub fn mechanisms() -> Vec<&'static Mechanism> {
+    Aqm::all().iter().map(Aqm::about).collect()
+}

@@ -1,16 +1,24 @@
 //! The queue before a transmitter: what may wait, what is dropped, and what is marked.
 //!
 //! Two kinds. A [`Fifo`] knows at arrival when a packet will leave, so a packet costs one event. A
-//! [`Discipline`] decides when the transmitter asks for the next packet, as CoDel or fair queueing
+//! [`Discipline`] decides when the transmitter asks for the next packet, as the algorithms of `aqm`
 //! do. It costs a further event for each packet, at the start of its transmission.
 
+mod aqm;
 mod discipline;
 mod fifo;
 mod marker;
 
-pub use discipline::{Discipline, Queued, Served};
+pub use aqm::Aqm;
+pub use aqm::codel::CodelSettings;
+pub use aqm::dualpi2::DualPi2Settings;
+pub use aqm::fq_codel::FqCodelSettings;
+pub use aqm::pie::PieSettings;
+pub use aqm::red::RedSettings;
+pub use discipline::{AqmCounters, Decisions, Discipline, Queued, Served};
 pub use marker::{Marker, Marking};
 
+pub(crate) use aqm::{AnyDiscipline, Surroundings};
 pub(crate) use discipline::Scheduled;
 pub(crate) use fifo::Fifo;
 
@@ -23,6 +31,18 @@ pub enum QueueLimit {
     Bytes(u64),
     /// No limit.
     Unlimited,
+}
+
+impl QueueLimit {
+    /// Whether a packet of `framed` bytes finds no room behind these packets and bytes.
+    #[inline]
+    pub fn is_full(self, (packets, bytes): (usize, u64), framed: u32) -> bool {
+        match self {
+            Self::Packets(limit) => packets >= limit as usize,
+            Self::Bytes(limit) => bytes + u64::from(framed) > limit,
+            Self::Unlimited => false,
+        }
+    }
 }
 
 /// How a queue treats packets of low priority.
@@ -58,9 +78,12 @@ pub enum Ecn {
     /// Its endpoints do not use ECN.
     #[default]
     NotCapable,
-    /// Queues may mark it.
+    /// Queues may mark it: ECT(0).
     Capable,
-    /// It is marked.
+    /// Queues may mark it, and its endpoints respond to each mark as scalable congestion control does:
+    /// ECT(1) (RFC 9331). No transport of the simulator sends it yet.
+    Scalable,
+    /// It is marked: CE.
     Marked,
 }
 
@@ -69,6 +92,12 @@ impl Ecn {
     #[must_use]
     pub fn marked(self) -> Self {
         if self == Self::NotCapable { self } else { Self::Marked }
+    }
+
+    /// Whether a queue may mark it rather than drop it.
+    #[must_use]
+    pub fn is_capable(self) -> bool {
+        self != Self::NotCapable
     }
 }
 
@@ -109,7 +138,7 @@ mod tests {
     /// RFC 3168 section 5: only packets of endpoints that use ECN are marked.
     #[test]
     fn a_mark_needs_endpoints_that_understand_it() {
-        let marked = [Ecn::NotCapable, Ecn::Capable, Ecn::Marked].map(Ecn::marked);
-        assert_eq!(marked, [Ecn::NotCapable, Ecn::Marked, Ecn::Marked]);
+        let marked = [Ecn::NotCapable, Ecn::Capable, Ecn::Scalable, Ecn::Marked].map(Ecn::marked);
+        assert_eq!(marked, [Ecn::NotCapable, Ecn::Marked, Ecn::Marked, Ecn::Marked]);
     }
 }

@@ -15,6 +15,8 @@ pub enum Purpose {
     Application = 2,
     /// Propagation in a link, such as jitter.
     Propagation = 3,
+    /// Choices of active queue management.
+    Queue = 4,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -26,7 +28,7 @@ pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Xoshiro256PlusPlus {
 }
 
 /// The finaliser of SplitMix64: neighbouring inputs give unrelated outputs.
-fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -51,7 +53,8 @@ mod tests {
 
     #[test]
     fn no_two_of_many_streams_are_the_same() {
-        let purposes = [Purpose::Channel, Purpose::Application, Purpose::Propagation];
+        let purposes =
+            [Purpose::Channel, Purpose::Application, Purpose::Propagation, Purpose::Queue];
         let mut firsts = Vec::new();
         for seed in 0..20 {
             for purpose in purposes {
@@ -60,7 +63,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 3 * 20);
+        assert_eq!(firsts.len(), 20 * 4 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with (Steele, Lea and

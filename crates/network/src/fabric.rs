@@ -18,8 +18,9 @@ pub struct FlowId(pub u32);
 pub struct Packet<B> {
     /// What it carries.
     pub body: B,
-    /// The flow that it belongs to.
-    pub flow: FlowId,
+    /// What a router takes for its flow: one number for addresses, protocol and ports. By it, queues
+    /// keep flows apart.
+    pub flow: u32,
     /// The node that it is for.
     pub to: NodeId,
     /// Length of the IP packet in bytes.

@@ -104,7 +104,6 @@ impl<B> Network<B> {
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let ticket = port.held.hold(packet);
         let bytes = u32::from(bytes);
-        let flow = flow.0;
         port.direction.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: now });
         self.serve(now, number);
     }

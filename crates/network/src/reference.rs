@@ -2,12 +2,15 @@
 //!
 //! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
 //! own event in one sorted map. So there are two events per packet and hop, and no computed
-//! departures. It supports FIFO queues only. Disciplines have their own tests.
+//! departures. A discipline is the same state machine as in the fast engine; when it is asked, and what
+//! becomes of its packets, is found out here (`managed`).
 //!
 //! Decisions:
 //! - The reference engine checks that a packet leaves when its channel was asked about: a channel may
 //!   change while packets wait; only where low priority gives way may a packet leave earlier than
 //!   it was asked for.
+
+mod managed;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,6 +19,8 @@ use link::{
     Serialiser, Settings,
 };
 use units::{Rate, Span, Time};
+
+use managed::Managed;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::port::PortReport;
@@ -60,6 +65,8 @@ struct SlowLane<B> {
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
+    /// A discipline and its packets; `waiting` is empty then.
+    managed: Option<Managed<B>>,
     waiting: VecDeque<Accepted<B>>,
     /// Bytes of all that waits.
     waiting_bytes: u64,
@@ -85,7 +92,7 @@ pub struct ReferenceNetwork<B> {
 }
 
 impl<B: Copy> ReferenceNetwork<B> {
-    /// An empty network over `topology`, whose queues are all FIFOs.
+    /// An empty network over `topology`.
     pub fn new(topology: Topology) -> Self {
         let ports = topology.ports.iter().map(SlowLane::new).collect();
         let routes = Routes::new(&topology);
@@ -99,6 +106,9 @@ impl<B: Copy> ReferenceNetwork<B> {
 
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
+        if self.ports[number].managed.is_some() {
+            return self.enter_managed(now, number, packet);
+        }
         let port = &mut self.ports[number];
         let waiting = port.waiting.len() - port.starting(now);
         if port.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
@@ -139,6 +149,9 @@ impl<B: Copy> ReferenceNetwork<B> {
 
     /// Starts the transmission of what has waited longest, or waits for the end of an outage.
     fn start_next(&mut self, now: Time, number: usize) {
+        if self.ports[number].managed.is_some() {
+            return self.start_next_managed(now, number);
+        }
         let port = &mut self.ports[number];
         let starts = port.up_from(now);
         if starts > now {
@@ -192,6 +205,8 @@ impl<B: Copy> SlowLane<B> {
             low_priority,
             ecn_marking,
             overhead,
+            // The direction has a discipline for it.
+            aqm: _,
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
@@ -210,6 +225,7 @@ impl<B: Copy> SlowLane<B> {
             serialiser: Serialiser::new(rate),
             channel: direction.channel().clone(),
             marker: ecn_marking.map(Marker::new),
+            managed: direction.discipline().map(Managed::new),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             sending: None,
@@ -350,18 +366,27 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {
-        let report = |port: &SlowLane<B>| PortReport {
-            busy: match port.sending {
-                Some(_) => port.busy.saturating_sub(port.last_end.since(now)),
-                None => port.busy,
-            },
-            waiting_packets: port.waiting.len() - port.starting(now),
-            waiting_bytes: port.bytes_behind(port.starting(now)),
-            counters: Counters {
-                corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count() as u64,
-                ..port.report.counters
-            },
-            ..port.report
+        self.serve_managed(now);
+        let report = |port: &SlowLane<B>| {
+            let waits = port.waiting.len() - port.starting(now);
+            let of_fifo = (waits, port.bytes_behind(port.starting(now)));
+            let managed = port.managed.as_ref();
+            let (waiting_packets, waiting_bytes) = managed.map_or(of_fifo, Managed::waiting);
+            PortReport {
+                busy: match port.sending {
+                    Some(_) => port.busy.saturating_sub(port.last_end.since(now)),
+                    None => port.busy,
+                },
+                waiting_packets,
+                waiting_bytes,
+                counters: Counters {
+                    corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
+                        as u64,
+                    aqm: managed.map(Managed::counters),
+                    ..port.report.counters
+                },
+                ..port.report
+            }
         };
         self.ports.iter().map(report).collect()
     }

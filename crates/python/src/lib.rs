@@ -8,6 +8,7 @@ mod controllers;
 mod deploy;
 mod errors;
 mod kernel;
+mod mechanisms;
 mod output;
 mod panics;
 mod prototype;
@@ -49,15 +50,16 @@ mod _native {
         deploy::KernelController, deploy::KernelLikeness, deploy::KernelParameter,
         deploy::KernelUse, deploy::kernel_controllers, deploy::kernel_likeness,
         deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
-        deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, output::OutputFolder,
-        panics::_panic, prototype::Ack, prototype::Controller, prototype::Feedback,
-        prototype::Loss, prototype::LostSegment, prototype::Needs, prototype::PartialAck,
-        prototype::RateSample, prototype::Sent, prototype::Settings, prototype::Window,
-        recording::Recording, run::run, run::run_many, scenario::Hop, scenario::Scenario,
-        scenario::Signal, scenario::names_a_file, scenario::reference, scenario::scenario_files,
-        scenario::schema, study::Quantity, study::StudySource, study::number_columns,
-        study::present_path, study::run_study, study::study_reference, study::study_schema,
-        totals::Flow, totals::KernelQuality, totals::KernelSetting, totals::Link, totals::LinkRate,
-        totals::Page, totals::PageObject, totals::TcpTotals, version,
+        deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, mechanisms::Mechanism,
+        mechanisms::MechanismSetting, mechanisms::mechanisms, output::OutputFolder, panics::_panic,
+        prototype::Ack, prototype::Controller, prototype::Feedback, prototype::Loss,
+        prototype::LostSegment, prototype::Needs, prototype::PartialAck, prototype::RateSample,
+        prototype::Sent, prototype::Settings, prototype::Window, recording::Recording, run::run,
+        run::run_many, scenario::Hop, scenario::Scenario, scenario::Signal, scenario::names_a_file,
+        scenario::reference, scenario::scenario_files, scenario::schema, study::Quantity,
+        study::StudySource, study::number_columns, study::present_path, study::run_study,
+        study::study_reference, study::study_schema, totals::Flow, totals::KernelQuality,
+        totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page, totals::PageObject,
+        totals::TcpTotals, version,
     };
 }

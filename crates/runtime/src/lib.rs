@@ -13,6 +13,7 @@
 
 mod address;
 mod application;
+mod aqm;
 mod flow;
 mod links;
 mod topology;
@@ -20,5 +21,5 @@ mod topology;
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
 pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
-pub use links::{LinkRecorder, link_records};
+pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use topology::topology;

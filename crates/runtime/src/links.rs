@@ -1,9 +1,11 @@
 //! What links leave behind: totals, and series if the scenario asks for them.
 
 use network::PortReport;
-use recording::{LinkRecord, LinkSample, LinkSeries};
+use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use units::{Span, Time};
+
+use crate::aqm;
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +13,16 @@ pub struct LinkRecorder {
     last_sample: Time,
     last_busy: Vec<Span>,
     series: LinkSeries,
+    aqm: aqm::Recorder,
+}
+
+/// Samples of all links.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSamples {
+    /// What all links have.
+    pub series: LinkSeries,
+    /// Tables of mechanisms that some links have.
+    pub tables: Vec<ExtraTable>,
 }
 
 impl LinkRecorder {
@@ -32,6 +44,7 @@ impl LinkRecorder {
                 corrupted_packets: port.counters.corrupted_packets,
             });
         }
+        self.aqm.sample(at, ports);
     }
 
     /// Number of rows so far.
@@ -40,9 +53,14 @@ impl LinkRecorder {
     }
 
     /// All rows so far.
-    pub fn into_series(self) -> LinkSeries {
-        self.series
+    pub fn finish(self) -> LinkSamples {
+        LinkSamples { series: self.series, tables: self.aqm.into_table().into_iter().collect() }
     }
+}
+
+/// The totals of the mechanisms that some links have, after a run.
+pub fn link_tables(scenario: &Scenario, ports: &[PortReport]) -> Vec<ExtraTable> {
+    aqm::totals(scenario, ports).into_iter().collect()
 }
 
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the

@@ -1,6 +1,7 @@
 //! Explanation of a scenario before it runs: every value with its origin, routes, the figures that
 //! determine throughput, and warnings.
 
+mod aqm;
 mod changes;
 mod channels;
 mod cost;
@@ -143,7 +144,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
         })
         .collect();
     let recording = RecordingExplanation::of(scenario, &routes, &flows);
-    let warnings = warnings::warnings(scenario, written, &recording, &flows);
+    let warnings = warnings::warnings(scenario, written, &routes, &recording, &flows);
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(written),

@@ -36,6 +36,7 @@ mod extent;
 mod fade;
 mod given;
 mod load;
+mod mechanisms;
 pub mod model;
 mod overrides;
 mod path;
@@ -58,6 +59,7 @@ pub use explain::{
 };
 pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};
+pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;
 pub use overrides::{NewValue, Override};
 pub use path::Step;

@@ -7,7 +7,8 @@ use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
 pub use link::{
-    Change, Errors as Channel, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
+    Aqm, Change, Errors as Channel, LowPriority, Marking, QueueLimit, Settings as Direction,
+    Timeline,
 };
 
 /// A whole experiment.

@@ -1,6 +1,7 @@
 //! The language as a whole.
 
 mod accepted;
+mod aqm;
 mod changelog;
 mod changes;
 mod explained;

@@ -47,7 +47,9 @@ impl Endpoint {
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
         let bytes = self.ip_header + body.segment.bytes();
-        Packet { body, flow: self.flow, to: self.peer_node, bytes, priority, ecn }
+        // A connection has one number at each end, so this is its addresses and ports.
+        let flow = body.endpoint.0;
+        Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
     }
 
     /// Shows the observer a segment that is about to be sent.

@@ -4,7 +4,7 @@ use network::{Fabric, PortReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
 };
-use runtime::{Application, EndpointId, LinkRecorder, link_records};
+use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::{Counters, Endpoint as _, Sample};
@@ -158,6 +158,9 @@ impl Recorder {
             .zip(applications)
             .map(|(flow, application)| flow_record(end, flow, application, hosts))
             .collect();
+        let mut tables = link_tables(scenario, ports);
+        let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
+        tables.extend(sampled);
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,
@@ -167,7 +170,8 @@ impl Recorder {
             flows,
             links: link_records(scenario, end, ports),
             flow_series: self.flows,
-            link_series: self.links.into_series(),
+            link_series,
+            tables,
             ..Recording::default()
         }
     }

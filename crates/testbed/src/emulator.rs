@@ -10,17 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
-use network::{Delivery, Ecn, Fabric, FlowId, Network, NodeId, Packet, PortReport};
-use recording::LinkSeries;
-use runtime::LinkRecorder;
+use network::{Delivery, Ecn, Fabric, Network, NodeId, Packet, PortReport};
+use runtime::{LinkRecorder, LinkSamples};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use units::{Span, Time};
 use wire::IpPacket;
-use wire::ip::{CE, LONGEST_PACKET};
+use wire::ip::{CE, ECT_1, LONGEST_PACKET};
 
 use crate::clock::Clock;
-use crate::plan::flow_of_ports;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
 
@@ -59,7 +57,7 @@ pub(crate) struct Seen {
 pub(crate) struct Emulated {
     pub(crate) ports: Vec<Port>,
     pub(crate) outputs: Vec<PortReport>,
-    pub(crate) links: LinkSeries,
+    pub(crate) links: LinkSamples,
     pub(crate) hops: u64,
     pub(crate) events: u64,
     /// How much later than computed packets were delivered.
@@ -74,8 +72,6 @@ pub(crate) struct Emulated {
 pub(crate) struct Emulator {
     clock: Clock,
     network: Network<IpPacket>,
-    /// Number of flows.
-    flows: usize,
     /// For each node the number of its port, if it is a host.
     by_node: Vec<Option<usize>>,
     /// For each node and destination, whether a route leads there.
@@ -95,7 +91,6 @@ impl Emulator {
         clock: Clock,
         topology: network::Topology,
         ports: Vec<Port>,
-        flows: usize,
         interval: Option<Span>,
         capture: Option<Sender<Seen>>,
     ) -> Self {
@@ -106,7 +101,6 @@ impl Emulator {
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         Self {
             clock,
-            flows,
             by_node,
             reachable: topology.routes.iter().map(has_route).collect(),
             network: Network::new(topology),
@@ -117,7 +111,7 @@ impl Emulator {
             result: Emulated {
                 ports,
                 outputs: Vec::new(),
-                links: LinkSeries::default(),
+                links: LinkSamples::default(),
                 hops: 0,
                 events: 0,
                 lateness: Histogram::default(),
@@ -144,7 +138,7 @@ impl Emulator {
         }
         self.result.outputs = self.network.report(now);
         self.result.hops = self.network.hops();
-        self.result.links = self.recorder.into_series();
+        self.result.links = self.recorder.finish();
         Ok(self.result)
     }
 
@@ -232,9 +226,7 @@ impl Emulator {
             return;
         };
         self.see(now, from, &packet);
-        // Packets of other programs share the number behind those of all flows.
-        let flow = packet.ports().and_then(|ports| flow_of_ports(ports, self.flows));
-        let flow = FlowId(flow.unwrap_or(self.flows) as u32);
+        let flow = packet.flow_key();
         let (length, ecn, priority) = (bytes.len() as u16, ecn(&packet), Priority::Normal);
         let packet = Packet { body: packet, flow, to, bytes: length, priority, ecn };
         self.network.send(now, from, packet);
@@ -265,6 +257,7 @@ fn ecn(packet: &IpPacket) -> Ecn {
     match packet.ecn() {
         0 => Ecn::NotCapable,
         CE => Ecn::Marked,
+        ECT_1 => Ecn::Scalable,
         _ => Ecn::Capable,
     }
 }

@@ -83,8 +83,8 @@ pub(crate) fn with_network<T>(
     meter_last_hops(scenario, &mut ports);
     let topology = runtime::topology(scenario, seed);
     let clock = Clock::start();
-    let (interval, flows) = (scenario.record.interval, plan.flows.len());
-    let emulator = Emulator::new(clock, topology, ports, flows, interval, capture);
+    let interval = scenario.record.interval;
+    let emulator = Emulator::new(clock, topology, ports, interval, capture);
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (worked, emulated) = thread::scope(|scope| {
         let emulating = scope.spawn(move || {

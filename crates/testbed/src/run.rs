@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
-use runtime::link_records;
+use runtime::{link_records, link_tables};
 use scenario::Scenario;
 
 use crate::capture;
@@ -85,10 +85,13 @@ fn record(
     seed: u64,
     plan: &Plan,
     carried: Carried,
-    emulation: Emulation,
+    mut emulation: Emulation,
 ) -> Recording {
     let links = link_records(scenario, carried.end, &emulation.emulated.outputs);
     let settings = settings(scenario, plan, &carried.windows);
+    let mut tables = link_tables(scenario, &emulation.emulated.outputs);
+    let samples = std::mem::take(&mut emulation.emulated.links);
+    tables.extend(samples.tables);
     Recording {
         scenario: scenario.name.clone(),
         backend: Backend::Kernel,
@@ -107,8 +110,8 @@ fn record(
         }),
         links,
         flow_series: carried.series,
-        link_series: emulation.emulated.links,
-        tables: Vec::new(),
+        link_series: samples.series,
+        tables,
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use recording::{KernelRecord, LinkRecord};
-use runtime::{address, link_records};
+use recording::{ExtraTable, KernelRecord, LinkRecord};
+use runtime::{address, link_records, link_tables};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
@@ -57,6 +57,8 @@ pub struct Ran {
     pub kernel: KernelRecord,
     /// What the links did.
     pub links: Vec<LinkRecord>,
+    /// What mechanisms on the links did, as the tables of a recording.
+    pub tables: Vec<ExtraTable>,
 }
 
 /// Runs `program` until it ends, with `servers` on other hosts, which end with it.
@@ -119,7 +121,8 @@ pub fn shell(
         })
     })?;
     let links = link_records(scenario, end, &emulation.emulated.outputs);
-    Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links })
+    let tables = link_tables(scenario, &emulation.emulated.outputs);
+    Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 
 /// What the file of names says: the machine's own names, and those of the hosts.

@@ -23,6 +23,8 @@ pub const PROTOCOL_UDP: u8 = 17;
 pub const ECN_MASK: u8 = 0b11;
 /// ECT(0), the code point of packets that routers may mark.
 pub const ECT_0: u8 = 0b10;
+/// ECT(1): its endpoints use scalable congestion control (RFC 9331).
+pub const ECT_1: u8 = 0b01;
 /// The code point of a marked packet: congestion experienced.
 pub const CE: u8 = 0b11;
 /// The lower-effort DSCP 000001 (RFC 8622), above the two bits of ECN.

@@ -53,6 +53,21 @@ impl IpPacket {
         has_ports.then(|| (self.word(header), self.word(header + 2)))
     }
 
+    /// One number for addresses, protocol and ports, by which queues keep flows apart: a hash
+    /// (FNV-1a). Later fragments have no ports.
+    pub fn flow_key(&self) -> u32 {
+        const OFFSET: u32 = 0x811c_9dc5;
+        const PRIME: u32 = 0x0100_0193;
+        let (protocol, addresses) = match self.version {
+            IpVersion::V4 => (self.bytes[9], &self.bytes[12..20]),
+            IpVersion::V6 => (self.bytes[6], &self.bytes[8..40]),
+        };
+        let (source, destination) = self.ports().unwrap_or_default();
+        let ports = source.to_be_bytes().into_iter().chain(destination.to_be_bytes());
+        let bytes = addresses.iter().copied().chain([protocol]).chain(ports);
+        bytes.fold(OFFSET, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))
+    }
+
     /// The two bits of the ECN field (RFC 3168 section 5).
     pub fn ecn(&self) -> u8 {
         // The traffic class of IPv6 lies across the first two bytes.
@@ -112,6 +127,24 @@ mod tests {
             packet.write(0, &mut bytes);
             IpPacket::read(&bytes).unwrap()
         })
+    }
+
+    #[test]
+    fn a_flow_has_one_key_and_its_ports_and_addresses_change_it() {
+        for packet in packets(0) {
+            let again = IpPacket::read(packet.bytes()).unwrap();
+            assert_eq!(packet.flow_key(), again.flow_key());
+            let (address, port) = match packet.version {
+                IpVersion::V4 => (19, 23),
+                IpVersion::V6 => (39, 43),
+            };
+            for place in [address, port] {
+                let mut bytes = packet.bytes().to_vec();
+                bytes[place] ^= 1;
+                let other = IpPacket::read(&bytes).unwrap();
+                assert_ne!(packet.flow_key(), other.flow_key(), "byte {place}");
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""Commands for a start: `new`, `examples`, `completion`, `schema`, `controllers`."""
+"""Commands for a start: `new`, `examples`, `completion`, `schema`, `controllers`, `path`."""
 
 from __future__ import annotations
 
@@ -107,3 +107,24 @@ def controllers(name: str | None, as_json: bool) -> None:
         print_controller(known[name])
     else:
         print_controllers(known.values())
+
+
+@cli.command()
+@click.argument("name", type=Completed("mechanism"), required=False)
+@json_option
+def path(name: str | None, as_json: bool) -> None:
+    """List the mechanisms on the path, or describe the mechanism NAME. See docs/path.md."""
+    from bentpipe.console import nearest, print_mechanism, print_mechanisms
+
+    known = {entry.name: entry for entry in bentpipe.mechanisms()}
+    if name is not None and name not in known:
+        refuse(f"there is no mechanism {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"mechanisms": [entry.to_dict() for entry in listed]}))
+    elif name:
+        print_mechanism(known[name])
+    else:
+        print_mechanisms(known.values())

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use units::Time;
+use units::{Span, Time};
 
-use super::Ecn;
+use super::{AnyDiscipline, Ecn};
 use crate::direction::Fate;
 use crate::priority::Priority;
 
@@ -13,7 +13,7 @@ use crate::priority::Priority;
 pub struct Queued {
     /// Number under which the network holds the packet.
     pub ticket: u32,
-    /// Number of its flow.
+    /// What a router takes for its flow: one number for addresses, protocol and ports.
     pub flow: u32,
     /// Its bytes on the link, overhead included.
     pub bytes: u32,
@@ -39,6 +39,11 @@ pub trait Discipline: Debug + Send + Sync {
     /// Packets and bytes in the queue, overhead included.
     fn waiting(&self) -> (usize, u64);
 
+    /// What it has decided so far, apart from its limit.
+    fn decisions(&self) -> Decisions {
+        Decisions::default()
+    }
+
     /// The same queue once more.
     fn boxed_clone(&self) -> Box<dyn Discipline>;
 }
@@ -46,6 +51,51 @@ pub trait Discipline: Debug + Send + Sync {
 impl Clone for Box<dyn Discipline> {
     fn clone(&self) -> Self {
         self.boxed_clone()
+    }
+}
+
+/// Decisions of active queue management. Packets dropped by a full queue are none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    /// Packets dropped before the queue was full.
+    pub dropped_packets: u64,
+    /// Packets marked; those that came with a mark do not count.
+    pub marked_packets: u64,
+}
+
+impl Decisions {
+    /// Drops a packet.
+    pub(crate) fn drop(&mut self, ticket: u32, dropped: &mut Vec<u32>) {
+        self.dropped_packets += 1;
+        dropped.push(ticket);
+    }
+
+    /// Marks a packet whose endpoints use ECN.
+    pub(crate) fn mark(&mut self, packet: &mut Queued) {
+        self.marked_packets += u64::from(packet.ecn != Ecn::Marked);
+        packet.ecn = packet.ecn.marked();
+    }
+}
+
+/// Totals of a queue with a discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AqmCounters {
+    /// Its decisions.
+    pub decisions: Decisions,
+    /// Packets that have left the queue to be sent.
+    pub sent_packets: u64,
+    /// Sum of the times that these have waited.
+    pub queue_delay: Span,
+    /// The longest of these times.
+    pub max_queue_delay: Span,
+}
+
+impl AqmCounters {
+    /// A packet leaves the queue after `delay`.
+    pub fn count(&mut self, delay: Span) {
+        self.sent_packets += 1;
+        self.queue_delay = self.queue_delay + delay;
+        self.max_queue_delay = self.max_queue_delay.max(delay);
     }
 }
 
@@ -61,7 +111,7 @@ pub struct Served {
 /// A discipline at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduled {
-    pub discipline: Box<dyn Discipline>,
+    pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
     /// When the last packet arrived.
     pub last_arrival: Time,
@@ -69,17 +119,24 @@ pub(crate) struct Scheduled {
     pub next_service: Time,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
+    /// Totals without the decisions, which the discipline counts.
+    pub counters: AqmCounters,
 }
 
 impl Scheduled {
-    pub fn new(discipline: Box<dyn Discipline>) -> Self {
+    pub fn new(discipline: AnyDiscipline) -> Self {
         Self {
             discipline,
             dropped: Vec::new(),
             last_arrival: Time::ZERO,
             next_service: Time::NEVER,
             max_waiting_bytes: 0,
+            counters: AqmCounters::default(),
         }
+    }
+
+    pub fn counters(&self) -> AqmCounters {
+        AqmCounters { decisions: self.discipline.decisions(), ..self.counters }
     }
 
     pub fn is_empty(&self) -> bool {

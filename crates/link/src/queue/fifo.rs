@@ -168,10 +168,6 @@ impl Fifo {
 
     #[inline]
     fn is_full_for(&self, framed: u32) -> bool {
-        match self.limit {
-            QueueLimit::Packets(limit) => self.waiting.len() >= limit as usize,
-            QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(framed) > limit,
-            QueueLimit::Unlimited => false,
-        }
+        self.limit.is_full((self.waiting.len(), self.waiting_bytes), framed)
     }
 }

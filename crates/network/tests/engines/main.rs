@@ -7,9 +7,7 @@ mod priorities;
 use generate::{RandomDirection, micros};
 use link::{Direction, Priority};
 use network::reference::ReferenceNetwork;
-use network::{
-    Ecn, Fabric, FlowId, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology,
-};
+use network::{Ecn, Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use proptest::prelude::*;
 use units::{Span, Time};
 
@@ -17,7 +15,7 @@ use units::{Span, Time};
 type Sending = (u32, u16, bool);
 
 /// What came out, and what the ports reported after each packet that went in.
-type Outcome = (Vec<(Time, u32)>, Vec<PortReport>);
+type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>);
 
 /// Round numbers on purpose: they make events coincide.
 fn sendings() -> impl Strategy<Value = Vec<Sending>> {
@@ -44,14 +42,16 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
     let mut now = Time::ZERO;
     let mut deliver = |fabric: &mut dyn Fabric<u32>, until: Time| {
         while fabric.next_event() <= until && fabric.next_event() != Time::NEVER {
-            deliveries.extend(fabric.advance().map(|out| (out.at, out.packet.body)));
+            deliveries
+                .extend(fabric.advance().map(|out| (out.at, out.packet.body, out.packet.ecn)));
         }
     };
     for (number, (wait, bytes, low)) in sendings.iter().enumerate() {
         now += micros(*wait);
         deliver(&mut fabric, now);
         let priority = if *low { Priority::Low } else { Priority::Normal };
-        let (body, flow, ecn) = (number as u32, FlowId(0), Ecn::NotCapable);
+        let (body, flow) = (number as u32, number as u32 % 3);
+        let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Scalable][number % 7 % 3];
         let packet = Packet { body, flow, to: last, bytes: *bytes, ecn, priority };
         fabric.send(now, NodeId(0), packet);
         reports.extend(fabric.report(now));

@@ -1,7 +1,9 @@
 //! Links, queues and channels.
 
+use std::borrow::Cow;
+
 use link::{LowPriority, Marking};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
@@ -85,6 +87,12 @@ pub(crate) struct Direction {
     /// marks, while the average queue is long. Default: no marking.
     #[schemars(extend("x-renamed-from" = "mark"))]
     pub ecn_marking: Option<Marking>,
+    /// Active queue management (RFC 7567): drop packets, or mark those of flows with ECN, before the
+    /// queue is full. A name stands for the algorithm with its defaults, a table sets parameters, and
+    /// `"none"` is a drop-tail queue. `queue` is the limit with each of them, and cannot have
+    /// `low_priority` then. It replaces `ecn_marking`. The defaults suit RTTs around 100 ms.
+    #[schemars(extend("default" = "none"))]
+    pub aqm: Option<Aqm>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -124,6 +132,46 @@ pub(crate) enum Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self::Packets { packets: 100, low_priority: LowPriority::Ignore }
+    }
+}
+
+/// An algorithm by its name, or with parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Aqm {
+    Name(AqmName),
+    Table(link::Aqm),
+}
+
+/// The name of an algorithm for active queue management, or `none`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct AqmName(String);
+
+impl JsonSchema for AqmName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "AqmName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut names = vec!["none"];
+        names.extend(link::Aqm::all().iter().map(link::Aqm::name));
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+impl Aqm {
+    /// The algorithm; `None` for a drop-tail queue.
+    pub(crate) fn resolve(&self) -> Option<link::Aqm> {
+        match self {
+            Self::Name(AqmName(name)) => {
+                link::Aqm::all().into_iter().find(|aqm| aqm.name() == name)
+            }
+            Self::Table(aqm) => Some(*aqm),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
 pub(crate) use link::{
-    Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Transport};

@@ -9,7 +9,8 @@ use units::{Bytes, Rate, Span};
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario, Traffic,
+    Aqm, Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario,
+    Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -122,7 +123,8 @@ pub(super) fn of_direction(
 
 /// The keys of a direction of which more is to be said than the value that was written.
 fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
-    let &Direction { jitter: most, queue: limit, low_priority, ecn_marking, .. } = direction;
+    let &Direction { jitter: most, queue: limit, low_priority, ecn_marking, aqm: managed, .. } =
+        direction;
     Some(match key {
         "jitter" => (most.into(), jitter(most)),
         "queue" => (queue_data(limit, low_priority), queue(limit, low_priority)),
@@ -130,6 +132,10 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             let data = |mark: Marking| json!({ "packets": mark.packets, "weight": mark.weight });
             let value = Amount::plain(ecn_marking.map_or(Json::Null, data));
             (value, ecn_marking.map_or("never".into(), mark))
+        }
+        "aqm" => {
+            let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
+            (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
         }
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
@@ -168,6 +174,14 @@ fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
 
 fn mark(mark: Marking) -> String {
     format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
+}
+
+/// The algorithm with its parameters, in alphabetical order.
+fn aqm(aqm: Aqm) -> String {
+    let Ok(Json::Object(values)) = serde_json::to_value(aqm) else { return aqm.name().into() };
+    let parameters = values.iter().filter(|(key, _)| key.as_str() != "name");
+    let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
+    format!("{}, {}", aqm.name(), parameters.collect::<Vec<_>>().join(", "))
 }
 
 fn channel_data(channel: &Channel) -> Json {

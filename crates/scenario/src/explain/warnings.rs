@@ -7,6 +7,7 @@ use serde::Serialize;
 use units::Span;
 
 use super::FlowExplanation;
+use super::aqm;
 use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
@@ -15,6 +16,7 @@ use super::text::{bytes, rate};
 use crate::load::Written;
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
+use crate::routes::{Hop, Routes};
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,6 +59,8 @@ pub enum WarningKind {
     NoiseWithoutRain,
     NoLock,
     QueueBelowPacket,
+    AqmBelowRtt,
+    AqmWithoutEffect,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -68,6 +72,7 @@ pub enum WarningKind {
 pub(super) fn warnings(
     scenario: &Scenario,
     written: &Written,
+    routes: &Routes,
     recording: &RecordingExplanation,
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<Warning> {
@@ -95,7 +100,7 @@ pub(super) fn warnings(
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
         warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
     }
-    for link in &scenario.links {
+    for (number, link) in scenario.links.iter().enumerate() {
         for (side, direction) in [("forward", &link.forward), ("backward", &link.backward)] {
             let found = [
                 (Kind::UselessEcc, threshold(&direction.channel)),
@@ -106,8 +111,18 @@ pub(super) fn warnings(
             let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
             let idle = changes::warnings(scenario, direction);
             let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
+            let passes =
+                |hop: &Hop| hop.link as usize == number && hop.forward == (side == "forward");
+            let passing = flows.iter().filter(|(_, flow)| {
+                let is_managed = direction.aqm.is_some();
+                is_managed && routes.path(flow.from, flow.to, &scenario.links).iter().any(passes)
+            });
+            let passing: Vec<_> = passing.map(|(explanation, _)| &explanation.figures).collect();
+            let managed = aqm::warnings(direction, &passing);
             let place = format!("{} {side}", link.name);
-            warnings.extend(found.chain(idle).map(|(kind, text)| warning(kind, &place, text)));
+            warnings.extend(
+                found.chain(idle).chain(managed).map(|(kind, text)| warning(kind, &place, text)),
+            );
         }
     }
     warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));

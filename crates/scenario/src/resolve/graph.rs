@@ -10,7 +10,9 @@ use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit, Timeline};
+use crate::model::{
+    Aqm, Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit, Timeline,
+};
 use crate::path::Path;
 use crate::schema;
 use crate::shape;
@@ -141,6 +143,7 @@ fn directions(
             jitter,
             queue: waiting,
             ecn_marking,
+            aqm,
             overhead: added,
             channel: _,
         } = sides[side].1;
@@ -152,6 +155,7 @@ fn directions(
             queue: queue(waiting),
             low_priority: low_priority(waiting),
             ecn_marking: ecn_marking.or(both.ecn_marking),
+            aqm: aqm.as_ref().or(both.aqm.as_ref()).and_then(document::Aqm::resolve),
             overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
@@ -163,7 +167,40 @@ fn directions(
     });
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));
+    let sides = sides.iter().zip(&directions).map(|((name, own), side)| {
+        let has_own = own.aqm.is_some();
+        let place = if has_own { path.key(name) } else { path.clone() };
+        (managed(side, &place.key("aqm")), has_own)
+    });
+    // What both directions have from the link is wrong once.
+    let mut of_link = false;
+    for (problem, is_own) in sides {
+        if is_own || !of_link {
+            of_link |= !is_own && problem.is_some();
+            problems.extend(problem);
+        }
+    }
     directions
+}
+
+/// Active queue management that cannot do its work.
+fn managed(side: &Direction, path: &Path) -> Option<Problem> {
+    let aqm = side.aqm?;
+    let found = format!("{:?}", aqm.name());
+    if side.low_priority != LowPriority::Ignore {
+        let expected = "\"none\" for a queue with a rule for `low_priority`";
+        let problem = Problem::new(path.clone(), expected, found);
+        return Some(problem.because("active queue management decides itself which packet leaves"));
+    }
+    if side.ecn_marking.is_some() {
+        let problem = Problem::new(path.clone(), "\"none\" beside `ecn_marking`", found);
+        return Some(problem.because("active queue management marks by its own rules"));
+    }
+    let Aqm::Red(red) = aqm else { return None };
+    (red.max_threshold <= red.min_threshold).then(|| {
+        let expected = format!("more than the `min_threshold` of {:?}", red.min_threshold);
+        Problem::new(path.key("max_threshold"), expected, format!("{:?}", red.max_threshold))
+    })
 }
 
 fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) -> Option<Problem> {

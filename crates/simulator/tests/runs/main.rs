@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod aqm;
 mod background;
 mod behaviour;
 mod changes;

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod aqm;
 mod changes;
 
 use std::io::Write;

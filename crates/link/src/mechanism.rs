@@ -1,0 +1,40 @@
+//! Mechanisms on the path, for `bentpipe path` and its page.
+//!
+//! Each mechanism describes itself in the file that implements it. Its parameters are those of the
+//! schema, so they are not listed here.
+
+/// A mechanism that a scenario can put on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mechanism {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// The key of a scenario that takes it.
+    pub key: &'static str,
+    /// What kind of mechanism it is.
+    pub kind: &'static str,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// Provenance.
+    pub status: Provenance,
+    /// When it does more harm than good.
+    pub hurts: &'static str,
+}
+
+/// How sure the rules of a mechanism are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// They are those of the source.
+    Published,
+    /// Some rules are our choice, because the source does not give them.
+    Reconstructed,
+}
+
+impl Provenance {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Reconstructed => "reconstructed",
+        }
+    }
+}

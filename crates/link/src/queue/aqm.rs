@@ -1,0 +1,166 @@
+//! Active queue management (RFC 7567): queues that drop or mark packets before they are full, so that
+//! the queue stays short.
+//!
+//! One file per algorithm. Each is a state machine without I/O: packets and times go in, and it decides
+//! at enqueue (RED, PIE) or at dequeue (CoDel, FQ-CoDel, DualPI2), as its source says. So arrivals from a
+//! list drive it as well as a network.
+//!
+//! Decisions:
+//! - The limit of a queue stays a setting of the direction: no algorithm has one of its own, so that a
+//!   comparison with a drop-tail queue compares the same memory.
+//! - Dispatch is an enum. A discipline from elsewhere, such as one of a test, is called through a vtable.
+//! - A mark replaces a drop: `ecn` is on by default, and only packets of flows that use ECN are marked.
+
+pub(super) mod codel;
+pub(super) mod dualpi2;
+pub(super) mod fq_codel;
+pub(super) mod pie;
+pub(super) mod red;
+mod store;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use units::{Rate, Time};
+
+use super::{Decisions, Discipline, QueueLimit, Queued};
+use crate::mechanism::Mechanism;
+use codel::{CodelQueue, CodelSettings};
+use dualpi2::{DualPi2Queue, DualPi2Settings};
+use fq_codel::{FqCodelQueue, FqCodelSettings};
+use pie::{PieQueue, PieSettings};
+use red::{RedQueue, RedSettings};
+
+/// The key of scenarios that takes an algorithm.
+const KEY: &str = "link.aqm";
+const KIND: &str = "active queue management";
+
+/// An algorithm with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(tag = "name", rename_all = "kebab-case"),
+    schemars(inline)
+)]
+pub enum Aqm {
+    /// CoDel: drops or marks while packets have waited longer than a target for a whole interval. It
+    /// decides at dequeue.
+    Codel(CodelSettings),
+    /// DualPI2: a queue of low latency for scalable flows (ECT(1)) and one for all others, coupled so
+    /// that both kinds of flows get similar rates.
+    #[cfg_attr(feature = "schema", serde(rename = "dualpi2"))]
+    DualPi2(DualPi2Settings),
+    /// FQ-CoDel: a queue with CoDel for each flow, served in turn, and new flows first.
+    FqCodel(FqCodelSettings),
+    /// PIE: drops or marks at random at enqueue, with a probability that a proportional-integral
+    /// controller adapts to the queue delay.
+    Pie(PieSettings),
+    /// RED: drops or marks at random at enqueue, with a probability that grows with the average queue.
+    Red(RedSettings),
+}
+
+impl Aqm {
+    /// All algorithms with the defaults of their sources.
+    pub fn all() -> [Self; 5] {
+        [
+            Self::Codel(CodelSettings::default()),
+            Self::DualPi2(DualPi2Settings::default()),
+            Self::FqCodel(FqCodelSettings::default()),
+            Self::Pie(PieSettings::default()),
+            Self::Red(RedSettings::default()),
+        ]
+    }
+
+    /// Its name in scenarios.
+    pub fn name(&self) -> &'static str {
+        self.about().name
+    }
+
+    /// Its description.
+    pub fn about(&self) -> &'static Mechanism {
+        match self {
+            Self::Codel(_) => &codel::ABOUT,
+            Self::DualPi2(_) => &dualpi2::ABOUT,
+            Self::FqCodel(_) => &fq_codel::ABOUT,
+            Self::Pie(_) => &pie::ABOUT,
+            Self::Red(_) => &red::ABOUT,
+        }
+    }
+}
+
+/// What all algorithms get from the direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// Limit of the packets that wait.
+    pub limit: QueueLimit,
+    /// Rate of the link at the start of the run.
+    pub rate: Rate,
+    /// Random numbers of this queue.
+    pub random: Xoshiro256PlusPlus,
+}
+
+/// An algorithm at work, or a discipline from elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyDiscipline {
+    Codel(CodelQueue),
+    DualPi2(DualPi2Queue),
+    FqCodel(FqCodelQueue),
+    Pie(PieQueue),
+    Red(RedQueue),
+    External(Box<dyn Discipline>),
+}
+
+/// Calls the discipline behind each variant.
+macro_rules! each {
+    ($any:expr, $discipline:ident => $call:expr) => {
+        match $any {
+            AnyDiscipline::Codel($discipline) => $call,
+            AnyDiscipline::DualPi2($discipline) => $call,
+            AnyDiscipline::FqCodel($discipline) => $call,
+            AnyDiscipline::Pie($discipline) => $call,
+            AnyDiscipline::Red($discipline) => $call,
+            AnyDiscipline::External($discipline) => $call,
+        }
+    };
+}
+
+impl AnyDiscipline {
+    /// An empty queue with this algorithm.
+    pub fn new(aqm: Aqm, surroundings: Surroundings) -> Self {
+        match aqm {
+            Aqm::Codel(settings) => Self::Codel(CodelQueue::new(settings, surroundings)),
+            Aqm::DualPi2(settings) => Self::DualPi2(DualPi2Queue::new(settings, surroundings)),
+            Aqm::FqCodel(settings) => Self::FqCodel(FqCodelQueue::new(settings, surroundings)),
+            Aqm::Pie(settings) => Self::Pie(PieQueue::new(settings, surroundings)),
+            Aqm::Red(settings) => Self::Red(RedQueue::new(settings, surroundings)),
+        }
+    }
+
+    pub fn enqueue(&mut self, packet: Queued, waits: bool, dropped: &mut Vec<u32>) {
+        each!(self, discipline => discipline.enqueue(packet, waits, dropped));
+    }
+
+    pub fn dequeue(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<Queued> {
+        each!(self, discipline => discipline.dequeue(now, dropped))
+    }
+
+    pub fn waiting(&self) -> (usize, u64) {
+        each!(self, discipline => discipline.waiting())
+    }
+
+    pub fn decisions(&self) -> Decisions {
+        each!(self, discipline => discipline.decisions())
+    }
+
+    pub fn boxed_clone(&self) -> Box<dyn Discipline> {
+        each!(self, discipline => discipline.boxed_clone())
+    }
+}
+
+/// A random number from 0 to below 1.
+fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Packets in their order, with their bytes.
+
+use std::collections::VecDeque;
+
+use crate::queue::Queued;
+
+/// First in, first out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Store {
+    packets: VecDeque<Queued>,
+    bytes: u64,
+}
+
+impl Store {
+    pub fn push(&mut self, packet: Queued) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back(packet);
+    }
+
+    pub fn pop(&mut self) -> Option<Queued> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    pub fn first(&self) -> Option<&Queued> {
+        self.packets.front()
+    }
+
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Packets and bytes.
+    pub fn waiting(&self) -> (usize, u64) {
+        (self.packets.len(), self.bytes)
+    }
+}

@@ -1,0 +1,138 @@
+//! The queue of a discipline in the reference engine: asked for the next packet at each end of a
+//! transmission.
+
+use std::collections::BTreeMap;
+
+use link::{AqmCounters, Discipline, Propagation, Queued};
+use units::Time;
+
+use super::{Accepted, Kind, ReferenceNetwork};
+use crate::fabric::Packet;
+
+/// A discipline, and the packets in its queue by their tickets.
+#[derive(Clone, Debug)]
+pub(super) struct Managed<B> {
+    discipline: Box<dyn Discipline>,
+    packets: BTreeMap<u32, Packet<B>>,
+    next_ticket: u32,
+    counters: AqmCounters,
+}
+
+impl<B: Copy> Managed<B> {
+    pub fn new(discipline: Box<dyn Discipline>) -> Self {
+        Self {
+            discipline,
+            packets: BTreeMap::new(),
+            next_ticket: 0,
+            counters: AqmCounters::default(),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    pub fn waiting(&self) -> (usize, u64) {
+        self.discipline.waiting()
+    }
+
+    pub fn counters(&self) -> AqmCounters {
+        AqmCounters { decisions: self.discipline.decisions(), ..self.counters }
+    }
+
+    /// Returns the number of packets that were dropped.
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, overhead: u32, waits: bool) -> u64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.packets.insert(ticket, packet);
+        let Packet { flow, bytes, priority, ecn, .. } = packet;
+        let bytes = u32::from(bytes) + overhead;
+        let mut dropped = Vec::new();
+        let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
+        self.discipline.enqueue(queued, waits, &mut dropped);
+        self.forget(&dropped)
+    }
+
+    /// The next packet to be sent, and the number of those that were dropped.
+    fn dequeue(&mut self, now: Time) -> (Option<Packet<B>>, u64) {
+        let mut dropped = Vec::new();
+        let sent = self.discipline.dequeue(now, &mut dropped).map(|queued| {
+            self.counters.count(now.since(queued.since));
+            let packet = self.packets.remove(&queued.ticket);
+            Packet { ecn: queued.ecn, ..packet.expect("a packet is sent once") }
+        });
+        (sent, self.forget(&dropped))
+    }
+
+    fn forget(&mut self, dropped: &[u32]) -> u64 {
+        for ticket in dropped {
+            self.packets.remove(ticket).expect("a packet is dropped once");
+        }
+        dropped.len() as u64
+    }
+}
+
+impl<B: Copy> ReferenceNetwork<B> {
+    /// A packet enters the queue of a discipline.
+    pub(super) fn enter_managed(&mut self, now: Time, number: usize, packet: Packet<B>) {
+        let port = &mut self.ports[number];
+        let is_silent = port.up_from(now) > now;
+        let Some(managed) = &mut port.managed else { return };
+        let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
+        let dropped = managed.enqueue(now, packet, port.overhead, waits);
+        let (_, bytes) = managed.waiting();
+        let counters = &mut port.report.counters;
+        counters.dropped_packets += dropped;
+        counters.accepted_packets = counters.accepted_packets + 1 - dropped;
+        if waits {
+            counters.max_waiting_bytes = counters.max_waiting_bytes.max(bytes);
+        }
+        self.start_next_managed(now, number);
+    }
+
+    /// Starts the next transmission of a discipline, or waits for the end of an outage.
+    pub(super) fn start_next_managed(&mut self, now: Time, number: usize) {
+        let port = &mut self.ports[number];
+        let starts = port.up_from(now);
+        let Some(managed) = &mut port.managed else { return };
+        if port.sending.is_some() {
+            return;
+        }
+        while managed.waiting().0 > 0 {
+            if starts > now {
+                self.schedule(starts, Kind::Resumes, number, None);
+                return;
+            }
+            let (packet, dropped) = managed.dequeue(now);
+            port.report.counters.dropped_packets += dropped;
+            port.report.counters.accepted_packets -= dropped;
+            let Some(packet) = packet else { continue };
+            let bytes = u32::from(packet.bytes) + port.overhead;
+            let rate = port.rate_at(now);
+            port.serialiser.set_rate(rate);
+            let duration = if now > port.last_end {
+                port.serialiser.restart(bytes)
+            } else {
+                port.serialiser.next(bytes)
+            };
+            let leaves = now + duration;
+            let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
+            let drawn = port.propagation.as_mut().map(Propagation::draw);
+            self.start(now, number, Accepted { packet, corrupted, drawn, duration, leaves });
+            return;
+        }
+    }
+
+    /// Starts what starts at `now` in the queues of disciplines, an instant whose events have not
+    /// happened yet.
+    pub(super) fn serve_managed(&mut self, now: Time) {
+        let until = (now, Kind::Arrives, 0, 0);
+        let due = self.events.range(..until).map(|(key, _)| *key);
+        let due: Vec<_> = due.filter(|key| self.ports[key.2].managed.is_some()).collect();
+        for key in due {
+            self.events.remove(&key);
+            match key.1 {
+                Kind::TransmissionEnds => self.transmission_ends(now, key.2),
+                Kind::Resumes => self.start_next_managed(now, key.2),
+                Kind::Arrives => {}
+            }
+        }
+    }
+}

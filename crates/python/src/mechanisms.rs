@@ -1,0 +1,59 @@
+//! Mechanisms on the path.
+
+use pyo3::prelude::*;
+use scenario::{MechanismExplanation, MechanismParameter};
+
+use crate::record::record;
+
+record! {
+    /// A mechanism that a scenario can put on the path.
+    Mechanism {
+        /// Name in scenarios.
+        name: &'static str,
+        /// The key of a scenario that takes it.
+        key: &'static str,
+        /// What kind of mechanism it is.
+        kind: &'static str,
+        /// Description in one or two sentences.
+        summary: String,
+        /// The paper or RFC that defines it.
+        source: &'static str,
+        /// Provenance: `published` or `reconstructed`.
+        status: &'static str,
+        /// When it does more harm than good.
+        hurts: &'static str,
+        /// Its parameters.
+        parameters: Vec<MechanismSetting>,
+    }
+}
+
+record! {
+    /// A parameter of a mechanism.
+    MechanismSetting {
+        /// Name in scenarios.
+        name: String,
+        /// Default value.
+        default: String,
+        /// Allowed values.
+        allowed: String,
+        /// Meaning, with unit and source.
+        meaning: String,
+    }
+}
+
+/// All mechanisms that a scenario can put on the path, in the order of `bentpipe path`.
+#[pyfunction]
+pub fn mechanisms() -> Vec<Mechanism> {
+    scenario::mechanisms().into_iter().map(describe).collect()
+}
+
+fn describe(mechanism: MechanismExplanation) -> Mechanism {
+    let MechanismExplanation { name, key, kind, summary, source, status, hurts, parameters } =
+        mechanism;
+    let parameters = parameters.into_iter().map(|parameter| {
+        let MechanismParameter { name, default, allowed, meaning } = parameter;
+        MechanismSetting { name, default, allowed, meaning }
+    });
+    let parameters = parameters.collect();
+    Mechanism { name, key, kind, summary, source, status, hurts, parameters }
+}

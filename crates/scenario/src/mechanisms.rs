@@ -1,0 +1,125 @@
+//! Mechanisms on the path: what each crate says of its own, with the parameters of the schema.
+
+use link::Mechanism;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::describe;
+use crate::schema;
+use crate::shape;
+
+/// A mechanism with everything that `bentpipe path` shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MechanismExplanation {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// The key of a scenario that takes it.
+    pub key: &'static str,
+    /// What kind of mechanism it is.
+    pub kind: &'static str,
+    /// Description in one sentence.
+    pub summary: String,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// `published` or `reconstructed`.
+    pub status: &'static str,
+    /// When it does more harm than good.
+    pub hurts: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<MechanismParameter>,
+}
+
+/// A parameter of a mechanism.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MechanismParameter {
+    /// Name in scenarios.
+    pub name: String,
+    /// Default value.
+    pub default: String,
+    /// Allowed values.
+    pub allowed: String,
+    /// Meaning, with unit and source.
+    pub meaning: String,
+}
+
+/// All mechanisms. A crate with others adds its list here.
+fn listed() -> impl Iterator<Item = &'static Mechanism> {
+    let lists = [link::mechanisms()];
+    lists.into_iter().flatten()
+}
+
+/// All mechanisms on the path, in the order of their lists.
+pub fn mechanisms() -> Vec<MechanismExplanation> {
+    listed().map(explain).collect()
+}
+
+fn explain(mechanism: &Mechanism) -> MechanismExplanation {
+    let &Mechanism { name, key, kind, source, status, hurts } = mechanism;
+    let table = table(name, key);
+    MechanismExplanation {
+        name,
+        key,
+        kind,
+        summary: table["description"].as_str().unwrap_or_default().to_owned(),
+        source,
+        status: status.name(),
+        hurts,
+        parameters: parameters(table),
+    }
+}
+
+/// The schema of the table that names the mechanism.
+fn table(name: &str, key: &str) -> &'static Json {
+    let root = schema::cached();
+    let inner = |schema: &'static Json, key: &str| {
+        let options = shape::alternatives(schema).into_iter().map(|option| {
+            if shape::type_of(option) == "array" { &option["items"] } else { option }
+        });
+        options.map(|option| &option["properties"][key]).find(|found| !found.is_null())
+    };
+    let found = key.split('.').try_fold(root, inner);
+    let options = found.map(shape::alternatives).unwrap_or_default();
+    let named = |option: &&Json| option["properties"]["name"]["const"] == name;
+    options.into_iter().find(named).unwrap_or(&Json::Null)
+}
+
+fn parameters(table: &Json) -> Vec<MechanismParameter> {
+    let names = shape::keys(table).filter(|key| *key != "name");
+    let parameter = |name: &str| {
+        let property = &table["properties"][name];
+        let default = &property["default"];
+        MechanismParameter {
+            name: name.to_owned(),
+            default: if default.is_null() { "none".into() } else { describe::plain(default) },
+            allowed: describe::expected(&shape::alternatives(property)),
+            meaning: property["description"].as_str().unwrap_or_default().to_owned(),
+        }
+    };
+    names.map(parameter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mechanism_has_a_summary_and_parameters_with_meaning_in_the_schema() {
+        for mechanism in mechanisms() {
+            let name = mechanism.name;
+            assert!(mechanism.summary.ends_with('.'), "{name}: {}", mechanism.summary);
+            assert!(!mechanism.parameters.is_empty(), "{name}");
+            for parameter in mechanism.parameters {
+                assert!(!parameter.meaning.is_empty(), "{name}.{}", parameter.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_that_a_key_takes_is_a_mechanism() {
+        let key = &schema::cached()["properties"]["link"]["items"]["properties"]["aqm"];
+        let words: Vec<_> = shape::alternatives(key).into_iter().flat_map(shape::words).collect();
+        let mut expected = vec!["none"];
+        expected.extend(listed().filter(|one| one.key == "link.aqm").map(|one| one.name));
+        assert_eq!(words, expected);
+    }
+}

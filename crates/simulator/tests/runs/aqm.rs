@@ -129,10 +129,16 @@ fn marks_replace_drops_where_the_flow_uses_ecn() {
 /// Controllers that use ECN without being asked for it.
 const NEED_MARKS: &[&str] = &["jersey", "new-jersey"];
 
+/// Controllers whose probes need routers that drop packets of low priority first (Akyildiz, Morabito and
+/// Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001). Before an algorithm that
+/// knows no priority, they are a load that does not respond.
+const NEED_PRIORITY: &[(&str, &str)] = &[("peach", "dualpi2"), ("peach", "red")];
+
 #[test]
 fn a_transfer_of_every_controller_ends_with_every_algorithm_and_marks_need_ecn() {
     let mut without_marks = Vec::new();
     let mut marked_anyway = Vec::new();
+    let mut unfinished = Vec::new();
     for entry in congestion::entries() {
         for aqm in Aqm::all() {
             for ecn in [false, true] {
@@ -156,7 +162,9 @@ traffic = {{ download = "1500kB" }}
                 );
                 let recording = run(&text);
                 let case = format!("{controller} with {name}, ecn = {ecn}");
-                assert!(recording.flows[0].completed, "{case}");
+                if !recording.flows[0].completed && unfinished.last() != Some(&(controller, name)) {
+                    unfinished.push((controller, name));
+                }
                 let marks = marks(&recording);
                 if !ecn && marks > 0.0 && marked_anyway.last() != Some(&controller) {
                     marked_anyway.push(controller);
@@ -168,6 +176,7 @@ traffic = {{ download = "1500kB" }}
         }
     }
     assert_eq!(marked_anyway, NEED_MARKS);
+    assert_eq!(unfinished, NEED_PRIORITY);
     // Those that fill no queue see no marks; most do.
     let cases = congestion::entries().count() * Aqm::all().len();
     assert!(without_marks.len() * 2 < cases, "{without_marks:#?}");

@@ -74,8 +74,7 @@ pub(super) fn drive(
     let mut outcomes = vec![None; arrivals.len()];
     let mut waits = vec![Time::ZERO; arrivals.len()];
     let mut serve = |link: &mut Direction, now: Time, waits: &[Time]| {
-        loop {
-            let Some(served) = link.serve(now) else { break };
+        while let Some(served) = link.serve(now) {
             let ticket = served.packet.ticket as usize;
             let crate::direction::Fate::Arrives(left) = served.fate else { panic!("perfect") };
             let sending = Span::from_nanos(u64::from(served.packet.bytes) * 1000);

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 
+use link::RedSettings;
 use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 
@@ -167,39 +168,60 @@ fn directions(
     });
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));
-    let sides = sides.iter().zip(&directions).map(|((name, own), side)| {
-        let has_own = own.aqm.is_some();
-        let place = if has_own { path.key(name) } else { path.clone() };
-        (managed(side, &place.key("aqm")), has_own)
-    });
-    // What both directions have from the link is wrong once.
-    let mut of_link = false;
-    for (problem, is_own) in sides {
-        if is_own || !of_link {
-            of_link |= !is_own && problem.is_some();
-            problems.extend(problem);
-        }
+    for ((name, own), side) in sides.iter().zip(&directions) {
+        // A key stands in the direction or in the link, whose fault is named once.
+        let place = |is_own: bool| if is_own { path.key(name) } else { path.clone() };
+        let places = Places {
+            aqm: place(own.aqm.is_some()).key("aqm"),
+            queue: place(own.queue.is_some()).key("queue"),
+            ecn_marking: place(own.ecn_marking.is_some()).key("ecn_marking"),
+        };
+        let problem = managed(side, &places);
+        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
     }
     directions
 }
 
+/// Where the keys of a queue stand.
+struct Places {
+    aqm: Path,
+    queue: Path,
+    ecn_marking: Path,
+}
+
 /// Active queue management that cannot do its work.
-fn managed(side: &Direction, path: &Path) -> Option<Problem> {
+fn managed(side: &Direction, places: &Places) -> Option<Problem> {
     let aqm = side.aqm?;
-    let found = format!("{:?}", aqm.name());
-    if side.low_priority != LowPriority::Ignore {
-        let expected = "\"none\" for a queue with a rule for `low_priority`";
-        let problem = Problem::new(path.clone(), expected, found);
+    let with = format!("with aqm = {:?}", aqm.name());
+    let rule = match side.low_priority {
+        LowPriority::Ignore => None,
+        LowPriority::PushOut => Some("push-out"),
+        LowPriority::Refuse => Some("refuse"),
+    };
+    if let Some(rule) = rule {
+        let path = places.queue.key("low_priority");
+        let problem = Problem::new(path, format!("\"ignore\" {with}"), format!("{rule:?}"));
         return Some(problem.because("active queue management decides itself which packet leaves"));
     }
     if side.ecn_marking.is_some() {
-        let problem = Problem::new(path.clone(), "\"none\" beside `ecn_marking`", found);
+        let expected = format!("no ecn_marking {with}");
+        let problem = Problem::new(places.ecn_marking.clone(), expected, "a table");
         return Some(problem.because("active queue management marks by its own rules"));
     }
     let Aqm::Red(red) = aqm else { return None };
-    (red.max_threshold <= red.min_threshold).then(|| {
-        let expected = format!("more than the `min_threshold` of {:?}", red.min_threshold);
-        Problem::new(path.key("max_threshold"), expected, format!("{:?}", red.max_threshold))
+    let RedSettings { min_threshold, max_threshold, .. } = red;
+    let is_usual = min_threshold == RedSettings::default().min_threshold;
+    (max_threshold <= min_threshold).then(|| match is_usual {
+        true => Problem::new(
+            places.aqm.key("max_threshold"),
+            format!("more than the `min_threshold` of {min_threshold:?}"),
+            format!("{max_threshold:?}"),
+        ),
+        false => Problem::new(
+            places.aqm.key("min_threshold"),
+            format!("less than the `max_threshold` of {max_threshold:?}"),
+            format!("{min_threshold:?}"),
+        ),
     })
 }
 

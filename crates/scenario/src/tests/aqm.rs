@@ -58,13 +58,19 @@ fn algorithms_that_cannot_be() {
         ("aqm = { name = \"codel\", intervall = \"100ms\" }", "link[0].aqm.intervall"),
         ("aqm = { name = \"pie\", target = \"0s\" }", "link[0].aqm.target"),
         ("aqm = { name = \"dualpi2\", max_rtt = \"5ms\" }", "link[0].aqm.max_rtt"),
-        ("aqm = { name = \"red\", min_threshold = 20 }", "link[0].aqm.max_threshold"),
+        ("aqm = { name = \"red\", min_threshold = 20 }", "link[0].aqm.min_threshold"),
         (
             "forward = { aqm = { name = \"red\", max_threshold = 2 } }",
             "link[0].forward.aqm.max_threshold",
         ),
-        ("aqm = \"codel\"\nqueue = { packets = 9, low_priority = \"refuse\" }", "link[0].aqm"),
-        ("aqm = \"codel\"\necn_marking = { packets = 5 }", "link[0].aqm"),
+        (
+            "aqm = \"codel\"\nqueue = { packets = 9, low_priority = \"refuse\" }",
+            "link[0].queue.low_priority",
+        ),
+        (
+            "aqm = \"codel\"\nforward = { ecn_marking = { packets = 5 } }",
+            "link[0].forward.ecn_marking",
+        ),
     ];
     let mut all = String::new();
     for (link, path) in wrong {

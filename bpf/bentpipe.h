@@ -138,10 +138,13 @@ BP_INLINE u64 bp_share(u64 value, u64 share)
 	return bp_mul_shift(value, share, BP_SHARE_BITS);
 }
 
-/* FlightSize (RFC 5681 section 2): all that was sent and is not acknowledged cumulatively. */
+/*
+ * FlightSize (RFC 5681 section 2) for a reduction: what was sent and is not acknowledged cumulatively.
+ * Limited transmit sends beyond cwnd, and what it has sent does not count (section 3.2).
+ */
 BP_INLINE u64 bp_flight(const struct tcp_sock *tp)
 {
-	return (u64)tp->packets_out << BP_BITS;
+	return bp_min(tp->packets_out, tp->snd_cwnd) << BP_BITS;
 }
 
 /* Half of the flight size, at least two segments (RFC 5681 equation 4). */

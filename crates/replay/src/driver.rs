@@ -258,9 +258,16 @@ impl<'a> Replay<'a> {
         self.sacked.min(self.flight())
     }
 
-    /// What a loss reduces, in bytes.
+    /// What a loss reduces, in bytes: what is beyond cwnd was sent by limited transmit, or before a mark.
+    /// In recovery the window is the kernel's own.
     fn flight_to_reduce(&self) -> u64 {
-        if self.comparison.as_kernel { self.definition.window().cwnd } else { self.flight() * MSS }
+        let cwnd = self.definition.window().cwnd;
+        if self.comparison.as_kernel {
+            return cwnd;
+        }
+        let recovers = self.phase == Phase::Recovery;
+        let segments = if recovers { self.kernel.cwnd().into() } else { cwnd / MSS };
+        self.flight().min(segments) * MSS
     }
 
     fn time(&self) -> Time {
@@ -464,6 +471,10 @@ impl<'a> Replay<'a> {
             return;
         }
         self.duplicates();
+        if !self.comparison.as_kernel {
+            // Limited transmit (RFC 3042): a segment for each that has arrived.
+            self.send_up_to(self.sent + self.sacked_out() * MSS);
+        }
         self.remember();
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
         self.definition.on_loss(&loss);

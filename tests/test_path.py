@@ -51,6 +51,8 @@ def test_a_recording_has_drops_marks_and_delay_of_each_algorithm(
     assert totals["aqm"].to_list() == [aqm, aqm]
     assert totals["direction"].to_list() == ["forward", "backward"]
     assert (totals["mean_queue_delay_ms"] <= totals["max_queue_delay_ms"]).all()
+    assert aqm in done.stdout
+    assert "queue delay" in done.stdout
     # The queue is unlimited, so that all drops are those of the algorithm.
     dropped = run.links["dropped_packets"].to_list()[:2]
     assert totals["dropped_packets"].to_list() == dropped

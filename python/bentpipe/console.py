@@ -176,6 +176,8 @@ def print_recording(recording: Recording) -> None:
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)
+    if "aqm" in recording.names:
+        print_aqm(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -188,6 +190,24 @@ def print_recording(recording: Recording) -> None:
         )
     if recording.partial:
         show("Interrupted: this recording is partial.")
+
+
+def print_aqm(recording: Recording) -> None:
+    """Print a table of what active queue management did. Only such runs import data frames."""
+    listed = table(
+        "link", "<direction", "<aqm", "dropped", "marked", "mean queue delay ms", "max ms"
+    )
+    for row in recording.table("aqm").iter_rows(named=True):
+        listed.add_row(
+            row["link"],
+            row["direction"],
+            row["aqm"],
+            decimals(row["dropped_packets"], 0),
+            decimals(row["marked_packets"], 0),
+            decimals(row["mean_queue_delay_ms"], 2),
+            decimals(row["max_queue_delay_ms"], 2),
+        )
+    show(listed)
 
 
 def print_settings(kernel: KernelQuality) -> None:

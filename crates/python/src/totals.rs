@@ -24,6 +24,9 @@ record! {
         completed: bool,
         /// True if the transport gave the connection up.
         aborted: bool,
+        /// Why, if it did: `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a
+        /// kernel, which does not report which of the first three.
+        abort_cause: Option<String>,
         /// Bytes handed to the receiving application.
         bytes: u64,
         /// Start of the flow in seconds.
@@ -185,6 +188,7 @@ impl From<&FlowRecord> for Flow {
             controller_status,
             completed,
             aborted,
+            abort_cause,
             bytes,
             start_s,
             completion_s,
@@ -206,6 +210,7 @@ impl From<&FlowRecord> for Flow {
             protocol: protocol.name(),
             completed: *completed,
             aborted: *aborted,
+            abort_cause: abort_cause.as_deref().map(str::to_owned),
             bytes: *bytes,
             start_s: *start_s,
             completion_s: *completion_s,

@@ -124,6 +124,7 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         protocol: Text of |f| f.protocol.name(),
         completed: Bool of |f| f.completed,
         aborted: Bool of |f| f.aborted,
+        abort_cause: TextOrNone of |f| f.abort_cause.as_deref(),
         bytes: U64 of |f| f.bytes,
         start_s: F64 of |f| f.start_s,
         completion_s: F64 of |f| or_nan(f.completion_s),

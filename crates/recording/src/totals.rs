@@ -122,6 +122,10 @@ pub struct FlowRecord {
     pub completed: bool,
     /// Whether the transport gave the connection up.
     pub aborted: bool,
+    /// Why, if it did: `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a
+    /// kernel, which does not report which of the first three.
+    #[serde(default)]
+    pub abort_cause: Option<Cow<'static, str>>,
     /// Bytes handed to the receiving application.
     pub bytes: u64,
     /// Start of the flow in seconds.

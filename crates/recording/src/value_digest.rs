@@ -63,6 +63,7 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
         controller_status: _,
         completed,
         aborted,
+        abort_cause: _, // newer than this digest
         bytes,
         start_s,
         completion_s,

@@ -308,11 +308,11 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     fn expire_endpoint(&mut self, number: EndpointId) {
         let endpoint = &mut self.hosts.endpoints[number.index()];
         endpoint.connection.on_deadline(self.now);
-        if endpoint.connection.is_aborted() {
+        if let Some(cause) = endpoint.connection.abort_cause() {
             let application = &mut self.applications[endpoint.flow.0 as usize];
             // A transfer that is complete stays so, even if nobody acknowledges its FIN.
             if !application.is_over() {
-                application.aborted = true;
+                application.aborted = Some(cause);
                 let counts = !application.is_endless();
                 self.finish(usize::from(counts));
             }

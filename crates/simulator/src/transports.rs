@@ -1,7 +1,7 @@
 //! The transport protocols that a simulated host speaks.
 
 use tcp::Segment;
-use transport::{Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
 
 /// One end of a connection. Another protocol is another variant.
@@ -113,9 +113,9 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn is_aborted(&self) -> bool {
+    fn abort_cause(&self) -> Option<AbortCause> {
         match self {
-            Self::Tcp(connection) => Endpoint::is_aborted(connection),
+            Self::Tcp(connection) => Endpoint::abort_cause(connection),
         }
     }
 

@@ -135,6 +135,30 @@ impl Default for AckTiming {
     }
 }
 
+/// Keep-alive. The defaults are those of Linux (tcp(7)); two hours is the least that RFC 9293 section
+/// 3.8.4 allows as a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
+pub struct KeepAlive {
+    /// Time without a segment from the other end after which the first probe is sent. On the kernel
+    /// backend in whole seconds (`TCP_KEEPIDLE`).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1s", "x-maximum" = "32767s")))]
+    pub idle: Span,
+    /// Time from one probe to the next. On the kernel backend in whole seconds (`TCP_KEEPINTVL`).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1s", "x-maximum" = "32767s")))]
+    pub interval: Span,
+    /// Number of unanswered probes after which the connection is aborted (`TCP_KEEPCNT`).
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 127)))]
+    pub probes: u32,
+}
+
+impl Default for KeepAlive {
+    fn default() -> Self {
+        Self { idle: Span::from_secs(7200), interval: Span::from_secs(75), probes: 9 }
+    }
+}
+
 /// TCP settings of one end, and what a scenario calls them. `recovery`, `delayed_ack` and `rto` have
 /// a short form or a default of their own in the language, and are skipped here.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,6 +221,16 @@ pub struct Config {
     /// section 3.8.3). The default is tcp_retries2 of Linux.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "retransmission_threshold")))]
     pub max_retries: u32,
+    /// Keep-alive probes while both ends have nothing to send (RFC 9293 section 3.8.4). An idle end
+    /// does not notice otherwise that the other one is gone. `{}` has the defaults of Linux. Default:
+    /// off.
+    pub keep_alive: Option<KeepAlive>,
+    /// Time without progress after which the connection is aborted (RFC 9293 section 3.8.3, RFC 5482;
+    /// `TCP_USER_TIMEOUT` of Linux). It replaces `max_retries` and the number of keep-alive probes,
+    /// and also ends a connection whose receiver keeps its window closed. On the kernel backend in
+    /// whole milliseconds. Default: none.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms", "x-maximum" = "2147483s")))]
+    pub user_timeout: Option<Span>,
     /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
     /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.
     pub pacing: Pacing,
@@ -249,6 +283,8 @@ impl Default for Config {
             window_validation: true,
             persist_timeout: Span::from_secs(1),
             max_retries: 15,
+            keep_alive: None,
+            user_timeout: None,
             pacing: Pacing::Controller,
             duplicate_window: DuplicateWindow::Advertised,
             recovery_exit: RecoveryExit::Ssthresh,

@@ -5,6 +5,7 @@ mod arrival;
 mod departure;
 mod endpoint;
 mod handshake;
+mod keep_alive;
 mod probes;
 mod reset;
 
@@ -14,6 +15,7 @@ use crate::config::Recovery;
 use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
+use keep_alive::Watch;
 use reset::Reset;
 
 use crate::config::Config;
@@ -21,7 +23,7 @@ use crate::info::Agreed;
 use crate::receiver::Receiver;
 use crate::sender::{Phase, Sender};
 use crate::sequence::Space;
-use transport::{Counters, RttEstimator};
+use transport::{AbortCause, Counters, RttEstimator};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);
@@ -63,6 +65,8 @@ enum Urgent {
     /// A SYN, or a SYN with ACK.
     Syn,
     Reset(Reset),
+    /// A probe of an end that has not been heard of for long.
+    KeepAlive,
 }
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
@@ -74,8 +78,8 @@ pub struct Connection {
     state: State,
     /// What goes before everything else.
     urgent: Urgent,
-    /// The other end has reset the connection, or this end has.
-    was_reset: bool,
+    /// Why the connection ended before its time.
+    cause: Option<AbortCause>,
     /// Before this, what is out of order in a segment without data is not answered again.
     challenge_from: Time,
     /// SYNs sent so far.
@@ -105,8 +109,9 @@ pub struct Connection {
     /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
     recent_timestamp: u32,
     last_ack_sent: u64,
-    /// TIME-WAIT ends.
-    quiet_until: Time,
+    /// TIME-WAIT ends, or before it keep-alive looks whether the other end is there.
+    slow_timer: Time,
+    watch: Watch,
     out: Space,
     inward: Space,
     config: Arc<Config>,
@@ -122,7 +127,7 @@ impl Connection {
         Self {
             state: State::Closed,
             urgent: Urgent::Nothing,
-            was_reset: false,
+            cause: None,
             challenge_from: Time::ZERO,
             syns: 0,
             passive: false,
@@ -141,7 +146,8 @@ impl Connection {
             peer_mss: 0,
             recent_timestamp: 0,
             last_ack_sent: 0,
-            quiet_until: Time::NEVER,
+            slow_timer: Time::NEVER,
+            watch: Watch::default(),
             out: Space::new(initial_sequence),
             inward: Space::new(0),
             sender: Sender::new(&config, controller),
@@ -211,15 +217,15 @@ impl Connection {
         self.closing
     }
 
-    /// Whether the connection ended before its time: retransmission was given up (RFC 9293 section
-    /// 3.8.3), or one of the ends has reset it.
-    pub fn is_aborted(&self) -> bool {
-        self.sender.aborted() || self.was_reset
+    /// Why the connection ended before its time, if it did: the other end does not answer (RFC 9293
+    /// sections 3.8.3 and 3.8.4), or one of the ends has reset it (section 3.5.2).
+    pub fn abort_cause(&self) -> Option<AbortCause> {
+        self.cause
     }
 
-    /// Whether one of the ends has reset the connection (RFC 9293 section 3.5.2).
-    pub fn is_reset(&self) -> bool {
-        self.was_reset
+    /// Returns true if the connection ended before its time.
+    pub fn is_aborted(&self) -> bool {
+        self.cause.is_some()
     }
 
     /// Bytes that the application has read so far: each byte of the other end's stream once.
@@ -285,7 +291,7 @@ impl Connection {
     /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.sender.deadline().min(self.receiver.deadline()).min(self.quiet_until)
+        self.sender.deadline().min(self.receiver.deadline()).min(self.slow_timer)
     }
 
     /// The deadline has come.
@@ -296,21 +302,22 @@ impl Connection {
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline(self.sender.rtt().rto());
         }
-        if self.quiet_until <= now {
-            self.quiet_until = Time::NEVER;
-            self.state = State::Closed;
+        if self.slow_timer <= now {
+            self.on_slow_timer(now);
         }
         if self.sender.deadline() <= now {
             if matches!(self.state, State::SynSent | State::SynReceived) {
                 let opens = self.state == State::SynSent;
-                self.sender.on_syn_timeout(&self.config, opens);
+                self.sender.on_syn_timeout(now, &self.config, opens);
                 self.urgent = Urgent::Syn;
             } else {
-                self.sender.on_deadline(now, &self.config);
+                self.sender.on_deadline(now, &self.config, self.watch.heard);
             }
-            if self.sender.aborted() {
+            if let Some(cause) = self.sender.gave_up() {
+                self.cause = Some(cause);
                 self.state = State::Closed;
                 self.urgent = Urgent::Nothing;
+                self.slow_timer = Time::NEVER;
                 self.receiver.ack_sent();
             }
         }
@@ -322,6 +329,7 @@ impl Connection {
         }
         let acknowledged = self.sender.fin_acknowledged();
         let finished = self.receiver.finished();
+        let before = self.state;
         self.state = match self.state {
             State::Established if finished => State::CloseWait,
             State::FinWait1 if acknowledged && finished => State::TimeWait,
@@ -333,8 +341,10 @@ impl Connection {
             state => state,
         };
         // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
-        if self.state == State::TimeWait && (fin || self.quiet_until == Time::NEVER) {
-            self.quiet_until = now + TIME_WAIT;
+        if self.state == State::TimeWait && (fin || before != State::TimeWait) {
+            self.slow_timer = now + TIME_WAIT;
+        } else if self.state == State::Closed {
+            self.slow_timer = Time::NEVER;
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Info {
     pub retransmissions: u64,
     /// Timeouts in a row without progress.
     pub timeouts_in_a_row: u32,
-    /// Window probes in a row without an answer.
+    /// Window probes or keep-alive probes in a row without an answer.
     pub window_probes: u32,
     /// Retransmission timeout.
     pub rto: Span,
@@ -88,7 +88,7 @@ impl Connection {
             received: self.delivered() + self.unread(),
             retransmissions: sender.counters().retransmissions,
             timeouts_in_a_row: sender.retries(),
-            window_probes: sender.unanswered_window_probes(),
+            window_probes: self.unanswered_probes(),
             rto: rtt.rto(),
             srtt: rtt.srtt(),
             rttvar: rtt.rttvar(),

@@ -21,7 +21,8 @@ mod sequence;
 mod timestamps;
 
 pub use config::{
-    AckTiming, Config, DelayedAck, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis,
+    AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
+    SsthreshBasis,
 };
 pub use connection::{Connection, State};
 pub use info::Info;

@@ -4,7 +4,7 @@ use std::fs;
 
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit, SsthreshBasis};
+use tcp::{AckTiming, Config, DuplicateWindow, KeepAlive, Recovery, RecoveryExit, SsthreshBasis};
 use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -81,6 +81,10 @@ pub(crate) struct Applied {
     pub(crate) send_buffer: Option<u32>,
     /// Send small segments at once.
     pub(crate) no_delay: bool,
+    /// Probe idle connections.
+    pub(crate) keep_alive: Option<KeepAlive>,
+    /// Abort a connection after this time without progress.
+    pub(crate) user_timeout: Option<Span>,
     /// How fast the application reads; `None` reads at once.
     pub(crate) reader_rate: Option<Rate>,
     /// The longest an ACK waits; `None` where each segment is acknowledged anyway, or where the
@@ -199,6 +203,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         rto,
         persist_timeout,
         max_retries,
+        keep_alive,
+        user_timeout,
         pacing,
         duplicate_window,
         recovery_exit,
@@ -255,6 +261,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     judge.rto(rto);
     judge.approximated("transport.persist_timeout", persist_timeout, "the RTO");
     judge.applied("transport.max_retries", max_retries, "tcp_retries2");
+    judge.keep_alive(*keep_alive);
+    judge.user_timeout(*user_timeout);
     judge.pacing(*pacing, &kernel.queueing);
     judge.fits(
         *duplicate_window == DuplicateWindow::Advertised,
@@ -306,6 +314,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         window: receive_buffer.get().min(LARGEST_WINDOW) as u32,
         send_buffer: send_buffer.size().map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !nagle,
+        keep_alive: *keep_alive,
+        user_timeout: *user_timeout,
         reader_rate: flow.reader_rate,
         paced: *pacing == Pacing::Linux,
         ack_delay: match delayed_ack {
@@ -321,6 +331,10 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         },
     };
     (applied, judge.0)
+}
+
+fn is_whole(time: Span, unit: Span) -> bool {
+    time.round_up_to(unit) == time
 }
 
 /// The longest that an ACK waits, as far as Linux can.
@@ -423,6 +437,30 @@ impl Judge {
                 );
             }
             Pacing::Controller => self.applied(setting, "controller", "only bbr asks for it"),
+        }
+    }
+
+    fn keep_alive(&mut self, asked: Option<KeepAlive>) {
+        let Some(KeepAlive { idle, interval, probes }) = asked else { return };
+        for (setting, time, by) in [
+            ("transport.keep_alive.idle", idle, "TCP_KEEPIDLE"),
+            ("transport.keep_alive.interval", interval, "TCP_KEEPINTVL"),
+        ] {
+            if is_whole(time, Span::from_secs(1)) {
+                self.applied(setting, time, by);
+            } else {
+                self.rejected(setting, time, "whole seconds");
+            }
+        }
+        self.applied("transport.keep_alive.probes", probes, "TCP_KEEPCNT");
+    }
+
+    fn user_timeout(&mut self, asked: Option<Span>) {
+        let Some(timeout) = asked else { return };
+        if is_whole(timeout, Span::from_millis(1)) {
+            self.applied("transport.user_timeout", timeout, "TCP_USER_TIMEOUT");
+        } else {
+            self.rejected("transport.user_timeout", timeout, "whole milliseconds");
         }
     }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use network::{FlowId, Schedule};
 use runtime::{EndpointId, Ends, Pair, address};
@@ -21,6 +22,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
+use transport::AbortCause;
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -85,7 +87,7 @@ pub(crate) enum Event {
     /// An endpoint has received data.
     Received(EndpointId),
     /// The kernel gave the connection of an endpoint up.
-    Failed(EndpointId),
+    Failed(EndpointId, AbortCause),
 }
 
 /// All sockets of a run.
@@ -267,9 +269,11 @@ impl<'a> Sockets<'a> {
         match outcome {
             Ok(false) => {}
             Ok(true) => happened.push(Event::Received(number)),
-            Err(_) => {
+            Err(error) => {
                 self.give_up(number);
-                happened.push(Event::Failed(number));
+                let timed_out = error.raw_os_error() == Some(libc::ETIMEDOUT);
+                let cause = if timed_out { AbortCause::TimedOut } else { AbortCause::Reset };
+                happened.push(Event::Failed(number, cause));
             }
         }
     }
@@ -487,6 +491,15 @@ fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> {
     if settings.paced {
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, UNREACHED_RATE)?;
     }
+    if let Some(keep_alive) = settings.keep_alive {
+        sockopt::set_tcp_keepidle(socket, std_duration(keep_alive.idle))?;
+        sockopt::set_tcp_keepintvl(socket, std_duration(keep_alive.interval))?;
+        sockopt::set_tcp_keepcnt(socket, keep_alive.probes)?;
+        sockopt::set_socket_keepalive(socket, true)?;
+    }
+    if let Some(timeout) = settings.user_timeout {
+        sockopt::set_tcp_user_timeout(socket, std_duration(timeout).as_millis() as u32)?;
+    }
     if let Some(bytes) = settings.send_buffer {
         sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
     }
@@ -497,6 +510,10 @@ fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
         outcome => outcome,
     }
+}
+
+fn std_duration(span: Span) -> Duration {
+    Duration::from_nanos(span.as_nanos())
 }
 
 /// Of linux/tcp.h; libc does not have it yet.

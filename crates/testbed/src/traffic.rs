@@ -143,10 +143,12 @@ impl<'a> Run<'a> {
                     });
                 }
             }
-            Event::Failed(number) => {
+            Event::Failed(number, cause) => {
                 let flow = self.hosts.sockets.endpoints[number.index()].flow;
                 self.act(flow, |application, _| {
-                    application.aborted |= !application.is_over();
+                    if !application.is_over() {
+                        application.aborted = Some(cause);
+                    }
                 });
             }
         }
@@ -268,7 +270,8 @@ impl<'a> Run<'a> {
             controller: flow.controller.entry().name.into(),
             controller_status: "kernel".into(),
             completed,
-            aborted: application.aborted,
+            aborted: application.aborted.is_some(),
+            abort_cause: application.aborted.map(|cause| cause.name().into()),
             bytes: totals.delivered,
             start_s: application.start.as_secs_f64(),
             completion_s: completed.then_some(active),

@@ -23,6 +23,34 @@ pub struct Counters {
     pub probes: u64,
 }
 
+/// Why a connection ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortCause {
+    /// The last of so many retransmissions, window probes or SYNs has no answer.
+    Retransmissions,
+    /// Nothing was acknowledged, or a window stayed closed, for the user timeout.
+    UserTimeout,
+    /// The last keep-alive probe has no answer.
+    KeepAlive,
+    /// One of the ends has reset the connection.
+    Reset,
+    /// One of the first three; a kernel does not report which.
+    TimedOut,
+}
+
+impl AbortCause {
+    /// The name in recordings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retransmissions => "retransmissions",
+            Self::UserTimeout => "user-timeout",
+            Self::KeepAlive => "keep-alive",
+            Self::Reset => "reset",
+            Self::TimedOut => "timed-out",
+        }
+    }
+}
+
 /// State of a sender at an instant, as series record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -96,8 +124,8 @@ pub trait Endpoint {
     /// The application will write no more.
     fn close(&mut self);
 
-    /// Returns true if the connection was given up because the other end does not answer.
-    fn is_aborted(&self) -> bool;
+    /// Why the connection ended before its time, if it did.
+    fn abort_cause(&self) -> Option<AbortCause>;
 
     /// Totals of the sender.
     fn counters(&self) -> &Counters;

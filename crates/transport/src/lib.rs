@@ -16,7 +16,7 @@ mod rtt;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
-pub use endpoint::{Counters, Endpoint, Sample};
+pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
 pub use pacing::{Pacer, Pacing, usual_rate};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;

@@ -10,6 +10,7 @@ mod web;
 use recording::PageRecord;
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
+use transport::AbortCause;
 use units::Time;
 
 use download::Transfer;
@@ -69,8 +70,8 @@ pub struct Application {
     pub stop: Option<Time>,
     /// Completion time: arrival of the last byte.
     pub finished: Option<Time>,
-    /// True if TCP aborted a connection before it was finished. It is never both.
-    pub aborted: bool,
+    /// Why the transport ended a connection before it was finished. It is never both.
+    pub aborted: Option<AbortCause>,
     /// Its connections, in the order in which they were opened.
     pub pairs: Vec<Pair>,
     stopped: bool,
@@ -106,7 +107,7 @@ impl Application {
             start: Time::ZERO + flow.start,
             stop: flow.stop.map(|stop| Time::ZERO + stop),
             finished: None,
-            aborted: false,
+            aborted: None,
             stopped: false,
             pairs: Vec::new(),
             endless: endless && flow.stop.is_none(),
@@ -116,7 +117,7 @@ impl Application {
 
     /// Returns true if the run must wait for it. Endless applications end with the duration.
     pub fn is_over(&self) -> bool {
-        self.finished.is_some() || self.aborted
+        self.finished.is_some() || self.aborted.is_some()
     }
 
     /// Returns true if it is complete.
@@ -151,10 +152,10 @@ impl Application {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
                 Kind::Browser(browser) => browser.on_timer(&mut context),
                 // Nobody takes what it would write.
-                Kind::Source(_) if self.aborted => {}
+                Kind::Source(_) if self.aborted.is_some() => {}
                 Kind::Source(source) => source.on_timer(&mut context),
             }
-        } else if self.finished.is_none() && !self.aborted && !self.stopped {
+        } else if self.finished.is_none() && self.aborted.is_none() && !self.stopped {
             self.stopped = true;
             let done = match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.stop(&mut context),
@@ -179,7 +180,7 @@ impl Application {
             Kind::Source(source) => source.on_received(&mut context),
         };
         // Data that was on its way when TCP gave up may still complete it. It stays aborted.
-        if done && !self.aborted {
+        if done && self.aborted.is_none() {
             self.finished = Some(now);
         }
     }

@@ -268,7 +268,8 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((Amount::plain(first), first.to_string()))
         }
         "transport.reader_rate" => word("at once"),
-        "transport.careful_resume" => word("none"),
+        "transport.careful_resume" | "transport.user_timeout" => word("none"),
+        "transport.keep_alive" => word("off"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),
         "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {

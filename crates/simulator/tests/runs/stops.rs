@@ -117,3 +117,23 @@ fn a_flow_that_was_aborted_is_not_completed_by_what_arrives_later() {
     assert!(flow.aborted && !flow.completed && flow.completion_s.is_none(), "{flow:?}");
     assert_eq!(flow.bytes, 50_000, "the test shows nothing unless all arrives");
 }
+
+/// Each cause of death is recorded, and the flow waits for nothing.
+#[test]
+fn a_flow_whose_other_end_is_gone_is_aborted_with_its_cause() {
+    let cut = "rate = \"1Mbit/s\"\n[[link.event]]\nat = \"20s\"\noutage = \"2000s\"";
+    let bulk = "bulk = \"50MB\"";
+    // A message each 1000 s.
+    let silent = "constant = { rate = \"8bit/s\", message = \"1000B\" }";
+    let keep_alive = "keep_alive = { idle = \"30s\", interval = \"5s\", probes = 4 }";
+    for (transport, traffic, cause) in [
+        ("max_retries = 3", bulk, "retransmissions"),
+        ("user_timeout = \"40s\"", bulk, "user-timeout"),
+        (keep_alive, silent, "keep-alive"),
+    ] {
+        let recording = run(&geo(cut, transport, traffic));
+        let flow = &recording.flows[0];
+        assert!(flow.aborted && !flow.completed, "{transport}: {flow:?}");
+        assert_eq!(flow.abort_cause.as_deref(), Some(cause), "{transport}");
+    }
+}

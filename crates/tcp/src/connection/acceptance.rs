@@ -131,7 +131,7 @@ impl Connection {
         }
         // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
-            self.quiet_until = now + TIME_WAIT;
+            self.slow_timer = now + TIME_WAIT;
         }
     }
 

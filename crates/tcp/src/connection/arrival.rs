@@ -36,6 +36,7 @@ impl Connection {
             self.on_unusual_segment(now, segment);
             return;
         };
+        self.watch.heard = now;
         let sequence = self.receiver.next();
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, number);
@@ -61,6 +62,7 @@ impl Connection {
         if !self.accepts(now, segment, sequence) {
             return;
         }
+        self.watch.heard = now;
         let fin = segment.flags.contains(Flags::FIN);
         if segment.flags.contains(Flags::CWR) {
             self.echo = false;

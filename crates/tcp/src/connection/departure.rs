@@ -25,6 +25,7 @@ impl Connection {
             Urgent::Nothing => {}
             Urgent::Syn => return self.next_syn(now),
             Urgent::Reset(reset) => return Some(self.next_reset(now, reset)),
+            Urgent::KeepAlive => return Some(self.next_keep_alive(now)),
         }
         // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
         let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();

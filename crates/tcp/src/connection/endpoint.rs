@@ -1,7 +1,7 @@
 //! A connection as an endpoint of any transport.
 
 use congestion::Controller;
-use transport::{Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
 
 use crate::segment::Segment;
@@ -82,8 +82,8 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn is_aborted(&self) -> bool {
-        Self::is_aborted(self)
+    fn abort_cause(&self) -> Option<AbortCause> {
+        Self::abort_cause(self)
     }
 
     #[inline]

@@ -143,13 +143,14 @@ impl Connection {
         }
         self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
         self.recent_timestamp = segment.timestamp;
+        self.begin_watch(now);
     }
 
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
         self.urgent = Urgent::Nothing;
         let answer = self.state == State::SynReceived;
         self.syns += 1;
-        self.sender.syn_sent(now, self.syns > 1);
+        self.sender.syn_sent(now, &self.config, self.syns > 1);
         #[expect(clippy::cast_possible_truncation, reason = "no more than the largest")]
         let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]

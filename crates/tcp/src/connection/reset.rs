@@ -1,5 +1,6 @@
 //! Resets and challenges (RFC 9293 section 3.5.2, RFC 5961).
 
+use transport::AbortCause;
 use units::{Span, Time};
 
 use crate::segment::{Flags, Options, Segment};
@@ -28,12 +29,17 @@ impl Connection {
             self.end_by_reset();
             return;
         }
+        self.abort_because(AbortCause::Reset);
+    }
+
+    /// Tells the other end that the connection is over.
+    pub(super) fn abort_because(&mut self, cause: AbortCause) {
         let reset = Reset {
             sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: Some(self.inward.wrap(self.receiver.next())),
             timestamps: self.timestamps,
         };
-        self.end_by_reset();
+        self.end_because(cause);
         self.urgent = Urgent::Reset(reset);
     }
 
@@ -56,15 +62,19 @@ impl Connection {
 
     /// The connection is over without a farewell.
     pub(super) fn end_by_reset(&mut self) {
+        self.end_because(AbortCause::Reset);
+    }
+
+    fn end_because(&mut self, cause: AbortCause) {
         self.forget();
         self.state = State::Closed;
-        self.was_reset = true;
+        self.cause = Some(cause);
     }
 
     /// No timer runs any more, and nothing is to be sent.
     pub(super) fn forget(&mut self) {
         self.urgent = Urgent::Nothing;
-        self.quiet_until = Time::NEVER;
+        self.slow_timer = Time::NEVER;
         self.sender.stop();
         self.receiver.ack_sent();
     }

@@ -7,7 +7,7 @@ use transport::{Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
-use crate::config::{AckTiming, DelayedAck, Recovery};
+use crate::config::{AckTiming, DelayedAck, KeepAlive, Recovery};
 use crate::segment::{Block, Flags, Options, Segment};
 use crate::timestamps::timestamp;
 
@@ -76,8 +76,8 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn config(recovery: Recovery, options: u8) -> Config {
-    let has = |bit: u8| options & bit != 0;
+fn config(recovery: Recovery, options: u16) -> Config {
+    let has = |bit: u16| options & bit != 0;
     let fixed = DelayedAck { segments: 2, timeout: Span::from_millis(40) };
     Config {
         recovery,
@@ -93,6 +93,12 @@ fn config(recovery: Recovery, options: u8) -> Config {
         pacing: if has(32) { Pacing::Linux } else { Pacing::Controller },
         limited_transmit: has(64),
         nagle: has(128),
+        keep_alive: has(256).then(|| KeepAlive {
+            idle: Span::from_millis(700),
+            interval: Span::from_millis(300),
+            probes: 2,
+        }),
+        user_timeout: has(512).then(|| Span::from_secs(2)),
         ..Config::default()
     }
 }
@@ -105,7 +111,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(recovery: Recovery, controller: &str, options: u8) -> Self {
+    fn new(recovery: Recovery, controller: &str, options: u16) -> Self {
         let config = Arc::new(config(recovery, options));
         let mss = config.mss;
         let settings = Settings {
@@ -254,7 +260,7 @@ proptest! {
             Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux,
         ]),
         controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3", "peach", "adalr"]),
-        options: u8,
+        options: u16,
         events in prop::collection::vec(event(), 1..120),
     ) {
         let mut bench = Bench::new(recovery, controller, options);
@@ -271,7 +277,7 @@ proptest! {
     #[test]
     fn nothing_upsets_a_connection_that_is_not_open_yet(
         listens: bool,
-        options: u8,
+        options: u16,
         events in prop::collection::vec(segment(), 1..40),
     ) {
         let mut bench = Bench::new(Recovery::Sack, "newreno", options);

@@ -119,6 +119,9 @@ impl Sender {
             linux.undo.on_again(range.len());
             if range.start <= self.una {
                 self.restart_timer(now);
+                if self.retries > 0 {
+                    self.bound_by_user_timeout(now);
+                }
             }
         } else {
             self.schedule_tail_probe(now);

@@ -30,7 +30,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::info::Outstanding;
 use crate::scoreboard::Scoreboard;
-use transport::{Counters, Progress, RttEstimator};
+use transport::{AbortCause, Counters, Progress, RttEstimator};
 
 use instruments::Instruments;
 use offload::Packet;
@@ -118,13 +118,17 @@ pub(crate) struct Sender {
     rescued: bool,
     retries: u32,
     persist_backoff: u32,
+    /// Window probes since the other end was last heard of.
+    unanswered_probes: u32,
     /// A window probe of one byte is out; it lies behind `max`.
     probing: bool,
     max_advertised: u64,
     /// Sequence number of the last window update (SND.WL1).
     window_from: u64,
     last_sent: Time,
-    aborted: bool,
+    /// When the user timeout is over, if nothing is acknowledged until then.
+    gives_up_at: Time,
+    gave_up: Option<AbortCause>,
     counters: Counters,
 }
 
@@ -167,27 +171,38 @@ impl Sender {
             rescued: false,
             retries: 0,
             persist_backoff: 0,
+            unanswered_probes: 0,
             probing: false,
             max_advertised: 0,
             window_from: 0,
             last_sent: Time::ZERO,
-            aborted: false,
+            gives_up_at: Time::NEVER,
+            gave_up: None,
             counters: Counters::default(),
         }
     }
 
     /// The SYN was sent at `now`, for the `retries`-th time again.
-    pub(crate) fn syn_sent(&mut self, now: Time, retry: bool) {
+    pub(crate) fn syn_sent(&mut self, now: Time, config: &Config, retry: bool) {
         self.max = 1;
         self.timed = if retry { None } else { Some((1, now)) };
         self.deadline = now + self.rtt.rto();
         self.last_sent = now;
+        if retry {
+            self.bound_by_user_timeout(now);
+        } else {
+            self.begin_user_timeout(now, config);
+        }
     }
 
     /// Nobody answered the SYN in time (RFC 6298 rule 5.5).
-    pub(crate) fn on_syn_timeout(&mut self, config: &Config, opens: bool) {
+    pub(crate) fn on_syn_timeout(&mut self, now: Time, config: &Config, opens: bool) {
         self.retries += 1;
-        self.aborted = self.retries > config.max_retries;
+        if self.retries > config.max_retries {
+            self.gave_up = Some(AbortCause::Retransmissions);
+        } else if self.retries > 1 && now >= self.gives_up_at {
+            self.gave_up = Some(AbortCause::UserTimeout);
+        }
         // Linux backs off only after the first four of an active open (`tcp_syn_linear_timeouts`).
         if !(opens && config.recovery == Recovery::Linux && self.retries <= LINEAR_SYNS) {
             self.rtt.back_off(&config.rto);
@@ -383,9 +398,14 @@ impl Sender {
         self.retries
     }
 
-    /// Window probes in a row that nobody has answered.
-    pub(crate) fn unanswered_window_probes(&self) -> u32 {
-        if self.persisting { self.persist_backoff } else { 0 }
+    /// Window probes in a row that nobody has answered. The other end was heard of last at `heard`.
+    pub(crate) fn unanswered_window_probes(&self, heard: Time) -> u32 {
+        if self.persisting && heard <= self.last_sent { self.unanswered_probes } else { 0 }
+    }
+
+    /// Returns true if something is outstanding or waits to be sent.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.flight() > 0 || self.written > self.max || self.fin_waits()
     }
 
     /// What is known of the flight.
@@ -413,8 +433,9 @@ impl Sender {
         &self.counters
     }
 
-    pub(crate) fn aborted(&self) -> bool {
-        self.aborted
+    /// Why the other end was given up, if it was.
+    pub(crate) fn gave_up(&self) -> Option<AbortCause> {
+        self.gave_up
     }
 
     pub(crate) fn deadline(&self) -> Time {
@@ -450,7 +471,7 @@ impl Sender {
         assert!(self.una <= self.max, "{} acknowledged of {}", self.una, self.max);
         let end = self.written + u64::from(self.fin_queued);
         assert!(self.max <= end.max(1), "{} sent of {end}", self.max);
-        if self.una > 0 && !self.aborted {
+        if self.una > 0 && self.gave_up.is_none() {
             self.scoreboard.recount(self.una, self.max);
         }
         let window = self.controller.window();

@@ -193,11 +193,11 @@ impl Sender {
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
         self.counters.timeouts += 1;
         self.retries += 1;
-        // An end that has taken its window back is there, and will open it again (RFC 9293 section
-        // 3.8.6).
-        if self.retries > config.max_retries && self.advertised > 0 {
-            self.aborted = true;
-            self.stop_timer();
+        if self.retries == 1 {
+            self.begin_user_timeout(now, config);
+        }
+        if let Some(cause) = self.timeout_ends_connection(now, config) {
+            self.give_up(cause);
             return;
         }
         self.retransmission_quota = self.controller.retransmission_quota();
@@ -221,5 +221,6 @@ impl Sender {
             self.rtt.back_off(&config.rto);
         }
         self.restart_timer(now);
+        self.bound_by_user_timeout(now);
     }
 }

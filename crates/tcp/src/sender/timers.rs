@@ -2,6 +2,7 @@
 //! runs at a time.
 
 use congestion::TcpPolicy;
+use transport::AbortCause;
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -12,9 +13,12 @@ use super::{HeldBy, Sender};
 /// the bound open; BSD and Linux stop near a minute).
 const LONGEST_PERSIST: Span = Span::from_secs(60);
 
+/// How soon a timer expires whose user timeout is over already.
+const SOONEST: Span = Span::from_millis(1);
+
 impl Sender {
-    /// The deadline has passed.
-    pub(crate) fn on_deadline(&mut self, now: Time, config: &Config) {
+    /// The deadline has passed. The other end was heard of last at `heard`.
+    pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
         if let Some(instruments) = &mut self.instruments {
             instruments.release(now);
             self.on_recovery_deadline(now, config);
@@ -23,13 +27,65 @@ impl Sender {
             return;
         }
         if self.persisting {
-            self.persist_backoff += 1;
-            self.probing = true;
-            self.resend_head = true;
-            self.deadline = now + self.persist_interval(config);
+            self.on_persist_timeout(now, config, heard);
         } else {
             self.on_retransmission_timeout(now, config);
         }
+    }
+
+    /// RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers probes. One
+    /// that does not answer is given up like one that acknowledges nothing. The user timeout ends even
+    /// a connection whose probes are answered (Linux, `tcp_probe_timer`).
+    fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
+        if heard > self.last_sent {
+            self.unanswered_probes = 0;
+        }
+        if self.persist_backoff == 0 {
+            self.begin_user_timeout(now, config);
+        } else if now >= self.gives_up_at {
+            self.give_up(AbortCause::UserTimeout);
+            return;
+        }
+        if self.unanswered_probes >= config.max_retries {
+            self.give_up(AbortCause::Retransmissions);
+            return;
+        }
+        self.unanswered_probes += 1;
+        self.persist_backoff += 1;
+        self.probing = true;
+        self.resend_head = true;
+        self.deadline = now + self.persist_interval(config);
+        self.bound_by_user_timeout(now);
+    }
+
+    /// Whether the connection ends with this retransmission timeout, and why. The user timeout counts
+    /// from the first timeout without progress, and takes the place of the number of
+    /// retransmissions (Linux, `tcp_write_timeout`).
+    pub(super) fn timeout_ends_connection(&self, now: Time, config: &Config) -> Option<AbortCause> {
+        if config.user_timeout.is_some() {
+            let is_over = self.retries > 1 && now >= self.gives_up_at;
+            return is_over.then_some(AbortCause::UserTimeout);
+        }
+        // An end that has taken its window back is there, and will open it again (RFC 9293 section
+        // 3.8.6).
+        let is_last = self.retries > config.max_retries && self.advertised > 0;
+        is_last.then_some(AbortCause::Retransmissions)
+    }
+
+    /// The timer that runs has expired for the first time, or the first SYN was sent.
+    pub(super) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
+        self.gives_up_at = config.user_timeout.map_or(Time::NEVER, |limit| now + limit);
+    }
+
+    /// No timer runs longer than the rest of the user timeout (Linux,
+    /// `tcp_clamp_rto_to_user_timeout`).
+    pub(super) fn bound_by_user_timeout(&mut self, now: Time) {
+        self.deadline = self.deadline.min(self.gives_up_at.max(now + SOONEST));
+    }
+
+    pub(super) fn give_up(&mut self, cause: AbortCause) {
+        self.gave_up = Some(cause);
+        self.stop_timer();
     }
 
     pub(super) fn restart_timer(&mut self, now: Time) {
@@ -55,6 +111,7 @@ impl Sender {
         if stuck && !self.persisting {
             self.persisting = true;
             self.persist_backoff = 0;
+            self.unanswered_probes = 0;
             self.deadline = now + self.persist_interval(config);
         }
     }
@@ -71,6 +128,8 @@ impl Sender {
     fn persist_interval(&self, config: &Config) -> Span {
         // The first after an RTO (RFC 9293 section 3.8.6.1, SHLD-29).
         let base = self.rtt.rto().max(config.persist_timeout).max(Span::from_nanos(1));
-        base.doubled(self.persist_backoff).min(LONGEST_PERSIST)
+        // In Linux no more often than there are probes (`tcp_send_probe0`).
+        let most = if self.recovers_like_linux() { config.max_retries } else { u32::MAX };
+        base.doubled(self.persist_backoff.min(most)).min(LONGEST_PERSIST)
     }
 }

@@ -8,7 +8,7 @@ use drill::{Action, Argument, Call, Ecn, Flags, Host, Live, Outcome, Packet, Scr
 use tcp::{
     AckTiming, Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State,
 };
-use transport::{Estimator, Pacing, RtoConfig};
+use transport::{AbortCause, Estimator, Pacing, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
 /// Both spaces of sequence numbers wrap early.
@@ -154,6 +154,21 @@ impl Simulated {
             ("TCP_WINDOW_CLAMP" | "SO_RCVBUF" | "SO_RCVBUFFORCE", Some(bytes)) if before => {
                 self.config.receive_buffer = Bytes(bytes as u64);
             }
+            ("SO_KEEPALIVE", Some(1)) if before => {
+                self.config.keep_alive.get_or_insert_default();
+            }
+            ("TCP_KEEPIDLE", Some(seconds)) if before => {
+                self.config.keep_alive.get_or_insert_default().idle = seconds_of(seconds);
+            }
+            ("TCP_KEEPINTVL", Some(seconds)) if before => {
+                self.config.keep_alive.get_or_insert_default().interval = seconds_of(seconds);
+            }
+            ("TCP_KEEPCNT", Some(probes)) if before => {
+                self.config.keep_alive.get_or_insert_default().probes = probes as u32;
+            }
+            ("TCP_USER_TIMEOUT", Some(millis)) if before => {
+                self.config.user_timeout = Some(Span::from_millis(millis as u64));
+            }
             ("SO_SNDBUF", Some(bytes)) if before => {
                 self.config.send_buffer = SizeLimit::of(Bytes(bytes as u64))
             }
@@ -265,8 +280,10 @@ impl Simulated {
             connection.read(bytes);
             return Ok(Outcome::Returned(bytes as i64));
         }
-        if connection.is_reset() {
-            return Ok(Outcome::Failed("ECONNRESET"));
+        match connection.abort_cause() {
+            Some(AbortCause::Reset) => return Ok(Outcome::Failed("ECONNRESET")),
+            Some(_) => return Ok(Outcome::Failed("ETIMEDOUT")),
+            None => {}
         }
         if deaf || connection.peer_has_finished() {
             return Ok(Outcome::Returned(0));
@@ -362,6 +379,10 @@ fn sets_no_delay_before_it_writes(script: &Script) -> bool {
     let writes = |call: &&Call| matches!(call.name.as_str(), "write" | "send" | "sendto");
     let mut before = calls(script).take_while(|call| !writes(call));
     before.any(|call| call.name(2) == Some("TCP_NODELAY") && call.number(3) == Some(1))
+}
+
+fn seconds_of(number: i64) -> Span {
+    Span::from_secs(number as u64)
 }
 
 /// Whether `SO_LINGER` is on and its time zero; any other time is not supported.
@@ -491,7 +512,9 @@ impl Host for Simulated {
                 let connection = self.live()?;
                 Ok(match connection.state() {
                     State::SynSent | State::SynReceived => Outcome::Blocks,
-                    _ if connection.is_reset() => Outcome::Failed("ECONNREFUSED"),
+                    _ if connection.abort_cause() == Some(AbortCause::Reset) => {
+                        Outcome::Failed("ECONNREFUSED")
+                    }
                     _ if connection.is_aborted() => Outcome::Failed("ETIMEDOUT"),
                     _ => Outcome::Returned(0),
                 })

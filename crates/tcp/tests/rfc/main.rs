@@ -11,6 +11,7 @@ mod linux;
 mod notification;
 mod options;
 mod pacing;
+mod presence;
 mod probes;
 mod sack;
 mod script;

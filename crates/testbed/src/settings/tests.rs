@@ -66,6 +66,17 @@ fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
             "transport.careful_resume",
             "none: ",
         ),
+        (
+            json!({ "keep_alive": { "idle": "1500ms" } }),
+            "transport.keep_alive.idle",
+            "whole seconds",
+        ),
+        (
+            json!({ "keep_alive": { "interval": "1100ms" } }),
+            "transport.keep_alive.interval",
+            "whole seconds",
+        ),
+        (json!({ "user_timeout": "1500us" }), "transport.user_timeout", "whole milliseconds"),
     ] {
         let entry = entry(transport, setting);
         assert_eq!(entry.verdict, Verdict::Rejected, "{entry:?}");
@@ -123,6 +134,21 @@ fn the_delayed_acks_of_the_kernel_are_what_it_does_when_nothing_is_set() {
     assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
     let applied = applied(transport);
     assert_eq!((applied.ack_delay, applied.quick_ack), (None, false));
+}
+
+#[test]
+fn keep_alive_and_user_timeout_become_socket_options() {
+    let transport = json!({
+        "keep_alive": { "idle": "10s", "interval": "5s", "probes": 3 }, "user_timeout": "2500ms",
+    });
+    for setting in ["keep_alive.idle", "keep_alive.interval", "keep_alive.probes", "user_timeout"] {
+        let entry = entry(transport.clone(), &format!("transport.{setting}"));
+        assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
+    }
+    let applied = applied(transport);
+    let (idle, interval) = (Span::from_secs(10), Span::from_secs(5));
+    assert_eq!(applied.keep_alive, Some(KeepAlive { idle, interval, probes: 3 }));
+    assert_eq!(applied.user_timeout, Some(Span::from_millis(2500)));
 }
 
 #[test]

@@ -19,6 +19,7 @@ RUN = {
 }  # fmt: skip
 FLOW = {
     "flow", "controller", "controller_status", "protocol", "recovery", "completed", "aborted",
+    "abort_cause",
     "bytes", "start_s", "completion_s", "goodput_bps", "throughput_bps", "segments_sent",
     "segments_retransmitted", "probes_sent", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
     "cwnd_bytes", "page_response_s",

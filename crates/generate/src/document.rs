@@ -455,6 +455,7 @@ fn usual(format: &str, path: &str) -> (f64, f64) {
         ("rate", _) => (64e3, 20e6),
         ("time", "duration") => (2e8, 8e9),
         ("time", "interval") if path.starts_with("record") => (2e7, 2e9),
+        ("time", _) if path.contains(".keep_alive.") => (1e9, 3e9),
         ("time", "interval" | "on" | "off") => (1e7, 2e9),
         ("time", "at" | "start" | "stop") => (1e6, 4e9),
         ("time", "every") => (1e7, 2e9),

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod close;
+mod endpoint;
 mod fast_retransmit;
 mod linux;
 mod notification;

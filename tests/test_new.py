@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bentpipe import Scenario
 from bentpipe.new import KINDS
 from conftest import EXAMPLES, ROOT
 
@@ -31,6 +32,36 @@ def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: st
         assert (ran.returncode, ran.stderr) == (0, "")
     # A start without warnings: neither its window nor its queue limits it.
     assert "warning" not in bentpipe("explain", f"{kind}.toml").stdout.lower()
+
+
+def test_a_scenario_with_a_rain_event_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    done = bentpipe("new", "geo", "--rain-at", "300s", "--rain-duration", "90s")
+    assert (done.returncode, done.stderr) == (0, "")
+    (signal,) = Scenario.load(tmp_path / "geo.toml").signals()
+    wet = [at for at, db in zip(signal.t_s, signal.attenuation_db, strict=True) if db > 0]
+    assert 300 < min(wet) < max(wet) < 390
+    assert max(signal.attenuation_db) == pytest.approx(12, abs=1e-4)
+    assert len(signal.lost_s) >= 1
+    ran = bentpipe("run", "geo.toml", "--json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--rain-peak", "10"], "--rain-peak: expected with --rain-at"),
+        (["--rain-at", "300"], "--rain-at: expected"),
+        (["--rain-at", "550s"], "--rain-at: expected whole seconds, and an event of 120 s"),
+        (["--rain-at", "10s", "--rain-peak", "much"], "--rain-peak: expected dB such as 12"),
+    ],
+)
+def test_wrong_rain_is_answered(
+    bentpipe: Bentpipe, tmp_path: Path, arguments: list[str], expected: str
+) -> None:
+    done = bentpipe("new", "geo", *arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_study_runs_as_written_with_its_scenario(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.study import Parameter, Replications, Results, Study
+from bentpipe.study import Comparison, Parameter, Replications, Results, Study
 from conftest import SMALL
 from svg_text import collisions, drawn_texts
 
@@ -32,6 +32,7 @@ def results() -> Results:
             Parameter("controller", "flow.0.controller", CONTROLLERS),
         ],
         replications=Replications(count=4),
+        comparisons=[Comparison("controller", "newreno")],
     )
     return study.run()
 
@@ -134,6 +135,21 @@ def test_tables_have_the_same_numbers(results: Results) -> None:
         mean, interval = line.strip("| ").split(" | ")[-2:]
         assert float(mean) == pytest.approx(float(row["mean"]), rel=0.05)
         assert f" & {mean} & {interval} " in latex
+
+
+def test_a_table_has_the_paired_differences(results: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(results.table("csv", of="differences"))))
+    expected = [(row.difference or 0) / 1e6 for row in results.comparisons]
+    assert [float(row["difference"]) for row in rows] == pytest.approx(expected)
+    assert {row["controller"] for row in rows} == {
+        "cubic \N{MINUS SIGN} newreno", "hybla:rtt0=0.05 \N{MINUS SIGN} newreno"
+    }  # fmt: skip
+    assert [row["PER"] for row in rows[:2]] == ["0.001", "0.001"]
+    latex = results.table("latex", of="differences")
+    assert "cubic $-$ newreno & goodput & Mbit/s & 4 &" in latex
+    assert latex.count("significant") == len(rows)
+    with pytest.raises(bp.InputError, match="of: expected one of means, differences"):
+        results.table(of="sums")  # type: ignore[arg-type]
 
 
 def test_wrong_names_are_answered_with_the_nearest(results: Results) -> None:

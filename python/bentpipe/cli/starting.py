@@ -20,6 +20,11 @@ from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
     "--controller", type=Completed("controller"), help="geo, leo: the congestion controller."
 )
 @click.option(
+    "--rain-at", metavar="TIME", help="geo: begin a rain event at this time, such as 300s."
+)
+@click.option("--rain-peak", metavar="DB", help="geo: its maximum attenuation; by default 12.")
+@click.option("--rain-duration", metavar="TIME", help="geo: its duration; by default 120s.")
+@click.option(
     "--scenario", metavar="FILE", help="study: its scenario; written if it does not exist."
 )
 @click.option(
@@ -41,8 +46,9 @@ def new(kind: str, file: Path | None, force: bool, **answers: str | None) -> Non
     given = {name.rstrip("_").replace("_", "-"): value for name, value in answers.items()}
     found = {name: value for name, value in given.items() if value is not None}
     questions = KINDS[kind].questions
-    for option in found.keys() - {question.option for question in questions}:
-        takes = ", ".join(f"--{question.option}" for question in questions)
+    known = [*(question.option for question in questions), *KINDS[kind].further]
+    for option in sorted(found.keys() - set(known)):
+        takes = ", ".join(f"--{option}" for option in known)
         refuse(f"--{option}: not used for {kind}, which takes {takes}")
     if sys.stdin is not None and sys.stdin.isatty():
         for question in questions:

@@ -46,6 +46,8 @@ class Kind:
     file: str
     questions: tuple[Question, ...]
     next_steps: tuple[str, ...]
+    further: tuple[str, ...] = ()
+    """Options that are not asked for."""
 
 
 def link_questions(rate: str, return_rate: str, controller: str) -> tuple[Question, ...]:
@@ -57,9 +59,28 @@ def link_questions(rate: str, return_rate: str, controller: str) -> tuple[Questi
     )
 
 
+DURATION_S = 600
+"""Duration of the scenario of a geostationary satellite."""
+
+CLEAR = "channel = { per = 1e-5 }      # packet error rate. Other channels: docs/channels.md"
+RAINY = """\
+
+[link.forward.channel]        # a modem under rain; the return link is in clear sky
+eb_n0 = 11.0                  # in clear sky, in dB. Other channels: docs/channels.md
+code = "viterbi-3/4"
+attenuation = "$file"
+system_temperature = 150      # rain adds noise to that of the receiver, in K
+lock = { threshold = 4.5, hysteresis = 1.0, reacquisition = "10s" }"""
+
 RUN_IT = ("bentpipe explain {file}", "bentpipe run {file}")
 KINDS = {
-    "geo": Kind("geo.toml", "geo.toml", link_questions("20Mbit/s", "4Mbit/s", "cubic"), RUN_IT),
+    "geo": Kind(
+        "geo.toml",
+        "geo.toml",
+        link_questions("20Mbit/s", "4Mbit/s", "cubic"),
+        (*RUN_IT, "bentpipe compare --scenario {file}"),
+        ("rain-at", "rain-peak", "rain-duration"),
+    ),
     "leo": Kind("leo.toml", "leo.toml", link_questions("100Mbit/s", "20Mbit/s", "cubic"), RUN_IT),
     "study": Kind(
         "study.toml",
@@ -99,7 +120,12 @@ def write(kind: str, file: Path | None, answers: Mapping[str, str], *, force: bo
     if path.suffix != suffix:
         raise BentpipeError(f"{path}: expected a file name that ends in {suffix}")
     found = {question.option: question.default for question in known.questions} | dict(answers)
-    texts = {path: FILL[kind](path, found)}
+    texts = {}
+    if kind == "geo" and "rain-at" in found:
+        texts[rain_file(path)] = rain_text(found)
+    texts[path] = FILL[kind](path, found)
+    if len(texts) > 1:
+        check_together(path, texts)
     if kind == "study":
         scenario = path.parent / found["scenario"]
         missing = None if scenario.exists() else geo(scenario, defaults("geo"))
@@ -144,9 +170,57 @@ def scenario_text(kind: str, path: Path, answers: Mapping[str, str]) -> str:
         return_rate=quoted(answers["return-rate"]),
         controller=quoted(answers["controller"]),
         bdp=bdp,
+        **weather(path, answers),
     )
-    _native.Scenario.parse(text)
+    if "rain-at" not in answers:
+        _native.Scenario.parse(text)
     return text
+
+
+def weather(path: Path, answers: Mapping[str, str]) -> dict[str, str]:
+    """The channel and the traffic of a start: clear sky, or a rain event and a flow without end."""
+    if "rain-at" not in answers:
+        for option in ("rain-peak", "rain-duration"):
+            if option in answers:
+                raise BentpipeError(f"--{option}: expected with --rain-at, found without it")
+        return {"channel": CLEAR, "traffic": '{ download = "100MB" }'}
+    return {
+        "channel": Template(RAINY).substitute(file=rain_file(path).name),
+        "traffic": '{ bulk = "unlimited" }',
+    }
+
+
+def rain_file(path: Path) -> Path:
+    """The file of the rain event of a scenario."""
+    return path.with_name(f"{path.stem}-rain.csv")
+
+
+def rain_text(answers: Mapping[str, str]) -> str:
+    """The attenuation of one event in clear sky, for the whole scenario, as CSV."""
+    from bentpipe.durations import seconds
+    from bentpipe.rain import SPINO_DADDA, DiracLognormal, event
+
+    def option(name: str, default: str) -> float:
+        try:
+            return seconds(answers.get(name, default))
+        except ValueError as error:
+            raise BentpipeError(f"--{name}: {error}") from error
+
+    start, length = option("rain-at", ""), option("rain-duration", "120s")
+    peak = answers.get("rain-peak", "12")
+    try:
+        peak_db = float(peak.removesuffix("dB"))
+    except ValueError as error:
+        raise BentpipeError(f"--rain-peak: expected dB such as 12, found {peak!r}") from error
+    if not (start == int(start) >= 0 and start + length <= DURATION_S):
+        raise BentpipeError(
+            f"--rain-at: expected whole seconds, and an event of {length:g} s that ends within the"
+            f" {DURATION_S} s of the scenario, found {start:g} s"
+        )
+    fade = event(DiracLognormal.fit(SPINO_DADDA), peak_db, length, seed=1)
+    wet = dict(zip((fade.time_s + start).tolist(), fade.attenuation_db.tolist(), strict=True))
+    rows = (f"{at},{wet.get(float(at), 0.0):.6g}\n" for at in range(DURATION_S + 1))
+    return "time_s,attenuation_db\n" + "".join(rows)
 
 
 def geo(path: Path, answers: Mapping[str, str]) -> str:
@@ -264,6 +338,14 @@ def check_study(path: Path, answers: Mapping[str, str], scenario: str | None) ->
                 f"--scenario: {answers['scenario']} does not fit a study of controllers and packet"
                 f" errors: {reason}"
             ) from error
+
+
+def check_together(path: Path, texts: Mapping[Path, str]) -> None:
+    """Let the engine read a scenario with the files that it refers to, in a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        for one, text in texts.items():
+            (Path(folder) / one.name).write_text(text, encoding="utf-8")
+        _native.Scenario.load(Path(folder) / path.name)
 
 
 def save(path: Path, text: str) -> None:

@@ -1,16 +1,13 @@
-"""Figures and tables of the results of a study, for papers and notebooks."""
+"""Figures of the results of a study, for papers and notebooks."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
-from bentpipe.numbers import NONE, TOO_FEW, with_interval
 from bentpipe.plots import Figure, Point, as_points, interval_figure, line_figure
 from bentpipe.plots.marks import (
     finished_or_panels,
@@ -29,12 +26,6 @@ if TYPE_CHECKING:
     from bentpipe.study.results import Results
 
 Kind = Literal["interval", "ecdf", "box", "strip"]
-TableFormat = Literal["markdown", "latex", "csv"]
-LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "\N{MINUS SIGN}": "$-$", "\N{EN DASH}": "--",
-})  # fmt: skip
 
 
 def plot(
@@ -197,44 +188,3 @@ def quantity_of(results: Results, name: str) -> Quantity:
     if found is None:
         raise InputError(f"y: there is no quantity {name!r}{nearest(name, known)}")
     return found
-
-
-def table(results: Results, form: TableFormat) -> str:
-    """See `Results.table`."""
-    if form not in get_args(TableFormat):
-        expected = f"one of {', '.join(get_args(TableFormat))}"
-        raise InputError.of_value("form", expected, repr(form))
-    parameters = results.study.parameters
-    heads = [f"{p.label} ({p.unit})" if p.unit else p.label for p in parameters]
-    heads += ["quantity", "unit", "runs", "mean", "95 % interval"]
-    rows = []
-    for cell in results.cells:
-        factor, unit = shown(cell.quantity)
-        own = [str(cell.parameters[p.path]) for p in parameters]
-        if form == "csv":
-            low, high = cell.ci95 or (None, None)
-            numbers = [None if v is None else v * factor for v in (cell.mean, low, high)]
-            rows.append([*own, cell.quantity, unit, cell.n, *numbers])
-            continue
-        low, high = (None, None) if cell.ci95 is None else (end * factor for end in cell.ci95)
-        mean = None if cell.mean is None else cell.mean * factor
-        at, interval = with_interval(mean, low, high)
-        missing = TOO_FEW if cell.n else NONE
-        named = words(quantity_of(results, cell.quantity))
-        rows.append([*own, named, unit, cell.n, at, missing if low is None else interval])
-    if form == "csv":
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([[*heads[:-1], "low", "high"], *rows])
-        return out.getvalue()
-    texts = [[str(cell) for cell in row] for row in rows]
-    if form == "markdown":
-        lines = [heads, ["---"] * len(heads), *texts]
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    left, right = len(parameters) + 2, 3
-    body = [" & ".join(word.translate(LATEX) for word in row) + r" \\" for row in texts]
-    head = " & ".join(word.translate(LATEX) for word in heads) + r" \\"
-    return "\n".join([
-        r"\begin{tabular}{" + "l" * left + "r" * right + "}", r"\toprule", head, r"\midrule",
-        *body, r"\bottomrule", r"\end{tabular}", "",
-    ])  # fmt: skip

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bentpipe.plots import Figure
-    from bentpipe.study.figures import Kind, TableFormat
+    from bentpipe.study.figures import Kind
     from bentpipe.study.plan import Study
+    from bentpipe.study.tables import Content, TableFormat
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,14 @@ class Results:
 
         return plot(self, x, y, hue, kind, panel)
 
-    def table(self, form: TableFormat = "markdown") -> str:
-        """The means with their intervals as `markdown`, `latex` (booktabs) or `csv`."""
-        from bentpipe.study.figures import table
+    def table(self, form: TableFormat = "markdown", *, of: Content = "means") -> str:
+        """The means with their intervals as `markdown`, `latex` (booktabs) or `csv`.
 
-        return table(self, form)
+        With `of="differences"`, the paired differences of the comparisons.
+        """
+        from bentpipe.study.tables import table
+
+        return table(self, form, of)
 
     @property
     def comparisons(self) -> list[Difference]:

@@ -1,4 +1,4 @@
-"""Runs examples/quickstart.ipynb and keeps its outputs in it. A test compares them with today's."""
+"""Runs the notebooks of `examples` and keeps their outputs in them. A test compares them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).resolve().parent.parent / "examples" / "quickstart.ipynb"
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 WAIT_S = 120
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def read() -> Any:
+def read(path: Path) -> Any:
     """The notebook as it is stored."""
-    return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
-def executed() -> Any:
+def executed(path: Path) -> Any:
     """The notebook with the outputs of today, without addresses of objects.
 
     Nothing depends on how busy the machine is: a text that the kernel flushed in two parts is one
     output, and the last output is waited for, which nbclient drops after 4 s.
     """
-    notebook = read()
+    notebook = read(path)
     with warnings.catch_warnings():
         # Of the messaging of Jupyter, about loops and ports; none is about the notebook.
         warnings.simplefilter("ignore")
-        resources = {"metadata": {"path": str(NOTEBOOK.parent)}}
+        resources = {"metadata": {"path": str(path.parent)}}
         NotebookClient(
             notebook,
             resources=resources,
@@ -56,8 +57,9 @@ def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
 
 
 if __name__ == "__main__":
-    found = executed()
-    changed = outputs(found) != outputs(read())
-    if changed:
-        nbformat.write(found, NOTEBOOK)  # type: ignore[no-untyped-call]
-    sys.stdout.write(f"{NOTEBOOK.name}: outputs {'written' if changed else 'unchanged'}\n")
+    for path in NOTEBOOKS:
+        found = executed(path)
+        changed = outputs(found) != outputs(read(path))
+        if changed:
+            nbformat.write(found, path)  # type: ignore[no-untyped-call]
+        sys.stdout.write(f"{path.name}: outputs {'written' if changed else 'unchanged'}\n")

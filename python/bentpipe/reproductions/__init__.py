@@ -6,6 +6,6 @@ published quantities from them. The modules next to the folders are shared by al
 """
 
 from bentpipe.reproductions.judgement import Judged, Measured, Row, Summary
-from bentpipe.reproductions.reproduction import Job, Plan, Reproduction, Results
+from bentpipe.reproductions.reproduction import Job, Plan, Reproduction, Results, find
 
-__all__ = ["Job", "Judged", "Measured", "Plan", "Reproduction", "Results", "Row", "Summary"]
+__all__ = ["Job", "Judged", "Measured", "Plan", "Reproduction", "Results", "Row", "Summary", "find"]

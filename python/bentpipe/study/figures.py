@@ -44,6 +44,10 @@ def plot(
     title = words(quantity)
     label = title if unit == "1" else f"{title} ({unit})"
     others = [p for p in results.study.parameters if p not in (axis, colour, across)]
+    # What changes with a parameter of the figure distinguishes no series.
+    named = {p.label for p in (axis, colour, across) if p}
+    paired = {label for group in results.study.zips for label in group if named & set(group)}
+    others = [p for p in others if p.label not in paired]
     if kind == "ecdf":
         return ecdf(results, quantity, [p for p in (axis, colour) if p], across, label)
 

@@ -514,3 +514,18 @@ fn a_smaller_rtt_is_taken_at_once_and_a_larger_one_after_ten_seconds() {
     assert_eq!(after(11.9, 110), 90);
     assert_eq!(after(12.1, 115), 110);
 }
+
+/// Section 5.6.4.2.
+#[test]
+fn only_a_probe_has_room_for_two_segments_more() {
+    let mut path = cycling(State::Cruise);
+    let mut room = |state| {
+        path.controller.state = state;
+        path.controller.inflight(1.0, 0.0)
+    };
+    let cruising = room(State::Cruise);
+    assert_eq!(room(State::Up) - cruising, 2.0 * MSS as f64);
+    for state in [State::Startup, State::Drain(0), State::Down, State::Refill, State::ProbeRtt] {
+        assert_eq!(room(state), cruising, "{state:?}");
+    }
+}

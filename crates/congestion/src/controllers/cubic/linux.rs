@@ -186,3 +186,37 @@ impl Operations for Cubic {
         self.curve.began = self.curve.began.map(|began| (began + pause).min(socket.jiffies()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::{Span, Time};
+
+    use super::*;
+    use crate::parts::linux::samples::socket;
+
+    /// `cubictcp_cwnd_event`: a pause shifts the beginning of the stage, up to now at most.
+    #[test]
+    fn a_pause_does_not_count_for_the_curve() {
+        let mut socket = socket(100);
+        socket.now = Time::ZERO + Span::from_secs(10);
+        for (began, pause, left) in [(HZ, 4 * HZ, 5 * HZ), (9 * HZ, 4 * HZ, 10 * HZ)] {
+            let mut cubic = Cubic::default();
+            cubic.curve.began = Some(began);
+            cubic.on_start(&socket, pause);
+            assert_eq!(cubic.curve.began, Some(left));
+        }
+    }
+
+    /// The curve is computed anew after a thirty-second of a second, or when the window has changed.
+    #[test]
+    fn an_unchanged_window_keeps_its_pace_for_eight_ticks() {
+        let mut curve = Curve::default();
+        curve.update(100, 1, 1000);
+        for (now, computed) in [(1001, 1000), (1007, 1000), (1008, 1008), (1009, 1008)] {
+            curve.update(100, 1, now);
+            assert_eq!(curve.computed, (100, computed), "{now}");
+        }
+        curve.update(101, 1, 1010);
+        assert_eq!(curve.computed, (101, 1010));
+    }
+}

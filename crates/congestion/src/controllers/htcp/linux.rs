@@ -224,3 +224,18 @@ impl Operations for Htcp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::linux::samples::socket;
+
+    #[test]
+    fn the_largest_rtt_loses_a_twentieth_of_its_distance_to_the_smallest_with_each_loss() {
+        for (most, left) in [(200, 195), (100, 100), (90, 90)] {
+            let mut htcp = Htcp { min_rtt: Some(100), max_rtt: most, ..Htcp::default() };
+            htcp.ssthresh(&socket(50));
+            assert_eq!(htcp.max_rtt, left);
+        }
+    }
+}

@@ -201,4 +201,19 @@ mod tests {
         // Beside an offset of 100 s no delay is long.
         assert_eq!(windows(100_000), [50, 50, 50]);
     }
+
+    #[test]
+    fn a_clock_is_measured_only_where_both_timestamps_have_moved() {
+        let measured = |before, peer, echo| {
+            let mut lp = Lp { before, ..Lp::default() };
+            lp.estimate_rate(peer, echo);
+            lp.peer_hz
+        };
+        assert_eq!(measured((5000, 1000), 6000, 2000), 1000);
+        for (before, peer, echo) in
+            [((0, 0), 6000, 2000), ((5000, 1000), 5000, 2000), ((5000, 1000), 6000, 1000)]
+        {
+            assert_eq!(measured(before, peer, echo), Lp::default().peer_hz, "{before:?}");
+        }
+    }
 }

@@ -144,3 +144,19 @@ impl Operations for Westwood {
         self.forget_min_rtt = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_duplicates_were_counted_for_is_not_counted_again() {
+        let mut westwood = Westwood::default();
+        let counted = [0, 0, 0, 0].map(|acked| westwood.count(acked, 1000));
+        assert_eq!(counted, [1000; 4], "a segment for each duplicate");
+        // Of the four, two and two are acknowledged, each by an ACK of its own.
+        assert_eq!(westwood.count(2000, 1000), 1000);
+        assert_eq!(westwood.count(2000, 1000), 1000);
+        assert_eq!(westwood.count(5000, 1000), 5000, "all of them are");
+    }
+}

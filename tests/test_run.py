@@ -22,11 +22,14 @@ FLOW = {
     "abort_cause",
     "bytes", "start_s", "completion_s", "goodput_bps", "throughput_bps", "segments_sent",
     "segments_retransmitted", "probes_sent", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
-    "cwnd_bytes", "page_response_s",
+    "mean_rtt_ms", "median_rtt_ms", "p95_rtt_ms", "p99_rtt_ms", "max_rtt_ms", "cwnd_bytes",
+    "page_response_s",
 }  # fmt: skip
 LINK = {
     "link", "direction", "utilisation", "delivered_packets", "delivered_bytes", "dropped_packets",
-    "corrupted_packets", "max_queue_bytes",
+    "corrupted_packets", "max_queue_bytes", "mean_queue_bytes", "median_queue_bytes",
+    "p95_queue_bytes", "p99_queue_bytes", "mean_queueing_delay_ms", "median_queueing_delay_ms",
+    "p95_queueing_delay_ms", "p99_queueing_delay_ms", "max_queueing_delay_ms",
 }  # fmt: skip
 
 

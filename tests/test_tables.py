@@ -80,9 +80,10 @@ SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,
     ("command", "select"),
     [
         (["run", "small.toml"], lambda found: [
-            [flow["completion_s"], flow["goodput_bps"], flow["srtt_ms"], flow["bytes"],
+            [flow["completion_s"], flow["goodput_bps"], flow["p95_rtt_ms"], flow["bytes"],
              flow["segments_sent"], flow["segments_retransmitted"]] for flow in found["flows"]
-        ] + [[link["utilisation"], link["delivered_packets"], link["max_queue_bytes"]]
+        ] + [[link["utilisation"], link["delivered_packets"], link["max_queue_bytes"],
+              link["p95_queueing_delay_ms"]]
              for link in found["links"]]),
         (["compare", "--link", "leo", *SHORT], lambda found: [
             [row["rank"], row["mean"], row["ci95"], *row["also"].values(),
@@ -132,4 +133,5 @@ def test_a_quantity_has_one_unit_in_all_tables() -> None:
     assert shown("flow.bytes") == (1e-6, "MB")
     assert shown("link.max_queue_bytes") == (1e-3, "kB")
     assert shown("jain(flow.goodput_bps)") == (1.0, "1")
-    assert shown("flow.srtt_ms") == (1.0, "ms")
+    assert shown("link.p95_queue_bytes") == (1e-3, "kB")
+    assert shown("flow.srtt_ms") == shown("flow.p95_rtt_ms") == (1.0, "ms")

@@ -128,6 +128,31 @@ class Flow:
         """Minimum RTT of the data sender in milliseconds; None without a sample."""
 
     @property
+    def mean_rtt_ms(self) -> float | None:
+        """Mean RTT in milliseconds, exact.
+
+        Over the samples of the flow's retransmission timers (RFC 6298): one for each ACK with
+        timestamps or with the recovery of Linux, else one for each round trip. None without a
+        sample, and on the kernel, which does not report them.
+        """
+
+    @property
+    def median_rtt_ms(self) -> float | None:
+        """Median of the RTT samples in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def p95_rtt_ms(self) -> float | None:
+        """95th percentile of the RTT samples in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def p99_rtt_ms(self) -> float | None:
+        """99th percentile of the RTT samples in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def max_rtt_ms(self) -> float | None:
+        """Maximum of the RTT samples in milliseconds; exact."""
+
+    @property
     def cwnd_bytes(self) -> int:
         """Congestion window of the data sender at the end in bytes."""
 
@@ -266,6 +291,49 @@ class Link:
     @property
     def max_queue_bytes(self) -> int:
         """Maximum queue in bytes."""
+
+    @property
+    def mean_queueing_delay_ms(self) -> float | None:
+        """Mean queueing delay in milliseconds, exact.
+
+        From the arrival of a packet at the queue to the start of its transmission, over all packets
+        that were not dropped. None without packets.
+        """
+
+    @property
+    def median_queueing_delay_ms(self) -> float | None:
+        """Median of the queueing delay in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def p95_queueing_delay_ms(self) -> float | None:
+        """95th percentile of the queueing delay in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def p99_queueing_delay_ms(self) -> float | None:
+        """99th percentile of the queueing delay in milliseconds; relative error at most 0.8 %."""
+
+    @property
+    def max_queueing_delay_ms(self) -> float | None:
+        """Maximum queueing delay in milliseconds; exact."""
+
+    @property
+    def mean_queue_bytes(self) -> float | None:
+        """Mean queue in bytes that packets find before them.
+
+        Over packets and not over time, with an error of less than one packet. None without packets.
+        """
+
+    @property
+    def median_queue_bytes(self) -> float | None:
+        """Median of the same queue in bytes; error at most 0.8 % and one packet."""
+
+    @property
+    def p95_queue_bytes(self) -> float | None:
+        """95th percentile of the same queue in bytes; error at most 0.8 % and one packet."""
+
+    @property
+    def p99_queue_bytes(self) -> float | None:
+        """99th percentile of the same queue in bytes; error at most 0.8 % and one packet."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -786,6 +854,16 @@ class Scenario:
     @property
     def seed(self) -> int:
         """Seed that a run takes when it is given none."""
+
+    @property
+    def longest_event_delay_s(self) -> float:
+        """Longest delay of the events of links in seconds, with `phase = "random"`; otherwise 0."""
+
+    def event_delay_s(self, seed: int | None = None) -> float:
+        """Delay of the events of all links in seconds in a run with `seed`.
+
+        The default is the scenario's own seed. 0 without `phase = "random"`.
+        """
 
     @property
     def duration_s(self) -> float:

@@ -143,9 +143,12 @@ def chosen_widths(natural: Sequence[tuple[int, int]], room: int) -> list[int] | 
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
+    # The kernel reports a smoothed RTT and no samples.
+    smoothed = recording.kernel is not None
     flows = table(
         "flow", "<controller", "data MB", "FCT s", "goodput Mbit/s", "segments sent",
-        "retransmitted", *(["probes"] if probing else []), "timeouts", "srtt ms",
+        "retransmitted", *(["probes"] if probing else []), "timeouts",
+        *(["srtt ms"] if smoothed else ["median RTT ms", "p95 RTT ms"]),
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
@@ -159,11 +162,15 @@ def print_recording(recording: Recording) -> None:
             decimals(tcp and tcp.segments_retransmitted, 0),
             *([decimals(tcp and tcp.probes_sent, 0)] if probing else []),
             decimals(tcp and tcp.timeouts, 0),
-            decimals(flow.srtt_ms, 1),
+            *(
+                decimals(rtt, 1)
+                for rtt in ([flow.srtt_ms] if smoothed else [flow.median_rtt_ms, flow.p95_rtt_ms])
+            ),
         )
     links = table(
-        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted", "max queue kB"
-    )
+        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted",
+        "p95 queueing delay ms", "max queue kB",
+    )  # fmt: skip
     for link in recording.links:
         links.add_row(
             link.link,
@@ -172,6 +179,7 @@ def print_recording(recording: Recording) -> None:
             decimals(link.delivered_packets, 0),
             decimals(link.dropped_packets, 0),
             decimals(link.corrupted_packets, 0),
+            decimals(link.p95_queueing_delay_ms, 1),
             decimals(link.max_queue_bytes / 1e3, 1),
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"

@@ -289,6 +289,7 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         name: _,
         duration: _,
         seed: _,
+        phase: _, // it moves `link.event.at`
         delay_tolerance: _,
         record: _,
     } = scenario;

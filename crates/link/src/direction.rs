@@ -20,7 +20,7 @@ use crate::priority::Priority;
 use crate::propagation::Propagation;
 use crate::queue::{
     AnyDiscipline, Aqm, AqmCounters, Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit,
-    Queued, Scheduled, Served, Surroundings,
+    Queued, Queueing, Scheduled, Served, Surroundings,
 };
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
@@ -211,7 +211,7 @@ impl Line {
         self.accepted_packets += 1;
         let (start, left) = self.transmitter.send(now, framed);
         if start > now {
-            fifo.push(start, framed, priority);
+            fifo.push(now, start, framed, priority);
         }
         let arrival = left + self.delay;
         // The packet that can be corrupted is the IP packet.
@@ -269,7 +269,10 @@ impl Direction {
         } = &settings;
         let propagation = Propagation::new(jitter, seed, entity);
         let dynamics = Dynamics::new(timeline.until(end), propagation, rate, delay);
-        let fifo = Fifo::new(queue, low_priority, ecn_marking);
+        let mut fifo = Fifo::new(queue, low_priority, ecn_marking);
+        if dynamics.is_some() {
+            fifo.record_lengths();
+        }
         let random = stream(seed, Purpose::Channel, entity);
         let is_plain = dynamics.is_none() && ecn_marking.is_none();
         let line = Line {
@@ -363,7 +366,12 @@ impl Direction {
         };
         let line = &mut self.line;
         dynamics.before_packet(now, &mut line.transmitter);
-        let fate = match line.offer::<true>(fifo, now, bytes, priority) {
+        let (waiting, _) = fifo.length();
+        let fate = line.offer::<true>(fifo, now, bytes, priority);
+        if fifo.length().0 > waiting {
+            fifo.record_length();
+        }
+        let fate = match fate {
             Fate::Arrives(_) => {
                 let left = line.transmitter.free_at();
                 Fate::Arrives(dynamics.arrival(left, false, &mut line.transmitter))
@@ -407,7 +415,7 @@ impl Direction {
         let (max_waiting_bytes, aqm) = match &self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None),
             Queue::Scheduled(scheduled) => {
-                (scheduled.max_waiting_bytes, Some(scheduled.counters()))
+                (scheduled.max_waiting_bytes(), Some(scheduled.counters()))
             }
         };
         Counters {
@@ -419,13 +427,21 @@ impl Direction {
         }
     }
 
+    /// Delays and lengths of the queue until `now`. A discipline must have been served until then.
+    pub fn queueing(&mut self, now: Time) -> Queueing {
+        if let Some(fifo) = self.queue.fifo_mut() {
+            fifo.forget_started(now);
+        }
+        self.queue.queueing()
+    }
+
     /// Packets and bytes that wait at `now`, not counting the one being sent. A discipline must have
     /// been served until then.
     pub fn waiting(&mut self, now: Time) -> (usize, u64) {
         match &mut self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => {
                 fifo.forget_started(now);
-                fifo.waiting()
+                fifo.length()
             }
             Queue::Scheduled(scheduled) => scheduled.discipline.waiting(),
         }
@@ -454,9 +470,10 @@ impl Direction {
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
         let dropped = (scheduled.dropped.len() - dropped_before) as u64;
         self.line.dropped_packets += dropped;
-        if waits {
+        let joined = !scheduled.dropped[dropped_before..].contains(&packet.ticket);
+        if waits && joined {
             let (_, bytes) = scheduled.discipline.waiting();
-            scheduled.max_waiting_bytes = scheduled.max_waiting_bytes.max(bytes);
+            scheduled.record_length(bytes);
         }
         self.line.accepted_packets = self.line.accepted_packets + 1 - dropped;
     }
@@ -485,7 +502,11 @@ impl Direction {
             self.line.dropped_packets += dropped;
             self.line.accepted_packets -= dropped;
             let Some(packet) = packet else { continue };
-            scheduled.counters.count(start.since(packet.since));
+            let waited = start.since(packet.since);
+            scheduled.counters.count(waited);
+            if waited > Span::ZERO {
+                scheduled.queueing.delay.record(waited.as_nanos());
+            }
             let (_, left) = self.line.transmitter.send(start, packet.bytes);
             let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
             let arrival = match &mut self.dynamics {

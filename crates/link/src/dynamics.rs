@@ -24,9 +24,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Span, Time};
 
 use crate::propagation::Propagation;
+use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
 
 /// A change of a direction at an instant; `None` stays as it is.
@@ -60,6 +62,15 @@ impl Timeline {
         &self.0
     }
 
+    /// The same changes, all so much later.
+    #[must_use]
+    pub fn later(&self, by: Span) -> Self {
+        if by == Span::ZERO || self.is_empty() {
+            return self.clone();
+        }
+        self.0.iter().map(|change| Change { at: change.at + by, ..*change }).collect()
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -80,6 +91,21 @@ impl Timeline {
         cursor.find_next();
         cursor
     }
+}
+
+impl FromIterator<Change> for Timeline {
+    fn from_iter<I: IntoIterator<Item = Change>>(changes: I) -> Self {
+        Self::new(changes.into_iter().collect())
+    }
+}
+
+/// How much later than written the events of a run with `seed` happen: uniform from zero to below
+/// `most`. All links of a run have the same delay, so that events at one instant stay together, and
+/// it does not depend on controllers, so that runs of one seed are paired.
+pub fn event_delay(seed: u64, most: Span) -> Span {
+    let drawn = stream(seed, Purpose::Phase, 0).next_u64();
+    // The upper half of a product of 128 bits is below `most`.
+    Span::from_nanos(((u128::from(drawn) * u128::from(most.as_nanos())) >> u64::BITS) as u64)
 }
 
 /// A place in a timeline. It holds one entry for each periodic change.
@@ -365,6 +391,36 @@ mod tests {
         let cursors: Vec<_> = (0..1000).map(|_| timeline.until(hour)).collect();
         assert!(cursors.iter().all(|cursor| Arc::ptr_eq(&cursor.timeline.0, &timeline.0)));
         assert_eq!(cursors[0].periodic.len(), 1);
+    }
+
+    #[test]
+    fn a_later_timeline_is_the_same_changes_later() {
+        let every = Change { every: Some(Span::from_millis(10)), ..rate(5, 4_000_000) };
+        let timeline = Timeline::new(vec![every, delay(15, 2)]);
+        let by = Span::from_nanos(7_250_000);
+        let times = |timeline: &Timeline| {
+            timeline.until(at(100)).map(|(at, change)| (at, change.delay)).collect::<Vec<_>>()
+        };
+        let moved = times(&timeline).into_iter().map(|(at, delay)| (at + by, delay));
+        let moved: Vec<_> = moved.filter(|(time, _)| *time < at(100)).collect();
+        assert_eq!(times(&timeline.later(by)), moved);
+        assert!(Arc::ptr_eq(&timeline.later(Span::ZERO).0, &timeline.0), "nothing is copied");
+    }
+
+    #[test]
+    fn delays_of_events_are_uniform_below_the_bound_and_those_of_their_seed() {
+        let most = Span::from_secs(15);
+        let delays: Vec<_> = (0..4000).map(|seed| event_delay(seed, most)).collect();
+        assert!(delays.iter().all(|delay| *delay < most));
+        for tenth in 0..10 {
+            let from = Span::from_millis(1500 * tenth);
+            let there = |delay: &&Span| **delay >= from && **delay < from + Span::from_millis(1500);
+            let count = delays.iter().filter(there).count();
+            // Five standard deviations of a binomial distribution.
+            assert!((305..=495).contains(&count), "{count} of 4000 in tenth {tenth}");
+        }
+        assert_eq!(delays[7], event_delay(7, most));
+        assert_eq!(event_delay(7, Span::ZERO), Span::ZERO);
     }
 
     #[test]

@@ -17,13 +17,13 @@ mod transmitter;
 
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
-pub use dynamics::{Change, Cursor, Timeline};
+pub use dynamics::{Change, Cursor, Timeline, event_delay};
 pub use mechanism::{Mechanism, Provenance};
 pub use priority::Priority;
 pub use propagation::{Drawn, Propagation};
 pub use queue::{
     Aqm, AqmCounters, CodelSettings, Decisions, Discipline, DualPi2Settings, Ecn, FqCodelSettings,
-    LowPriority, Marker, Marking, PieSettings, QueueLimit, Queued, RedSettings, Served,
+    LowPriority, Marker, Marking, PieSettings, QueueLimit, Queued, Queueing, RedSettings, Served,
 };
 pub use stream::{Purpose, stream};
 pub use transmitter::Serialiser;

@@ -18,6 +18,8 @@ pub use aqm::red::RedSettings;
 pub use discipline::{AqmCounters, Decisions, Discipline, Queued, Served};
 pub use marker::{Marker, Marking};
 
+use sketch::Sketch;
+
 pub(crate) use aqm::{AnyDiscipline, Surroundings};
 pub(crate) use discipline::Scheduled;
 pub(crate) use fifo::Fifo;
@@ -43,6 +45,18 @@ impl QueueLimit {
             Self::Unlimited => false,
         }
     }
+}
+
+/// How long packets waited, and how much. Packets that did not wait are not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queueing {
+    /// Nanoseconds from the arrival of a packet to the start of its transmission, of packets whose
+    /// transmission has started.
+    pub delay: Sketch,
+    /// Bytes that wait when a packet has joined the queue, overhead and the packet included, and
+    /// without the packet being sent. `None` where they follow from delay and rate: in a FIFO whose
+    /// rate never changes, the bytes before a packet are those that the link sends in its delay.
+    pub bytes: Option<Sketch>,
 }
 
 /// How a queue treats packets of low priority.
@@ -119,6 +133,14 @@ impl Queue {
         match self {
             Self::Plain(fifo) | Self::Fifo(fifo) => Some(fifo),
             Self::Scheduled(_) => None,
+        }
+    }
+
+    /// How long packets waited, and how much.
+    pub fn queueing(&self) -> Queueing {
+        match self {
+            Self::Plain(fifo) | Self::Fifo(fifo) => fifo.queueing(),
+            Self::Scheduled(scheduled) => scheduled.queueing.clone(),
         }
     }
 

@@ -17,6 +17,8 @@ pub enum Purpose {
     Propagation = 3,
     /// Choices of active queue management.
     Queue = 4,
+    /// When the events of links happen.
+    Phase = 5,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -53,8 +55,13 @@ mod tests {
 
     #[test]
     fn no_two_of_many_streams_are_the_same() {
-        let purposes =
-            [Purpose::Channel, Purpose::Application, Purpose::Propagation, Purpose::Queue];
+        let purposes = [
+            Purpose::Channel,
+            Purpose::Application,
+            Purpose::Propagation,
+            Purpose::Queue,
+            Purpose::Phase,
+        ];
         let mut firsts = Vec::new();
         for seed in 0..20 {
             for purpose in purposes {
@@ -63,7 +70,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 4 * 20);
+        assert_eq!(firsts.len(), 20 * 5 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with (Steele, Lea and

@@ -3,7 +3,7 @@
 use link::{Ecn, Priority};
 use units::Time;
 
-use crate::port::PortReport;
+use crate::port::{PortReport, QueueReport};
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +64,9 @@ pub trait Fabric<B> {
 
     /// What each link and each limited router did until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<PortReport>;
+
+    /// How long packets waited at each port until `now`, in the order of the topology.
+    fn queue_reports(&mut self, now: Time) -> Vec<QueueReport>;
 
     /// Packets carried over a hop so far.
     fn hops(&self) -> u64;

@@ -27,6 +27,6 @@ mod winner_tree;
 pub use fabric::{Delivery, Fabric, FlowId, NodeId, Packet};
 pub use link::Ecn;
 pub use network::Network;
-pub use port::PortReport;
+pub use port::{PortReport, QueueReport};
 pub use schedule::Schedule;
 pub use topology::{PortKind, PortSpec, Topology};

@@ -13,7 +13,7 @@ use units::Time;
 use crate::arrivals::Arrivals;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::held::Held;
-use crate::port::PortReport;
+use crate::port::{PortReport, QueueReport};
 use crate::ring::Ring;
 use crate::routes::{NextHop, Routes};
 use crate::topology::{PortSpec, Topology};
@@ -259,6 +259,16 @@ impl<B> Fabric<B> for Network<B> {
             }
         };
         self.ports.iter_mut().map(report).collect()
+    }
+
+    fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
+        let reports = self.report(now);
+        let ports = self.ports.iter_mut().zip(&reports);
+        let queue_report = |(port, report): (&mut Port<B>, &PortReport)| {
+            let rate = port.direction.settings().rate;
+            QueueReport::new(port.direction.queueing(now), rate, report)
+        };
+        ports.map(queue_report).collect()
     }
 
     fn hops(&self) -> u64 {

@@ -16,14 +16,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use link::{
     Change, Channel, Counters, Drawn, LowPriority, Marker, Priority, Propagation, QueueLimit,
-    Serialiser, Settings,
+    Queueing, Serialiser, Settings,
 };
+use sketch::Sketch;
 use units::{Rate, Span, Time};
 
 use managed::Managed;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
-use crate::port::PortReport;
+use crate::port::{PortReport, QueueReport};
 use crate::routes::Routes;
 use crate::topology::{PortKind, PortSpec, Topology};
 
@@ -41,6 +42,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Accepted<B> {
     packet: Packet<B>,
+    arrived: Time,
     corrupted: bool,
     /// Decisions about its propagation; none where nothing of it is random.
     drawn: Option<Drawn>,
@@ -79,6 +81,7 @@ struct SlowLane<B> {
     last_corrupted: Time,
     busy: Span,
     report: PortReport,
+    queueing: Queueing,
 }
 
 /// A network with two events per packet and hop.
@@ -131,7 +134,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         let leaves = starts + duration;
         let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
         let drawn = port.propagation.as_mut().map(Propagation::draw);
-        let accepted = Accepted { packet, corrupted, drawn, duration, leaves };
+        let accepted = Accepted { packet, arrived: now, corrupted, drawn, duration, leaves };
         let counters: &mut Counters = &mut port.report.counters;
         counters.accepted_packets += 1;
         if port.is_busy(now) {
@@ -139,6 +142,9 @@ impl<B: Copy> ReferenceNetwork<B> {
             port.waiting_bytes += port.bytes_of(&accepted);
             let counters = &mut port.report.counters;
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(port.waiting_bytes);
+            if let Some(lengths) = &mut port.queueing.bytes {
+                lengths.record(port.waiting_bytes);
+            }
             if port.sending.is_none() && port.waiting.len() == 1 {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
@@ -160,6 +166,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             }
         } else if let Some(next) = port.waiting.pop_front() {
             port.waiting_bytes -= port.bytes_of(&next);
+            port.queueing.delay.record(now.since(next.arrived).as_nanos());
             self.start(now, number, next);
         }
     }
@@ -236,6 +243,11 @@ impl<B: Copy> SlowLane<B> {
             last_corrupted: Time::ZERO,
             busy: Span::ZERO,
             report: PortReport::default(),
+            queueing: Queueing {
+                delay: Sketch::new(),
+                bytes: (direction.changes().is_some() || direction.is_scheduled())
+                    .then(Sketch::new),
+            },
         }
     }
 
@@ -389,6 +401,18 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
             }
         };
         self.ports.iter().map(report).collect()
+    }
+
+    fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
+        let reports = self.report(now);
+        let queue_report = |(port, report): (&SlowLane<B>, &PortReport)| {
+            let mut queueing = port.queueing.clone();
+            for packet in port.waiting.iter().take(port.starting(now)) {
+                queueing.delay.record(now.since(packet.arrived).as_nanos());
+            }
+            QueueReport::new(queueing, port.rate, report)
+        };
+        self.ports.iter().zip(&reports).map(queue_report).collect()
     }
 
     fn hops(&self) -> u64 {

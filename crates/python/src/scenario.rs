@@ -221,6 +221,21 @@ impl Scenario {
         self.inner.seed
     }
 
+    /// Longest delay of the events of links in seconds, with `phase = "random"`; otherwise 0.
+    #[getter]
+    fn longest_event_delay_s(&self) -> f64 {
+        self.inner.phase.as_secs_f64()
+    }
+
+    /// Delay of the events of all links in seconds in a run with `seed`.
+    ///
+    /// The default is the scenario's own seed. 0 without `phase = "random"`.
+    #[pyo3(signature = (seed = None))]
+    fn event_delay_s(&self, seed: Option<Seed>) -> f64 {
+        let seed = seed.map_or(self.inner.seed, |Seed(seed)| seed);
+        self.inner.event_delay(seed).as_secs_f64()
+    }
+
     /// Upper bound of the simulated time in seconds.
     #[getter]
     fn duration_s(&self) -> f64 {

@@ -3,8 +3,8 @@
 
 use pyo3::prelude::*;
 use recording::{
-    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, RateRecord, SettingRecord,
-    TcpRecord,
+    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, RateRecord,
+    RttRecord, SettingRecord, TcpRecord,
 };
 
 use crate::record::record;
@@ -41,6 +41,20 @@ record! {
         srtt_ms: Option<f64>,
         /// Minimum RTT of the data sender in milliseconds; None without a sample.
         min_rtt_ms: Option<f64>,
+        /// Mean RTT in milliseconds, exact.
+        ///
+        /// Over the samples of the flow's retransmission timers (RFC 6298): one for each ACK with
+        /// timestamps or with the recovery of Linux, else one for each round trip. None without a
+        /// sample, and on the kernel, which does not report them.
+        mean_rtt_ms: Option<f64>,
+        /// Median of the RTT samples in milliseconds; relative error at most 0.8 %.
+        median_rtt_ms: Option<f64>,
+        /// 95th percentile of the RTT samples in milliseconds; relative error at most 0.8 %.
+        p95_rtt_ms: Option<f64>,
+        /// 99th percentile of the RTT samples in milliseconds; relative error at most 0.8 %.
+        p99_rtt_ms: Option<f64>,
+        /// Maximum of the RTT samples in milliseconds; exact.
+        max_rtt_ms: Option<f64>,
         /// Congestion window of the data sender at the end in bytes.
         cwnd_bytes: u64,
         /// Mean response time of the completed pages in seconds; None without one.
@@ -117,6 +131,29 @@ record! {
         corrupted_packets: u64,
         /// Maximum queue in bytes.
         max_queue_bytes: u64,
+        /// Mean queueing delay in milliseconds, exact.
+        ///
+        /// From the arrival of a packet at the queue to the start of its transmission, over all packets
+        /// that were not dropped. None without packets.
+        mean_queueing_delay_ms: Option<f64>,
+        /// Median of the queueing delay in milliseconds; relative error at most 0.8 %.
+        median_queueing_delay_ms: Option<f64>,
+        /// 95th percentile of the queueing delay in milliseconds; relative error at most 0.8 %.
+        p95_queueing_delay_ms: Option<f64>,
+        /// 99th percentile of the queueing delay in milliseconds; relative error at most 0.8 %.
+        p99_queueing_delay_ms: Option<f64>,
+        /// Maximum queueing delay in milliseconds; exact.
+        max_queueing_delay_ms: Option<f64>,
+        /// Mean queue in bytes that packets find before them.
+        ///
+        /// Over packets and not over time, with an error of less than one packet. None without packets.
+        mean_queue_bytes: Option<f64>,
+        /// Median of the same queue in bytes; error at most 0.8 % and one packet.
+        median_queue_bytes: Option<f64>,
+        /// 95th percentile of the same queue in bytes; error at most 0.8 % and one packet.
+        p95_queue_bytes: Option<f64>,
+        /// 99th percentile of the same queue in bytes; error at most 0.8 % and one packet.
+        p99_queue_bytes: Option<f64>,
     }
 }
 
@@ -196,6 +233,7 @@ impl From<&FlowRecord> for Flow {
             throughput_bps,
             srtt_ms,
             min_rtt_ms,
+            rtt,
             cwnd_bytes,
             page_response_s,
             offered_bytes,
@@ -203,6 +241,7 @@ impl From<&FlowRecord> for Flow {
             protocol,
             pages,
         } = record;
+        let rtt_of = |figure: fn(&RttRecord) -> f64| rtt.as_ref().map(figure);
         Self {
             flow: flow.clone(),
             controller: controller.to_string(),
@@ -218,6 +257,11 @@ impl From<&FlowRecord> for Flow {
             throughput_bps: *throughput_bps,
             srtt_ms: *srtt_ms,
             min_rtt_ms: *min_rtt_ms,
+            mean_rtt_ms: rtt_of(|rtt| rtt.mean_rtt_ms),
+            median_rtt_ms: rtt_of(|rtt| rtt.median_rtt_ms),
+            p95_rtt_ms: rtt_of(|rtt| rtt.p95_rtt_ms),
+            p99_rtt_ms: rtt_of(|rtt| rtt.p99_rtt_ms),
+            max_rtt_ms: rtt_of(|rtt| rtt.max_rtt_ms),
             cwnd_bytes: *cwnd_bytes,
             page_response_s: *page_response_s,
             offered_bytes: *offered_bytes,
@@ -275,7 +319,9 @@ impl From<&LinkRecord> for Link {
             dropped_packets,
             corrupted_packets,
             max_queue_bytes,
+            queueing,
         } = record;
+        let of = |figure: fn(&QueueingRecord) -> f64| queueing.as_ref().map(figure);
         Self {
             link: link.clone(),
             direction: direction.clone(),
@@ -285,6 +331,15 @@ impl From<&LinkRecord> for Link {
             dropped_packets: *dropped_packets,
             corrupted_packets: *corrupted_packets,
             max_queue_bytes: *max_queue_bytes,
+            mean_queueing_delay_ms: of(|queueing| queueing.mean_queueing_delay_ms),
+            median_queueing_delay_ms: of(|queueing| queueing.median_queueing_delay_ms),
+            p95_queueing_delay_ms: of(|queueing| queueing.p95_queueing_delay_ms),
+            p99_queueing_delay_ms: of(|queueing| queueing.p99_queueing_delay_ms),
+            max_queueing_delay_ms: of(|queueing| queueing.max_queueing_delay_ms),
+            mean_queue_bytes: of(|queueing| queueing.mean_queue_bytes),
+            median_queue_bytes: of(|queueing| queueing.median_queue_bytes),
+            p95_queue_bytes: of(|queueing| queueing.p95_queue_bytes),
+            p99_queue_bytes: of(|queueing| queueing.p99_queue_bytes),
         }
     }
 }

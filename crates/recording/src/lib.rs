@@ -37,6 +37,6 @@ pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use totals::{
-    Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, Recording,
-    TcpRecord, jain_index,
+    Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord,
+    Recording, RttRecord, TcpRecord, jain_index,
 };

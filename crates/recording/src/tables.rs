@@ -2,7 +2,10 @@
 //! that nesting asks for: rows of pages and objects begin with the numbers of what they belong to.
 
 use crate::columns::{Column, Values};
-use crate::totals::{FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, TcpRecord};
+use crate::totals::{
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, Recording, RttRecord,
+    TcpRecord,
+};
 
 /// A part of a recording that has rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,6 +135,11 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         throughput_bps: F64 of |f| f.throughput_bps,
         srtt_ms: F64 of |f| or_nan(f.srtt_ms),
         min_rtt_ms: F64 of |f| or_nan(f.min_rtt_ms),
+        mean_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.mean_rtt_ms),
+        median_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.median_rtt_ms),
+        p95_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.p95_rtt_ms),
+        p99_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.p99_rtt_ms),
+        max_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.max_rtt_ms),
         cwnd_bytes: U64 of |f| f.cwnd_bytes,
         page_response_s: F64 of |f| or_nan(f.page_response_s),
         offered_bytes: U64OrUnset of |f| f.offered_bytes.unwrap_or(u64::MAX),
@@ -144,6 +152,11 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
         fast_recoveries: U64OrUnset of |f| tcp(f, |tcp| tcp.fast_recoveries),
     )
+}
+
+/// A figure of the RTT; null without samples.
+fn rtt(flow: &FlowRecord, figure: fn(&RttRecord) -> f64) -> f64 {
+    flow.rtt.as_ref().map_or(f64::NAN, figure)
 }
 
 /// A count of TCP; unset for other protocols.
@@ -161,7 +174,22 @@ fn links(links: &[LinkRecord]) -> Vec<Column<'_>> {
         dropped_packets: U64 of |l| l.dropped_packets,
         corrupted_packets: U64 of |l| l.corrupted_packets,
         max_queue_bytes: U64 of |l| l.max_queue_bytes,
+        mean_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.mean_queueing_delay_ms),
+        median_queueing_delay_ms:
+            F64 of |l| queueing(l, |queueing| queueing.median_queueing_delay_ms),
+        p95_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.p95_queueing_delay_ms),
+        p99_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.p99_queueing_delay_ms),
+        max_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.max_queueing_delay_ms),
+        mean_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.mean_queue_bytes),
+        median_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.median_queue_bytes),
+        p95_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.p95_queue_bytes),
+        p99_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.p99_queue_bytes),
     )
+}
+
+/// A figure of the queue; null for a link without packets.
+fn queueing(link: &LinkRecord, figure: fn(&QueueingRecord) -> f64) -> f64 {
+    link.queueing.as_ref().map_or(f64::NAN, figure)
 }
 
 /// Every page with the numbers of its flow and of itself within the flow.
@@ -240,6 +268,7 @@ pub(crate) mod tests {
             controller: "adalr".into(),
             completion_s: Some(2.5),
             goodput_bps: 1e6,
+            rtt: Some(RttRecord { mean_rtt_ms: 612.5, max_rtt_ms: 700.25, ..RttRecord::default() }),
             offered_bytes: Some(4000),
             burst_completion_s: Some(0.75),
             pages: vec![
@@ -249,7 +278,13 @@ pub(crate) mod tests {
             ..FlowRecord::default()
         };
         let bulk = FlowRecord { flow: "bulk".into(), bytes: 1 << 60, ..FlowRecord::default() };
-        let link = LinkRecord { link: "a-b".into(), delivered_packets: 7, ..LinkRecord::default() };
+        let queueing = QueueingRecord { p95_queue_bytes: 1500.5, ..QueueingRecord::default() };
+        let link = LinkRecord {
+            link: "a-b".into(),
+            delivered_packets: 7,
+            queueing: Some(queueing),
+            ..LinkRecord::default()
+        };
         let mut recording = Recording {
             scenario: "geo-download".into(),
             backend: Backend::Simulator,

@@ -143,6 +143,10 @@ pub struct FlowRecord {
     pub srtt_ms: Option<f64>,
     /// Smallest RTT sample of the data sender, in milliseconds.
     pub min_rtt_ms: Option<f64>,
+    /// RTT samples of all data senders; `None` without one, and on the kernel, which does not count
+    /// them.
+    #[serde(flatten)]
+    pub rtt: Option<RttRecord>,
     /// Congestion window of the data sender at the end, in bytes.
     pub cwnd_bytes: u64,
     /// Mean response time of the completed pages, in seconds.
@@ -261,6 +265,58 @@ pub struct LinkRecord {
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_queue_bytes: u64,
+    /// How long packets waited, and how much waited; `None` without packets.
+    #[serde(flatten)]
+    pub queueing: Option<QueueingRecord>,
+}
+
+/// Distribution of the RTT samples of a flow: those of its retransmission timers (RFC 6298), one for
+/// each ACK with timestamps or with the recovery of Linux, else one for each round trip. Percentiles are by nearest rank,
+/// with a relative error of at most 0.8 %; mean and maximum are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RttRecord {
+    /// Mean in milliseconds.
+    pub mean_rtt_ms: f64,
+    /// Median in milliseconds.
+    pub median_rtt_ms: f64,
+    /// 95th percentile in milliseconds.
+    pub p95_rtt_ms: f64,
+    /// 99th percentile in milliseconds.
+    pub p99_rtt_ms: f64,
+    /// Maximum in milliseconds.
+    pub max_rtt_ms: f64,
+}
+
+/// Distributions of the queueing delay and the queue length of one direction of a link. Percentiles
+/// are by nearest rank, with a relative error of at most 0.8 %. Mean and maximum of the delay are
+/// exact; lengths have an error of less than one packet in addition.
+///
+/// The delay of a packet is the time from its arrival at the queue to the start of its transmission.
+/// It includes outages. The queue length is what a packet finds before it. Where the rate never
+/// changes, it is the delay times the rate, and so includes what is left of the packet in
+/// transmission. Where the rate may change, it is what waits when the packet has joined, without the
+/// packet in transmission. Both are means and percentiles over the packets whose transmission
+/// started, and not over time: an idle link adds nothing. Dropped packets are not included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueingRecord {
+    /// Mean queueing delay in milliseconds.
+    pub mean_queueing_delay_ms: f64,
+    /// Median of the queueing delay in milliseconds.
+    pub median_queueing_delay_ms: f64,
+    /// 95th percentile of the queueing delay in milliseconds.
+    pub p95_queueing_delay_ms: f64,
+    /// 99th percentile of the queueing delay in milliseconds.
+    pub p99_queueing_delay_ms: f64,
+    /// Maximum queueing delay in milliseconds.
+    pub max_queueing_delay_ms: f64,
+    /// Mean queue length in bytes.
+    pub mean_queue_bytes: f64,
+    /// Median of the queue length in bytes.
+    pub median_queue_bytes: f64,
+    /// 95th percentile of the queue length in bytes.
+    pub p95_queue_bytes: f64,
+    /// 99th percentile of the queue length in bytes.
+    pub p99_queue_bytes: f64,
 }
 
 /// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 is fair, 1/n is unfair. `None` for no flow

@@ -71,6 +71,7 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
         throughput_bps,
         srtt_ms,
         min_rtt_ms,
+        rtt: _, // newer than this digest
         cwnd_bytes,
         page_response_s,
         offered_bytes,
@@ -130,6 +131,7 @@ fn link(hash: &mut Hash, link: &LinkRecord) {
         dropped_packets,
         corrupted_packets,
         max_queue_bytes,
+        queueing: _, // newer than this digest
     } = link;
     hash.number("utilisation", *utilisation);
     hash.count("delivered_packets", *delivered_packets);

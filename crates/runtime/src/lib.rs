@@ -14,12 +14,14 @@
 mod address;
 mod application;
 mod aqm;
+mod distributions;
 mod flow;
 mod links;
 mod topology;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
+pub use distributions::rtt_record;
 pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use topology::topology;

@@ -1,11 +1,12 @@
 //! What links leave behind: totals, and series if the scenario asks for them.
 
-use network::PortReport;
+use network::{PortReport, QueueReport};
 use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use units::{Span, Time};
 
 use crate::aqm;
+use crate::distributions::queueing_record;
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +66,12 @@ pub fn link_tables(scenario: &Scenario, ports: &[PortReport]) -> Vec<ExtraTable>
 
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the
 /// routers with limited forwarding.
-pub fn link_records(scenario: &Scenario, end: Time, ports: &[PortReport]) -> Vec<LinkRecord> {
+pub fn link_records(
+    scenario: &Scenario,
+    end: Time,
+    ports: &[PortReport],
+    queues: &[QueueReport],
+) -> Vec<LinkRecord> {
     let links = scenario
         .links
         .iter()
@@ -78,8 +84,8 @@ pub fn link_records(scenario: &Scenario, end: Time, ports: &[PortReport]) -> Vec
     let elapsed = end.as_secs_f64();
     links
         .chain(routers)
-        .zip(ports)
-        .map(|((link, direction), port)| LinkRecord {
+        .zip(ports.iter().zip(queues))
+        .map(|((link, direction), (port, queue))| LinkRecord {
             link,
             direction: direction.to_owned(),
             utilisation: if elapsed > 0.0 { port.busy.as_secs_f64() / elapsed } else { 0.0 },
@@ -88,6 +94,7 @@ pub fn link_records(scenario: &Scenario, end: Time, ports: &[PortReport]) -> Vec
             dropped_packets: port.counters.dropped_packets,
             corrupted_packets: port.counters.corrupted_packets,
             max_queue_bytes: port.counters.max_waiting_bytes,
+            queueing: queueing_record(queue),
         })
         .collect()
 }

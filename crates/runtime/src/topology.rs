@@ -29,9 +29,11 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
         ports.push(PortSpec { to: NodeId(number(to)), kind, direction });
         number(ports.len() - 1)
     };
+    let delay = scenario.event_delay(seed);
     for link in &scenario.links {
         for (to, settings) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
-            add(to, PortKind::Link, settings.clone());
+            let timeline = settings.timeline.later(delay);
+            add(to, PortKind::Link, Settings { timeline, ..settings.clone() });
         }
     }
     let nodes = scenario.nodes.iter().enumerate();
@@ -45,4 +47,56 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
 fn settings(limit: model::Forwarding) -> Settings {
     let model::Forwarding { rate, buffer: Bytes(bytes) } = limit;
     Settings { queue: QueueLimit::Bytes(bytes), ..Settings::new(rate, Span::ZERO) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(phase: &str, controller: &str) -> Scenario {
+        let text = format!(
+            r#"
+duration = "300s"
+phase = "{phase}"
+[[link]]
+between = ["server", "gateway"]
+rate = "10Mbit/s"
+delay = "1ms"
+event = [{{ at = "20s", every = "15s", outage = "50ms" }}]
+[[link]]
+between = ["gateway", "client"]
+rate = "10Mbit/s"
+delay = "20ms"
+event = [{{ at = "20s", every = "15s", delay = "30ms" }}, {{ at = "100s", delay = "10ms" }}]
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+traffic = {{ bulk = "unlimited" }}
+"#
+        );
+        Scenario::parse(&text, "phase.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    /// The first event of each direction of each link, in nanoseconds.
+    fn firsts(scenario: &Scenario, seed: u64) -> Vec<u64> {
+        let ports = topology(scenario, seed).ports;
+        let first = |port: &PortSpec| port.direction.changes().and_then(|mut all| all.next());
+        ports.iter().map(|port| first(port).map_or(0, |(at, _)| at.as_nanos())).collect()
+    }
+
+    #[test]
+    fn events_of_all_links_are_later_together_by_a_time_that_only_the_seed_decides() {
+        let random = scenario("random", "cubic");
+        let mut different = std::collections::BTreeSet::new();
+        for seed in 1..=20 {
+            let delay = random.event_delay(seed).as_nanos();
+            assert!(delay < 15_000_000_000);
+            assert_eq!(firsts(&random, seed), [20_000_000_000 + delay; 4], "seed {seed}");
+            assert_eq!(firsts(&random, seed), firsts(&scenario("random", "hybla"), seed));
+            assert_eq!(firsts(&scenario("fixed", "cubic"), seed), [20_000_000_000; 4]);
+            different.insert(delay);
+        }
+        assert_eq!(different.len(), 20);
+    }
 }

@@ -147,7 +147,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let warnings = warnings::warnings(scenario, written, &routes, &recording, &flows);
     Explanation {
         scenario: scenario.name.clone(),
-        settings: settings::of_scenario(written),
+        settings: settings::of_scenario(scenario, written),
         nodes: nodes(scenario),
         links: links(scenario, written),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),

@@ -20,6 +20,9 @@ pub struct Scenario {
     pub duration: Span,
     /// Seed of all random streams.
     pub seed: u64,
+    /// How much later than written the events of links may happen; zero if they never do. See
+    /// [`Scenario::event_delay`].
+    pub phase: Span,
     /// Version of the Internet Protocol that all hosts speak.
     pub ip: IpVersion,
     /// The largest 99th percentile of the delay error with which a run on a real kernel is valid.
@@ -35,6 +38,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// How much later than written all events of links happen in a run with `seed`.
+    pub fn event_delay(&self, seed: u64) -> Span {
+        link::event_delay(seed, self.phase)
+    }
+
     /// Length of a full segment of a flow as an IP packet, in bytes.
     pub fn packet_bytes(&self, flow: &Flow) -> u64 {
         u64::from(flow.transport.mss) + self.headers()

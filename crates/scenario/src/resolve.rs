@@ -46,6 +46,7 @@ pub(crate) fn resolve(
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
         duration: document.duration,
         seed: document.seed,
+        phase: changes::phase(document, &links),
         ip: document.ip,
         delay_tolerance: document.delay_tolerance,
         nodes,

@@ -80,6 +80,7 @@ fn peak_memory_kb() -> Option<u64> {
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
+/// A few totals. Not all: instructions of printing would be counted as those of the engine.
 fn print(recording: &Recording) {
     println!(
         "wall {:.3} ms, {} events, {} hops, {:.1} ns per hop, {} simulated s",
@@ -90,9 +91,9 @@ fn print(recording: &Recording) {
         recording.simulated_s
     );
     for flow in recording.flows.iter().take(12) {
-        println!("{flow:?}");
+        println!("{}: {} bytes, {} bit/s", flow.flow, flow.bytes, flow.goodput_bps as u64);
     }
     for link in &recording.links {
-        println!("{link:?}");
+        println!("{} {}: {} packets", link.link, link.direction, link.delivered_packets);
     }
 }

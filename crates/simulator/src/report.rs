@@ -1,12 +1,14 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
-use network::{Fabric, PortReport};
+use network::{Fabric, PortReport, QueueReport};
 use recording::{
-    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, TcpRecord, jain_index,
+    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, TcpRecord,
+    jain_index,
 };
 use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
 use scenario::Scenario;
 use scenario::model::Flow;
+use sketch::Sketch;
 use transport::{Counters, Endpoint as _, Sample};
 use units::{Span, Time};
 
@@ -151,6 +153,7 @@ impl Recorder {
         hosts: &Hosts,
         applications: &[Application],
         ports: &[PortReport],
+        queues: &[QueueReport],
     ) -> Recording {
         let flows: Vec<_> = scenario
             .flows
@@ -168,7 +171,7 @@ impl Recorder {
             simulated_s: end.as_secs_f64(),
             jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
             flows,
-            links: link_records(scenario, end, ports),
+            links: link_records(scenario, end, ports, queues),
             flow_series: self.flows,
             link_series,
             tables,
@@ -196,6 +199,18 @@ fn totals(application: &Application, hosts: &Hosts) -> Totals {
         totals.sent.probes += sent.probes;
     }
     totals
+}
+
+/// The RTT samples of all connections of a flow.
+fn rtt_record(application: &Application, hosts: &Hosts) -> Option<RttRecord> {
+    let mut samples =
+        application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
+    if application.pairs.len() == 1 {
+        return runtime::rtt_record(samples.next()?);
+    }
+    let mut all = Sketch::new();
+    samples.for_each(|samples| all.merge(samples));
+    runtime::rtt_record(&all)
 }
 
 /// The sender that speaks for a flow with several connections: that of the one opened last.
@@ -251,6 +266,7 @@ fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts)
         throughput_bps: rate(totals.sent.bytes),
         srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
         min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
+        rtt: rtt_record(application, hosts),
         cwnd_bytes: sender.map_or(0, |s| s.cwnd),
         page_response_s: (!responses.is_empty())
             .then(|| responses.iter().sum::<f64>() / responses.len() as f64),

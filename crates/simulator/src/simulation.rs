@@ -144,8 +144,15 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let partial = !self.run_events();
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
         let ports = self.fabric.report(self.now);
-        let mut recording =
-            self.recorder.finish(self.scenario, self.now, &self.hosts, &self.applications, &ports);
+        let queues = self.fabric.queue_reports(self.now);
+        let mut recording = self.recorder.finish(
+            self.scenario,
+            self.now,
+            &self.hosts,
+            &self.applications,
+            &ports,
+            &queues,
+        );
         recording.seed = self.seed;
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();

@@ -1,5 +1,6 @@
 //! The transport protocols that a simulated host speaks.
 
+use sketch::Sketch;
 use tcp::Segment;
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
@@ -144,6 +145,12 @@ impl Endpoint for Connection {
     fn sample(&self) -> Sample {
         match self {
             Self::Tcp(connection) => Endpoint::sample(connection),
+        }
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        match self {
+            Self::Tcp(connection) => Endpoint::rtt_samples(connection),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What holds in every recording, whatever its scenario.
 
-use recording::{FlowRecord, FlowSeries, LinkSeries, Recording};
+use recording::{FlowRecord, FlowSeries, LinkSeries, QueueingRecord, Recording, RttRecord};
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 
@@ -46,6 +46,9 @@ fn flow_record(record: &FlowRecord, flow: &Flow) -> Option<String> {
     {
         return Some(format!("an srtt of {srtt} ms and a minimum RTT of {min} ms"));
     }
+    if let Some(text) = record.rtt.as_ref().and_then(|rtt| rtt_record(record, rtt)) {
+        return Some(text);
+    }
     if record.completed && record.aborted {
         return Some("completed and aborted".into());
     }
@@ -53,6 +56,43 @@ fn flow_record(record: &FlowRecord, flow: &Flow) -> Option<String> {
         return Some("a completion time without completion, or none with it".into());
     }
     bytes(record, flow)
+}
+
+/// Percentiles rise. The minimum is that of the last connection, so it is only compared with the
+/// maximum.
+fn rtt_record(record: &FlowRecord, rtt: &RttRecord) -> Option<String> {
+    let &RttRecord { mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms } = rtt;
+    let min = record.min_rtt_ms.unwrap_or(0.0);
+    let rising = [median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms];
+    let is_right = rising.is_sorted() && mean_rtt_ms <= max_rtt_ms && min <= max_rtt_ms;
+    (!is_right).then(|| format!("a minimum RTT of {min} ms and {rtt:?}"))
+}
+
+/// Percentiles rise, and the mean is not above the maximum.
+fn queueing_record(max_queue_bytes: u64, queueing: &QueueingRecord) -> Option<String> {
+    let &QueueingRecord {
+        mean_queueing_delay_ms,
+        median_queueing_delay_ms,
+        p95_queueing_delay_ms,
+        p99_queueing_delay_ms,
+        max_queueing_delay_ms,
+        mean_queue_bytes,
+        median_queue_bytes,
+        p95_queue_bytes,
+        p99_queue_bytes,
+    } = queueing;
+    let max = max_queue_bytes as f64;
+    let delays = [
+        median_queueing_delay_ms,
+        p95_queueing_delay_ms,
+        p99_queueing_delay_ms,
+        max_queueing_delay_ms,
+    ];
+    let is_right = delays.is_sorted()
+        && [median_queue_bytes, p95_queue_bytes, p99_queue_bytes, max].is_sorted()
+        && mean_queueing_delay_ms <= max_queueing_delay_ms
+        && mean_queue_bytes <= max;
+    (!is_right).then(|| format!("a maximum queue of {max_queue_bytes} B and {queueing:?}"))
 }
 
 /// What was delivered, against what there was to deliver.
@@ -85,6 +125,11 @@ fn links(recording: &Recording) -> Option<String> {
         let place = format!("{} {}", link.link, link.direction);
         if !(0.0..=1.0 + ROUNDING).contains(&link.utilisation) {
             return Some(format!("{place}: a utilisation of {}", link.utilisation));
+        }
+        let queueing = link.queueing.as_ref();
+        if let Some(text) = queueing.and_then(|found| queueing_record(link.max_queue_bytes, found))
+        {
+            return Some(format!("{place}: {text}"));
         }
         let shortest = link.delivered_packets * u64::from(wire::tcp::HEADER);
         (link.delivered_bytes < shortest).then(|| {

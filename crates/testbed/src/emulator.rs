@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
-use network::{Delivery, Ecn, Fabric, Network, NodeId, Packet, PortReport};
+use network::{Delivery, Ecn, Fabric, Network, NodeId, Packet, PortReport, QueueReport};
 use runtime::{LinkRecorder, LinkSamples};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -57,6 +57,7 @@ pub(crate) struct Seen {
 pub(crate) struct Emulated {
     pub(crate) ports: Vec<Port>,
     pub(crate) outputs: Vec<PortReport>,
+    pub(crate) queues: Vec<QueueReport>,
     pub(crate) links: LinkSamples,
     pub(crate) hops: u64,
     pub(crate) events: u64,
@@ -111,6 +112,7 @@ impl Emulator {
             result: Emulated {
                 ports,
                 outputs: Vec::new(),
+                queues: Vec::new(),
                 links: LinkSamples::default(),
                 hops: 0,
                 events: 0,
@@ -137,6 +139,7 @@ impl Emulator {
             self.recorder.sample(now, &self.network.report(now));
         }
         self.result.outputs = self.network.report(now);
+        self.result.queues = self.network.queue_reports(now);
         self.result.hops = self.network.hops();
         self.result.links = self.recorder.finish();
         Ok(self.result)

@@ -87,7 +87,8 @@ fn record(
     carried: Carried,
     mut emulation: Emulation,
 ) -> Recording {
-    let links = link_records(scenario, carried.end, &emulation.emulated.outputs);
+    let emulated = &emulation.emulated;
+    let links = link_records(scenario, carried.end, &emulated.outputs, &emulated.queues);
     let settings = settings(scenario, plan, &carried.windows);
     let mut tables = link_tables(scenario, &emulation.emulated.outputs);
     let samples = std::mem::take(&mut emulation.emulated.links);

@@ -120,8 +120,9 @@ pub fn shell(
             Ok((status.transpose()?.unwrap_or_default(), lab.clock.now()))
         })
     })?;
-    let links = link_records(scenario, end, &emulation.emulated.outputs);
-    let tables = link_tables(scenario, &emulation.emulated.outputs);
+    let emulated = &emulation.emulated;
+    let links = link_records(scenario, end, &emulated.outputs, &emulated.queues);
+    let tables = link_tables(scenario, &emulated.outputs);
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 

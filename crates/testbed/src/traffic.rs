@@ -279,6 +279,8 @@ impl<'a> Run<'a> {
             throughput_bps: rate(totals.sent_bytes),
             srtt_ms: info.and_then(|info| info.srtt_ms()),
             min_rtt_ms: info.and_then(|info| info.min_rtt_ms()),
+            // The kernel reports a smoothed RTT and the minimum, and no samples.
+            rtt: None,
             cwnd_bytes: info.map_or(0, |info| info.cwnd_bytes()),
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),

@@ -3,6 +3,7 @@
 //! A host holds an enum over the protocols, not a trait object, because these calls are on the
 //! per-packet path.
 
+use sketch::Sketch;
 use units::{Span, Time};
 
 /// Totals of a sender. Segments are data segments; probes of unused capacity are counted apart.
@@ -132,4 +133,7 @@ pub trait Endpoint {
 
     /// State of the sender.
     fn sample(&self) -> Sample;
+
+    /// Its RTT samples in nanoseconds.
+    fn rtt_samples(&self) -> &Sketch;
 }

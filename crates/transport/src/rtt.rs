@@ -1,5 +1,6 @@
 //! Round-trip time and retransmission timeout (RFC 6298), and the variance estimator of Linux.
 
+use sketch::Sketch;
 use units::Span;
 
 /// Estimator of the RTT variance.
@@ -103,6 +104,8 @@ pub struct RttEstimator {
     min: Span,
     sampled: bool,
     linux: Deviation,
+    /// All samples in nanoseconds.
+    samples: Sketch,
 }
 
 /// State of Linux's estimator, in addition to RTTVAR.
@@ -126,6 +129,7 @@ impl RttEstimator {
             min: Span::MAX,
             sampled: false,
             linux: Deviation::default(),
+            samples: Sketch::new(),
         }
     }
 
@@ -137,6 +141,7 @@ impl RttEstimator {
             Estimator::Linux => self.smooth_like_linux(config, r, progress),
         }
         self.min = self.min.min(sample);
+        self.samples.record(sample.as_nanos().max(1));
         let granularity = config.granularity.as_nanos() as f64;
         let margin = granularity.max(config.k * self.rttvar);
         let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
@@ -215,6 +220,11 @@ impl RttEstimator {
     /// The variation of the RTT (RTTVAR).
     pub fn rttvar(&self) -> Span {
         Span::from_nanos(self.rttvar as u64)
+    }
+
+    /// All samples in nanoseconds.
+    pub fn samples(&self) -> &Sketch {
+        &self.samples
     }
 
     /// The smallest sample.

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
+use sketch::Sketch;
 use units::{Span, Time};
 
-use super::{AnyDiscipline, Ecn};
+use super::{AnyDiscipline, Ecn, Queueing};
 use crate::direction::Fate;
 use crate::priority::Priority;
 
@@ -117,8 +118,7 @@ pub(crate) struct Scheduled {
     pub last_arrival: Time,
     /// When the next transmission starts; never, if nothing waits.
     pub next_service: Time,
-    /// Largest number of bytes that waited.
-    pub max_waiting_bytes: u64,
+    pub queueing: Queueing,
     /// Totals without the decisions, which the discipline counts.
     pub counters: AqmCounters,
 }
@@ -130,13 +130,23 @@ impl Scheduled {
             dropped: Vec::new(),
             last_arrival: Time::ZERO,
             next_service: Time::NEVER,
-            max_waiting_bytes: 0,
+            queueing: Queueing { delay: Sketch::new(), bytes: Some(Sketch::new()) },
             counters: AqmCounters::default(),
         }
     }
 
     pub fn counters(&self) -> AqmCounters {
         AqmCounters { decisions: self.discipline.decisions(), ..self.counters }
+    }
+
+    /// Records the length of the queue, which a packet has just joined.
+    pub fn record_length(&mut self, bytes: u64) {
+        self.queueing.bytes.get_or_insert_default().record(bytes);
+    }
+
+    /// Largest number of bytes that waited.
+    pub fn max_waiting_bytes(&self) -> u64 {
+        self.queueing.bytes.as_ref().map_or(0, Sketch::max)
     }
 
     pub fn is_empty(&self) -> bool {

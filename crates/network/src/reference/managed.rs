@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use link::{AqmCounters, Discipline, Propagation, Queued};
-use units::Time;
+use link::{AqmCounters, Discipline, Propagation, Queued, Queueing};
+use units::{Span, Time};
 
 use super::{Accepted, Kind, ReferenceNetwork};
 use crate::fabric::Packet;
@@ -37,8 +37,8 @@ impl<B: Copy> Managed<B> {
         AqmCounters { decisions: self.discipline.decisions(), ..self.counters }
     }
 
-    /// Returns the number of packets that were dropped.
-    fn enqueue(&mut self, now: Time, packet: Packet<B>, overhead: u32, waits: bool) -> u64 {
+    /// Returns the number of packets that were dropped, and whether the packet joined the queue.
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, overhead: u32, waits: bool) -> (u64, bool) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.packets.insert(ticket, packet);
@@ -47,14 +47,18 @@ impl<B: Copy> Managed<B> {
         let mut dropped = Vec::new();
         let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
         self.discipline.enqueue(queued, waits, &mut dropped);
-        self.forget(&dropped)
+        (self.forget(&dropped), !dropped.contains(&ticket))
     }
 
     /// The next packet to be sent, and the number of those that were dropped.
-    fn dequeue(&mut self, now: Time) -> (Option<Packet<B>>, u64) {
+    fn dequeue(&mut self, now: Time, queueing: &mut Queueing) -> (Option<Packet<B>>, u64) {
         let mut dropped = Vec::new();
         let sent = self.discipline.dequeue(now, &mut dropped).map(|queued| {
-            self.counters.count(now.since(queued.since));
+            let delay = now.since(queued.since);
+            self.counters.count(delay);
+            if delay > Span::ZERO {
+                queueing.delay.record(delay.as_nanos());
+            }
             let packet = self.packets.remove(&queued.ticket);
             Packet { ecn: queued.ecn, ..packet.expect("a packet is sent once") }
         });
@@ -76,13 +80,16 @@ impl<B: Copy> ReferenceNetwork<B> {
         let is_silent = port.up_from(now) > now;
         let Some(managed) = &mut port.managed else { return };
         let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
-        let dropped = managed.enqueue(now, packet, port.overhead, waits);
+        let (dropped, joined) = managed.enqueue(now, packet, port.overhead, waits);
         let (_, bytes) = managed.waiting();
         let counters = &mut port.report.counters;
         counters.dropped_packets += dropped;
         counters.accepted_packets = counters.accepted_packets + 1 - dropped;
         if waits {
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(bytes);
+        }
+        if let Some(lengths) = port.queueing.bytes.as_mut().filter(|_| waits && joined) {
+            lengths.record(bytes);
         }
         self.start_next_managed(now, number);
     }
@@ -100,7 +107,7 @@ impl<B: Copy> ReferenceNetwork<B> {
                 self.schedule(starts, Kind::Resumes, number, None);
                 return;
             }
-            let (packet, dropped) = managed.dequeue(now);
+            let (packet, dropped) = managed.dequeue(now, &mut port.queueing);
             port.report.counters.dropped_packets += dropped;
             port.report.counters.accepted_packets -= dropped;
             let Some(packet) = packet else { continue };
@@ -115,7 +122,11 @@ impl<B: Copy> ReferenceNetwork<B> {
             let leaves = now + duration;
             let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
             let drawn = port.propagation.as_mut().map(Propagation::draw);
-            self.start(now, number, Accepted { packet, corrupted, drawn, duration, leaves });
+            self.start(
+                now,
+                number,
+                Accepted { packet, arrived: now, corrupted, drawn, duration, leaves },
+            );
             return;
         }
     }

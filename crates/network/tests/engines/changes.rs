@@ -16,6 +16,7 @@ proptest! {
         let [fast, slow] = run_both(&hops, &sendings);
         prop_assert_eq!(&fast.0, &slow.0);
         prop_assert_eq!(&fast.1, &slow.1);
+        prop_assert_eq!(&fast.2, &slow.2);
         let order: Vec<_> = fast.0.iter().map(|(_, number, _)| number).collect();
         prop_assert!(order.is_sorted(), "no packet overtakes another");
     }

@@ -12,6 +12,9 @@ use units::Time;
 use super::{chain, run, run_both, sendings};
 use network::NodeId;
 
+/// Bytes of a packet that is not exceeded, overhead included.
+const LONGEST: f64 = 1600.0;
+
 /// Drop-tail, first in, first out.
 #[derive(Clone, Debug)]
 struct DropTail {
@@ -87,8 +90,17 @@ proptest! {
             let counters = Counters { aqm: None, ..report.counters };
             PortReport { counters, ..*report }
         };
+        let queues = decided.2;
         let decided: Vec<_> = decided.1.iter().map(counted).collect();
         prop_assert_eq!(&computed.1, &decided);
+        for (computed, decided) in computed.2.iter().zip(&queues) {
+            prop_assert_eq!(&computed.queueing.delay, &decided.queueing.delay);
+            prop_assert_eq!(computed.unqueued_packets, decided.unqueued_packets);
+            if let (Some(computed), Some(decided)) = (computed.bytes(), decided.bytes()) {
+                prop_assert_eq!(computed.max, decided.max);
+                prop_assert!((computed.mean - decided.mean).abs() <= LONGEST, "{computed:?} {decided:?}");
+            }
+        }
     }
 
     #[test]
@@ -99,6 +111,7 @@ proptest! {
         let [fast, slow] = run_both(&hops, &sendings);
         prop_assert_eq!(&fast.0, &slow.0);
         prop_assert_eq!(&fast.1, &slow.1);
+        prop_assert_eq!(&fast.2, &slow.2);
         for report in &fast.1[fast.1.len() - hops.len()..] {
             let counters = report.counters;
             let out = report.delivered_packets + counters.corrupted_packets;

@@ -7,7 +7,9 @@ mod priorities;
 use generate::{RandomDirection, micros};
 use link::{Direction, Priority};
 use network::reference::ReferenceNetwork;
-use network::{Ecn, Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
+use network::{
+    Ecn, Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, QueueReport, Topology,
+};
 use proptest::prelude::*;
 use units::{Span, Time};
 
@@ -15,7 +17,7 @@ use units::{Span, Time};
 type Sending = (u32, u16, bool);
 
 /// What came out, and what the ports reported after each packet that went in.
-type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>);
+type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);
 
 /// Round numbers on purpose: they make events coincide.
 fn sendings() -> impl Strategy<Value = Vec<Sending>> {
@@ -38,7 +40,7 @@ fn chain(hops: &[RandomDirection]) -> Topology {
 }
 
 fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outcome {
-    let (mut deliveries, mut reports) = (Vec::new(), Vec::new());
+    let (mut deliveries, mut reports, mut queues) = (Vec::new(), Vec::new(), Vec::new());
     let mut now = Time::ZERO;
     let mut deliver = |fabric: &mut dyn Fabric<u32>, until: Time| {
         while fabric.next_event() <= until && fabric.next_event() != Time::NEVER {
@@ -55,10 +57,12 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
         let packet = Packet { body, flow, to: last, bytes: *bytes, ecn, priority };
         fabric.send(now, NodeId(0), packet);
         reports.extend(fabric.report(now));
+        queues.extend(fabric.queue_reports(now));
     }
     deliver(&mut fabric, Time::NEVER);
     reports.extend(fabric.report(now + Span::from_secs(1000)));
-    (deliveries, reports)
+    queues.extend(fabric.queue_reports(now + Span::from_secs(1000)));
+    (deliveries, reports, queues)
 }
 
 /// The outcomes of the fast engine and of the slow one.

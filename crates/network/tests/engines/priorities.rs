@@ -16,6 +16,7 @@ proptest! {
         let [fast, slow] = run_both(&hops, &sendings);
         prop_assert_eq!(&fast.0, &slow.0);
         prop_assert_eq!(&fast.1, &slow.1);
+        prop_assert_eq!(&fast.2, &slow.2);
         for report in &fast.1[fast.1.len() - hops.len()..] {
             let counters = report.counters;
             let out = report.delivered_packets + counters.corrupted_packets;

@@ -21,7 +21,7 @@ pub(crate) use link::{
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Transport};
-pub(crate) use words::{FileName, Name};
+pub(crate) use words::{FileName, Name, Phase};
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +41,13 @@ pub(crate) struct Document {
     /// (RFC 8200). With IPv6, an MTU of 1500 corresponds to an `mss` of 1440.
     #[serde(default)]
     pub ip: IpVersion,
+    /// Time of the events of all links. `"fixed"`: as written, in every run. `"random"`: all events
+    /// are later by the same time, so that the seeds of a study meet them at different moments. The
+    /// time is uniform from zero to the longest `every`, or to a tenth of `duration` if no event
+    /// repeats, and at most half of the time from the last `at` to the end. It depends on the seed
+    /// only, so that all controllers meet the same events. Attenuation series keep their time.
+    #[serde(default)]
+    pub phase: Phase,
     /// Backend kernel only: maximum delay error of 99 % of the packets for a valid run.
     #[serde(default = "default_delay_tolerance")]
     #[schemars(extend("x-minimum" = "1ns"))]

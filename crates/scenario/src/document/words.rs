@@ -22,6 +22,18 @@ word!(Linux);
 word!(Hold);
 word!(Interpolate);
 
+/// Time of the events of links in different runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Phase {
+    /// As written, in every run.
+    #[default]
+    Fixed,
+    /// Later, by a time that depends on the seed.
+    Random,
+}
+
 /// The name of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

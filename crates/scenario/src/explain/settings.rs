@@ -89,13 +89,24 @@ impl From<Bytes> for Amount {
 }
 
 /// What concerns the whole scenario.
-pub(super) fn of_scenario(written: &Written) -> Vec<Setting> {
+pub(super) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for key in ["duration", "seed", "ip", "delay_tolerance", "record"] {
+    for key in ["duration", "seed", "ip", "phase", "delay_tolerance", "record"] {
         let absent = |_: &str| Some((Amount::plain(Json::Null), "none".into()));
         leaves(&written.document[key], key, key, written, &absent, &mut settings);
     }
+    if scenario.phase > Span::ZERO {
+        let phase = settings.iter_mut().filter(|setting| setting.name == "phase");
+        phase.for_each(|setting| setting.text = phase_text(scenario));
+    }
     settings
+}
+
+/// The bound of the delay of events, and the delay of this seed.
+fn phase_text(scenario: &Scenario) -> String {
+    let (most, seed) = (scenario.phase, scenario.seed);
+    let delay = scenario.event_delay(seed);
+    format!("random: events are up to {most} later than written, {delay} with seed {seed}")
 }
 
 /// One direction of link number `link`: the keys of the language in their order.

@@ -65,6 +65,7 @@ pub enum WarningKind {
     NoSample,
     ManyEvents,
     NothingRandom,
+    PhaseWithoutEvents,
     RenamedKey,
 }
 
@@ -130,6 +131,8 @@ pub(super) fn warnings(
     warnings.extend(costs.map(|(place, text)| warning(Kind::ManyEvents, &place, text)));
     let random = nothing_random(scenario, flows);
     warnings.extend(random.map(|text| warning(Kind::NothingRandom, "", text)));
+    let phase = phase_without_events(scenario, written);
+    warnings.extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, "", text)));
     let old_names = written.old_names.iter();
     warnings.extend(old_names.map(|old| warning(Kind::RenamedKey, "", old.to_string())));
     warnings
@@ -141,13 +144,21 @@ fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Op
     let is_calm = sides.all(|side| side.channel == Channel::Perfect && side.jitter == Span::ZERO);
     let bursts = flows.iter().any(|(_, flow)| matches!(flow.traffic, Traffic::OnOff { .. }));
     let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
-    (is_calm && !bursts).then(|| {
+    let is_fixed = scenario.phase == Span::ZERO;
+    (is_calm && !bursts && is_fixed).then(|| {
         format!(
             "nothing is random: every seed gives the same, and flows that share {} may fall into step \
              (phase effects); `jitter` on access links breaks it",
             shared.figures.bottleneck
         )
     })
+}
+
+/// A random phase moves the events of links only.
+fn phase_without_events(scenario: &Scenario, written: &Written) -> Option<String> {
+    let is_random = written.document["phase"] == "random";
+    (is_random && scenario.phase == Span::ZERO)
+        .then(|| "`phase` has no effect, because no link has an event before the end".into())
 }
 
 /// Flows that share the bottleneck fill it together; a few per cent are not worth a word.

@@ -2,9 +2,9 @@
 
 use units::Span;
 
-use crate::document::{self, Changed};
+use crate::document::{self, Changed, Phase};
 use crate::error::Problem;
-use crate::model::{Change, Direction, LowPriority};
+use crate::model::{Change, Direction, Link, LowPriority};
 use crate::path::Path;
 
 /// Changes of one entry; more are a slip of the unit. An hour at 100 Hz has 360,000.
@@ -32,6 +32,24 @@ pub(super) fn changes(
         problems.extend(too_often(entry, duration, &path));
     }
     changes
+}
+
+/// Share of the duration in which events that do not repeat are spread.
+const SPREAD: u64 = 10;
+
+/// The bound of the delay of all events, zero where the phase is fixed. A whole period, so that all
+/// phases are as likely; but no event is lost, and what follows it can still be seen.
+pub(super) fn phase(document: &document::Document, links: &[Link]) -> Span {
+    let sides = links.iter().flat_map(|link| [&link.forward, &link.backward]);
+    let changes: Vec<_> = sides.flat_map(|side| side.timeline.changes()).collect();
+    let (Phase::Random, Some(last)) =
+        (document.phase, changes.iter().map(|change| change.at).max())
+    else {
+        return Span::ZERO;
+    };
+    let spread = Span::from_nanos(document.duration.as_nanos() / SPREAD);
+    let period = changes.iter().filter_map(|change| change.every).max().unwrap_or(spread);
+    period.min(Span::from_nanos(document.duration.saturating_sub(last).as_nanos() / 2))
 }
 
 /// What a change does in one direction, if it does anything there.

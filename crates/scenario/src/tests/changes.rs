@@ -4,8 +4,8 @@ use units::{Rate, Span, Time};
 
 use super::explained::example;
 use super::refused::faults;
-use crate::Scenario;
 use crate::model::{Change, Direction};
+use crate::{Scenario, WarningKind};
 
 const CHANGING: &str = r#"
 duration = "100s"
@@ -72,6 +72,47 @@ fn a_change_comes_again_until_the_run_is_over_and_the_last_in_the_file_wins() {
     assert_eq!(times(76), times(100));
     assert_eq!(times(75), [(15, 0), (45, 0), (45, 1)]);
     assert_eq!(times(15), []);
+}
+
+/// The bound of the delay of events with these changes to the text.
+fn phase(changes: &[(&str, &str)]) -> Span {
+    let text =
+        changes.iter().fold(format!("phase = \"random\"\n{CHANGING}"), |text, (from, to)| {
+            assert!(text.contains(from), "{from}");
+            text.replace(from, to)
+        });
+    let scenario = Scenario::parse(&text, "changing.toml", &[]);
+    scenario.unwrap_or_else(|errors| panic!("{errors}")).phase
+}
+
+#[test]
+fn a_random_phase_is_a_period_or_a_tenth_of_the_run_and_loses_no_event() {
+    let once = ("every = \"30s\"\n", "");
+    assert_eq!(phase(&[("100s", "300s")]), Span::from_secs(30));
+    assert_eq!(phase(&[]), Span::from_millis(27_500), "half of what is left after 45 s");
+    assert_eq!(phase(&[once]), Span::from_secs(10));
+    assert_eq!(phase(&[once, ("100s", "48s")]), Span::from_millis(1500));
+    assert_eq!(phase(&[("\"random\"", "\"fixed\"")]), Span::ZERO);
+    let scenario = Scenario::parse(CHANGING, "changing.toml", &[]).unwrap();
+    assert_eq!(scenario.phase, Span::ZERO, "fixed is the default");
+}
+
+#[test]
+fn a_random_phase_without_events_is_a_warning() {
+    let (calm, _) = CHANGING.split_once("[[link.event]]").unwrap();
+    let (_, flow) = CHANGING.split_once("[[flow]]").unwrap();
+    let kinds = |text: &str| {
+        let loaded = crate::Loaded::parse(text, "calm.toml", &[]).unwrap();
+        crate::explain(&loaded.scenario, &loaded.written)
+            .warnings
+            .iter()
+            .map(|warning| warning.kind)
+            .collect::<Vec<_>>()
+    };
+    let calm = format!("phase = \"random\"{calm}[[flow]]{flow}");
+    assert!(kinds(&calm).contains(&WarningKind::PhaseWithoutEvents));
+    let changing = format!("phase = \"random\"{CHANGING}");
+    assert!(!kinds(&changing).contains(&WarningKind::PhaseWithoutEvents));
 }
 
 /// A fault in a change of the link with two rates.

@@ -9,6 +9,7 @@ mod changes;
 mod cost;
 mod fades;
 mod golden;
+mod latency;
 mod physics;
 mod priority;
 mod prototypes;

@@ -1,6 +1,7 @@
 //! A connection as an endpoint of any transport.
 
 use congestion::Controller;
+use sketch::Sketch;
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
 
@@ -99,6 +100,10 @@ impl Endpoint for Connection {
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         self.next_segment(now)
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        self.rtt().samples()
     }
 
     fn sample(&self) -> Sample {

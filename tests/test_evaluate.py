@@ -73,7 +73,7 @@ def test_the_list_has_what_the_issue_asks_for() -> None:
 
 @pytest.mark.parametrize("item", CHECKLIST, ids=lambda item: item.name)
 def test_every_item_can_be_run(item: Item) -> None:
-    study = planned(item, "hybla", ["cubic"], 1)
+    study = planned(item, "hybla", ["cubic"], "random", 1)
     names = names_of(item, "hybla", ["cubic"])
     assert names[:2] == ["hybla", "cubic"]
     assert len(study.variants) == len(names) * len(labels_of(item))

@@ -13,6 +13,13 @@ from bentpipe.signals import INTERRUPTED
 if TYPE_CHECKING:
     from pathlib import Path
 
+phase_option = click.option(
+    "--phase",
+    type=click.Choice(["random", "fixed"]),
+    help="Time of the events of links: later by a time that depends on the seed (the default), or"
+    " as written in every run.",
+)
+
 
 @cli.command()
 @click.argument("file", type=FILE)
@@ -52,7 +59,10 @@ def study(
 @click.option("--rtt", metavar="TIME", help="Round-trip time without queues, such as 600ms.")
 @click.option("--per", type=click.FloatRange(0, 1), help="Packet error rate in the data direction.")
 @click.option(
-    "--queue", metavar="LENGTH", help="Queue of the satellite link: 100 (packets), 650kB or 0.5bdp."
+    "--queue",
+    metavar="LENGTH,...",
+    help="Queue before the bottleneck: 100 (packets), 650kB or 0.5bdp. With several, such as"
+    " 0.1bdp,0.5bdp,1bdp, recommend a controller and a queue.",
 )
 @sets_option
 @click.option(
@@ -61,6 +71,7 @@ def study(
     metavar="A,B,...",
     help="Compare only these: names, with parameters as hybla:rtt0=0.05, classes as mine.py:Mine.",
 )
+@phase_option
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
 )
@@ -76,6 +87,7 @@ def compare(
     queue: str | None,
     sets: tuple[str, ...],
     controllers: str | None,
+    phase: str | None,
     replications: int,
     workers: int | None,
     out: Path | None,
@@ -83,16 +95,18 @@ def compare(
 ) -> None:
     """Rank the controllers on a link.
 
-    There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade.
+    There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade. With
+    several lengths of --queue, a bulk flow of each controller runs over each queue.
     """
     from bentpipe.compare.command import run_and_print, the_link
     from bentpipe.console import command_as_given
     from bentpipe.prototypes.spec import listed
 
-    link = the_link(link_name, scenario, rate, rtt, per, queue, sets)
+    link = the_link(link_name, scenario, rate, rtt, per, queue, sets, phase)
     names = listed(controllers) if controllers else None
+    queues = link.buffers(queue) if queue is not None and "," in queue else []
     command = command_as_given("workers", "out", "as_json")
-    if not run_and_print(link, names, replications, workers, out, as_json, command):
+    if not run_and_print(link, names, replications, workers, out, as_json, command, queues):
         sys.exit(INTERRUPTED)
 
 
@@ -107,6 +121,7 @@ def compare(
     help="Baselines to compare with.",
 )
 @click.option("--items", metavar="A,B,...", help="Run only these items of the checklist.")
+@phase_option
 @click.option("--quick", is_flag=True, help="Use 3 seeds instead of 20, for a first look.")
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
@@ -115,6 +130,7 @@ def evaluate(
     controller: str,
     against: str,
     items: str | None,
+    phase: str | None,
     quick: bool,
     workers: int | None,
     out: Path | None,
@@ -129,7 +145,9 @@ def evaluate(
     from bentpipe.evaluate.command import run_and_print
 
     command = command_as_given("workers", "out", "as_json")
-    if not run_and_print(controller, against, items, quick, workers, out, as_json, command):
+    if not run_and_print(
+        controller, against, items, phase or "random", quick, workers, out, as_json, command
+    ):
         sys.exit(INTERRUPTED)
 
 

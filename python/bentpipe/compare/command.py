@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.compare import candidates, links, tables
+from bentpipe.compare import buffers, candidates, links, tables
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from bentpipe.compare.buffers import Choice
     from bentpipe.compare.candidates import Candidate
-    from bentpipe.compare.links import Link
+    from bentpipe.compare.links import Buffer, Link
+    from bentpipe.compare.verdict import Verdict
+    from bentpipe.compare.workloads import Workload
 
 
 def run_and_print(
@@ -34,52 +37,91 @@ def run_and_print(
     out: Path | None,
     as_one_object: bool,
     command: Sequence[str],
+    queues: Sequence[Buffer] = (),
 ) -> bool:
     """Run the studies of all workloads and print the result; true if all runs are complete.
 
-    `command` is the command line that repeats it.
+    With `queues`, run one study of controllers and buffers instead. `command` is the command line
+    that repeats it.
     """
     taking_part = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
-    asked = workloads(link)
+    asked = [] if queues else workloads(link)
     seed = link.scenario.seed
     studies = {w.name: w.study(link, taking_part, replications, seed) for w in asked}
-    plan = {"compare": link.name, "controllers": [asdict(c) for c in taking_part]}
+    plan: dict[str, Any] = {
+        "compare": link.name,
+        "controllers": [asdict(candidate) for candidate in taking_part],
+    }
+    if queues:
+        studies = {"buffers": buffers.study(link, taking_part, queues, replications)}
     folder = taken(out, "compare", studies, plan) if out else None
     results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
+    complete = len(results) == len(studies)
     # An interrupted workload is kept for the next time, and not judged.
     whole = [Outcome(w, taking_part, r) for w, r in zip(asked, results, strict=False)]
     found = verdicts(whole)
-    complete = len(whole) == len(asked)
+    choice = buffers.choice(link, taking_part, queues, results[0]) if queues and complete else None
     summary = tables.to_dict(link, taking_part, whole, found, left_out)
+    if choice:
+        summary["buffers"] = buffers.to_dict(choice, queues, results[0].summary["runs"])
     summary = sealed(summary | {"complete": complete, "command": [*command]})
     about_to_print("compare", lambda: as_json(summary).decode(), folder)
     if folder:
         save(folder / "compare.json", as_json(summary))
-        save(folder / "compare.md", tables.markdown(link, whole, found, left_out).encode())
+        save(folder / "compare.md", tables.markdown(link, whole, found, left_out, choice).encode())
     if as_one_object:
         click.echo(as_json(summary).decode(), nl=False)
-    else:
-        show(f"{link.name}: {tables.described(link)}")
-        show(tables.windows(link, whole))
-        for outcome in whole:
-            show(f"\n{outcome.workload.title}", tables.text_table(outcome))
-        for verdict in found:
-            show(verdict.sentence)
-        print_notes(left_out, taking_part)
-        if not complete:
-            show("Interrupted: workloads that are missing here are incomplete. Run the same"
-                 " command with --out to continue.")  # fmt: skip
-        if folder:
-            show(f"The studies, compare.json and compare.md are in {folder}."
-                 f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
+        return complete
+    print_all(link, asked or [buffers.BULK], whole, found, choice)
+    print_notes(left_out, taking_part, ranked=bool(whole))
+    if not complete:
+        show("Interrupted: workloads that are missing here are incomplete. Run the same"
+             " command with --out to continue.")  # fmt: skip
+    if folder:
+        show(f"The studies, compare.json and compare.md are in {folder}."
+             f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
     return complete
 
 
-def print_notes(left_out: Mapping[str, str], taking_part: Sequence[Candidate]) -> None:
+def print_all(
+    link: Link,
+    asked: Sequence[Workload],
+    whole: Sequence[Outcome],
+    found: Sequence[Verdict],
+    choice: Choice | None,
+) -> None:
+    """Print the link, the rankings with the verdicts, and the choice of a buffer."""
+    show(f"{link.name}: {tables.described(link)}")
+    show(tables.windows(link, asked))
+    for phase in links.phases(tables.events_of(link, asked)):
+        show(phase)
+    for outcome in whole:
+        show(f"\n{outcome.workload.title}", tables.text_table(outcome))
+    for verdict in found:
+        show(verdict.sentence)
+    if choice:
+        show("\nControllers and buffers, one bulk flow", buffers.text_table(choice))
+        print_choice(choice)
+
+
+def print_choice(choice: Choice) -> None:
+    """Print the recommendation of controller and buffer, and how to read the table."""
+    for name in choice.undefined:
+        show(f"Without a defined goodput and RTT in every run: {name}.")
+    show("front: no other combination has at least this goodput with at most this p95 RTT"
+         " (Pareto front).")  # fmt: skip
+    show(choice.sentence)
+
+
+def print_notes(
+    left_out: Mapping[str, str], taking_part: Sequence[Candidate], *, ranked: bool
+) -> None:
     """Print notes on the controllers that were compared or left out."""
-    show("= not significantly different from the best: the 95 % interval of the paired difference"
-         " includes zero. Expect 1 of 20 comparisons to be significant by chance.")  # fmt: skip
+    if ranked:
+        show("= not significantly different from the best: the 95 % interval of the paired"
+             " difference includes zero. Expect 1 of 20 comparisons to be significant by"
+             " chance.")  # fmt: skip
     for candidate in taking_part:
         if candidate.asks:
             show(f"* {candidate.name} needs {candidate.asks}")
@@ -96,14 +138,21 @@ def the_link(
     per: float | None,
     queue: str | None,
     sets: tuple[str, ...],
+    phase: str | None,
 ) -> Link:
     """The link that the options describe."""
     if (name is None) == (scenario is None):
         known = ", ".join(links.presets())
         raise InputError(f"expected --link NAME or --scenario FILE; links are {known}")
+    several = queue is not None and "," in queue
     if scenario is None:
-        return links.of_preset(str(name), rate=rate, rtt=rtt, per=per, queue=queue, sets=sets)
-    if any(option is not None for option in (rate, rtt, per, queue)):
-        raise InputError("--rate, --rtt, --per and --queue change a --link;"
+        own = None if several else queue
+        made = links.of_preset(str(name), rate=rate, rtt=rtt, per=per, queue=own, sets=sets)
+        return made.in_phase(phase)
+    if any(option is not None for option in (rate, rtt, per)):
+        raise InputError("--rate, --rtt and --per change a --link;"
                          " change a scenario with --set")  # fmt: skip
-    return links.of_scenario(scenario, sets)
+    link = links.of_scenario(scenario, sets)
+    if queue is not None and not several:
+        link = link.with_queue(queue)
+    return link.in_phase(phase)

@@ -8,17 +8,20 @@ anything else would have no effect, so it is rejected.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.study.parameters import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 SATELLITE = 1
 """The number of the satellite's link in every preset."""
@@ -27,6 +30,14 @@ CYCLES = 5
 HONOURED = ("from", "to", "transport")
 """Keys of the first flow that a comparison takes from the scenario."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A queue as the user wrote it, and in the notation of scenarios."""
+
+    label: str
+    setting: str
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,44 @@ class Link:
                 cycles = CYCLES * seconds(event["every"]) if "every" in event else default_s
                 needed.append(seconds(event["at"]) + cycles)
         return max(needed)
+
+    @property
+    def queue_path(self) -> str:
+        """The path of the queue before the bottleneck: of the satellite's link in a preset."""
+        if self.preset:
+            return f"link.{SATELLITE}.queue"
+        return f"link.{self.bottleneck.link}.{self.bottleneck.direction}.queue"
+
+    def buffers(self, lengths: str) -> list[Buffer]:
+        """The queues in a comma-separated list; `InputError` for an invalid or a repeated one."""
+        found: list[Buffer] = []
+        for length in (part.strip() for part in lengths.split(",")):
+            buffer = Buffer(length, queue_of(self, self, length))
+            if any(buffer.setting == other.setting for other in found):
+                raise InputError(f"--queue: expected each length once, found {length!r} again")
+            found.append(buffer)
+        return found
+
+    def with_queue(self, length: str) -> Link:
+        """The link with another queue before the bottleneck."""
+        (buffer,) = self.buffers(length)
+        changed = self.scenario.with_({self.queue_path: tomllib.loads(f"q={buffer.setting}")["q"]})
+        return replace(self, scenario=changed)
+
+    @property
+    def has_events(self) -> bool:
+        """True if a link of the scenario has events."""
+        return any("event" in link for link in self.document["link"])
+
+    def in_phase(self, phase: str | None) -> Link:
+        """The link with this phase of its events; None keeps that of the scenario, or is random.
+
+        With a random phase the seeds meet the events at different moments, and intervals cover
+        more than one of them.
+        """
+        if not self.has_events or (phase is None and "phase" in self.document):
+            return self
+        return replace(self, scenario=self.scenario.with_({"phase": phase or "random"}))
 
     @property
     def own_fade(self) -> bool:
@@ -239,3 +288,24 @@ def bytes_of(text: str) -> float:
     """A size of a preset in bytes."""
     number, unit = written(text)
     return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
+
+
+def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
+    """The phase of the events of `links`, their longest delay in seconds; None without events."""
+    if not any(link.has_events for link in links):
+        return None
+    longest = max(link.scenario.longest_event_delay_s for link in links)
+    return {"phase": "random" if longest else "fixed", "longest_event_delay_s": longest}
+
+
+def phases(events: Mapping[str, Any] | None) -> list[str]:
+    """When the events of links happen, as one line; none without events."""
+    if events is None:
+        return []
+    if events["phase"] == "fixed":
+        return ["Events of links: at the same time in all seeds"]
+    longest = events["longest_event_delay_s"]
+    return [
+        f"Events of links: up to {longest:g} s later than written, depending on the seed"
+        " (--phase fixed: as written)"
+    ]

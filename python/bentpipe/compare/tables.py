@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.compare import buffers
+from bentpipe.compare.buffers import BULK
+from bentpipe.compare.links import phase_of, phases
 from bentpipe.console import table
 from bentpipe.numbers import NONE, ends, scaled, signed
 from bentpipe.study.quantities import shown
@@ -15,15 +18,17 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from bentpipe.compare.buffers import Choice
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
     from bentpipe.compare.outcome import Outcome
     from bentpipe.compare.ranking import Place
     from bentpipe.compare.verdict import Verdict
+    from bentpipe.compare.workloads import Workload
 
 LABELS = {
     "flow.bulk.goodput_bps": "goodput",
-    "flow.bulk.srtt_ms": "srtt at end",
+    "flow.bulk.p95_rtt_ms": "latency under load (p95 RTT)",
     "flow.bulk.timeouts": "timeouts",
     "page.web.response_s": "page load time",
     "p95(page.web.response_s)": "p95 page load time",
@@ -110,10 +115,13 @@ def markdown(
     outcomes: Sequence[Outcome],
     found: Sequence[Verdict],
     left_out: Mapping[str, str],
+    choice: Choice | None = None,
 ) -> str:
     """The comparison as Markdown."""
+    asked = [outcome.workload for outcome in outcomes] or [BULK]
     lines = [f"# Controllers on {link.name}", "", f"{described(link)}.", "",
-             f"{windows(link, outcomes)}.", ""]  # fmt: skip
+             f"{windows(link, asked)}.", ""]  # fmt: skip
+    lines += [text for phase in phases(events_of(link, asked)) for text in (f"{phase}.", "")]
     lines += [f"- {verdict.sentence}" for verdict in found]
     lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
     for outcome in outcomes:
@@ -121,6 +129,8 @@ def markdown(
         lines += ["", f"## {outcome.workload.title}", "", f"| {' | '.join(heads)} |"]
         lines += [f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(outcome)]
+    if choice:
+        lines += ["", *buffers.markdown(choice)]
     return "\n".join(lines) + "\n"
 
 
@@ -134,11 +144,16 @@ def described(link: Link) -> str:
     )
 
 
-def windows(link: Link, outcomes: Sequence[Outcome]) -> str:
+def windows(link: Link, asked: Sequence[Workload]) -> str:
     """The simulated time of each workload in one line."""
-    spans = ", ".join(f"{o.workload.name} {o.workload.duration_s(link):g} s" for o in outcomes)
+    spans = ", ".join(f"{workload.name} {workload.duration_s(link):g} s" for workload in asked)
     source = "the duration of the scenario" if link.own_duration else "chosen for the link"
     return f"Simulated time, {source}: {spans}"
+
+
+def events_of(link: Link, asked: Sequence[Workload]) -> dict[str, Any] | None:
+    """When the events of the link happen in the workloads; None without events."""
+    return phase_of([replace(link, scenario=workload.scenario(link)) for workload in asked])
 
 
 def to_dict(
@@ -157,6 +172,7 @@ def to_dict(
             "rtt_s": link.rtt_s,
             "bdp_bytes": link.bdp_bytes,
             "described": described(link),
+            "events": events_of(link, [o.workload for o in outcomes] or [BULK]),
         },
         "controllers": [asdict(candidate) for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],

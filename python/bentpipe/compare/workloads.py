@@ -15,12 +15,15 @@ from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bentpipe._native import Scenario
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
 
 CONTROLLER = "flow.0.controller"
 BURSTS = 0.1
 """Rate of the background bursts as a share of the bottleneck; on average they last 1 s in 4 s."""
+APART = 2.5
+"""Round trips after which the candidate joins NewReno; not whole, so that no rounds coincide."""
 ROUND_TRIPS = 100
 SHORTEST_S = 20.0
 PAGES = 4
@@ -70,6 +73,10 @@ class Workload:
         )
 
     def base(self, link: Link) -> Base:
+        """The link with the flows of the workload, with the files that it refers to."""
+        return Base.made(self.scenario(link))
+
+    def scenario(self, link: Link) -> Scenario:
         """The link with the flows of the workload."""
         duration = self.duration_s(link)
         changes: dict[str, Any] = {
@@ -83,7 +90,7 @@ class Workload:
             event = {"file": str(shipped("fade.csv")), "outside": "hold"}
             modem = link.own_modem or FADE
             changes[f"link.{hop.link}.{hop.direction}.channel"] = modem | {"attenuation": event}
-        return Base.made(link.scenario.with_(changes))
+        return link.scenario.with_(changes)
 
 
 def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dict[str, Any]:
@@ -129,9 +136,14 @@ def until_loaded(link: Link) -> float:
 
 
 def competing(link: Link) -> list[dict[str, Any]]:
-    """One long transfer that competes with one of NewReno. Both start at the same time."""
+    """One long transfer that competes with one of NewReno, which starts first.
+
+    Equal flows that start together stay in step, and chance decides between them.
+    """
+    start = f"{round(APART * link.rtt_s * 1e6)}us"
+    candidate = flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"})
     return [
-        flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"}),
+        candidate | {"start": start},
         flow(link, "beside-newreno", "newreno", {"bulk": "unlimited"}),
     ]
 
@@ -153,7 +165,7 @@ WORKLOADS = (
         quantity="flow.bulk.goodput_bps",
         higher_is_better=True,
         baseline="cubic",
-        also=("flow.bulk.srtt_ms", "flow.bulk.timeouts"),
+        also=("flow.bulk.p95_rtt_ms", "flow.bulk.timeouts"),
         flows=bulk,
         duration_s=window,
     ),
@@ -184,7 +196,7 @@ WORKLOADS = (
         quantity="flow.bulk.goodput_bps",
         higher_is_better=True,
         baseline="cubic",
-        also=("flow.bulk.timeouts",),
+        also=("flow.bulk.p95_rtt_ms", "flow.bulk.timeouts"),
         flows=bulk,
         duration_s=lambda link: link.window_s(FADE_S),
         fades=True,

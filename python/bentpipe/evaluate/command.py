@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bentpipe.compare.candidates import is_own
 from bentpipe.compare.folder import run_in_turn, taken
+from bentpipe.compare.links import phase_of, phases
 from bentpipe.console import nearest, show
 from bentpipe.errors import InputError
 from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import CHECKLIST, NOT_COVERED, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
-from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, planned
+from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, link_of, planned
 from bentpipe.prototypes.spec import listed as controllers_of
 from bentpipe.seal import sealed
 from bentpipe.stdout import about_to_print
@@ -32,12 +33,15 @@ class Report:
     item: Item
     found: list[Finding]
     runs: int
+    events: dict[str, Any] | None
+    """When the events of its links happen; None without events."""
 
 
 def run_and_print(
     candidate: str,
     baselines: str,
     only: str | None,
+    phase: str,
     quick: bool,
     workers: int | None,
     out: Path | None,
@@ -51,12 +55,17 @@ def run_and_print(
     against = baselines_of(candidate, baselines)
     chosen = items(only)
     replications = QUICK_REPLICATIONS if quick else REPLICATIONS
-    studies = {item.name: planned(item, candidate, against, replications) for item in chosen}
+    studies = {item.name: planned(item, candidate, against, phase, replications) for item in chosen}
     plan = {"evaluate": candidate, "against": against, "asked": list(studies)}
     folder = taken(out, "evaluate", studies, plan) if out else None
     results = run_in_turn(f"evaluation of {candidate}", studies, folder, workers)
     reports = [
-        Report(item, findings(item, candidate, against, found), found.summary["runs"])
+        Report(
+            item,
+            findings(item, candidate, against, found),
+            found.summary["runs"],
+            phase_of([link_of(item, phase)]),
+        )
         for item, found in zip(chosen, results, strict=False)
     ]
     complete = len(reports) == len(chosen)
@@ -112,6 +121,8 @@ def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[s
         show(f"\n{report.item.section} {report.item.title}")
         if report.item.note:
             show(report.item.note)
+        for phase in phases(report.events):
+            show(phase)
         show(tables.text_table(report.found))
         for sentence in sentences(report.found):
             show(sentence)

@@ -31,11 +31,17 @@ def labels_of(item: Item) -> list[str]:
     return [label for label, _ in item.cases] or [""]
 
 
-def planned(item: Item, candidate: str, against: Sequence[str], replications: int) -> Study:
-    """The study of an item."""
+def link_of(item: Item, phase: str) -> Link:
+    """The path of an item, with this phase of its events."""
     file = Path(str(resources.files("bentpipe.evaluate") / "scenarios" / f"{item.scenario}.toml"))
-    plain = Scenario.load(file, item.sets)
-    link = Link(item.name, plain)
+    return Link(item.name, Scenario.load(file, item.sets)).in_phase(phase)
+
+
+def planned(
+    item: Item, candidate: str, against: Sequence[str], phase: str, replications: int
+) -> Study:
+    """The study of an item."""
+    link = link_of(item, phase)
     names = names_of(item, candidate, against)
     controllers = Parameter(
         "controller", item.controllers[0], tuple(setting(name, link) for name in names)
@@ -47,7 +53,7 @@ def planned(item: Item, candidate: str, against: Sequence[str], replications: in
     return Study.make(
         name=f"evaluate-{item.name}",
         title=f"{item.title} (section {item.section})",
-        scenario=plain.with_({"name": item.name}),
+        scenario=link.scenario.with_({"name": item.name}),
         parameters=[controllers, *varied],
         zips=[tuple(item.paths)] if len(item.paths) > 1 else [],
         quantities=[Quantity(measure.quantity) for measure in item.measures],

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.compare.links import phases
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import SHOWN, sentences
@@ -62,6 +63,7 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]
         lines += [item.note, ""] if item.note else []
+        lines += [text for phase in phases(report.events) for text in (f"{phase}.", "")]
         lines += [f"- {described}" for described in sentences(report.found)]
         heads = [heading.lstrip("<") for heading in HEADINGS]
         lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
@@ -91,6 +93,7 @@ def item(report: Report) -> dict[str, Any]:
         "scenario": listed.scenario,
         "note": listed.note,
         "runs": report.runs,
+        "events": report.events,
         "findings": [asdict(one) for one in report.found],
         "sentences": sentences(report.found),
     }

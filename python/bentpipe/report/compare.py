@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import NONE, count
-from bentpipe.plots import Point, ranking_figure
+from bentpipe.plots import Point, interval_figure, ranking_figure
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -39,17 +39,24 @@ def compare_page(folder: Path) -> Page:
     workloads = [Ranking(row, found["verdicts"]) for row in found["workloads"]]
     runs = sum(ranking.runs for ranking in workloads)
     names = [ranking.name for ranking in workloads]
+    # Only there if several queues were compared.
+    buffers = found.get("buffers")
+    if buffers:
+        runs += buffers["runs"]
+        names.append(buffers["study"])
     return Page(
         title=f"Controllers on {found['compare']}",
         subtitle=f"{count(len(found['controllers']))} congestion controllers in {count(runs)} runs",
         version=found["bentpipe"],
         summary=[
             f"The link: {found['link']['described']}.",
+            *([buffers["sentence"]] if buffers else []),
             *(verdict["sentence"] for verdict in found["verdicts"]),
             HOW_TO_READ,
         ],
         sections=[
-            at_a_glance(found, workloads),
+            *([buffers_section(buffers)] if buffers else []),
+            *([at_a_glance(found, workloads)] if workloads else []),
             *(ranking.section() for ranking in workloads),
             studies_section(folder, names, found["bentpipe"], found["command"]),
         ],
@@ -186,3 +193,82 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
     described = "Rank in each workload; = not significantly different from the best"
     table = Table("places", described, columns, rows, notes)
     return Section("places", "At a glance", [table, *([Text(left)] if left else [])])
+
+
+FRONT = "Pareto front"
+
+
+def buffers_section(found: dict[str, Any]) -> Section:
+    """Goodput against latency under load of controllers and queues, and which to choose."""
+    rows = found["combinations"]
+    goodput = Shown("flow.bulk.goodput_bps", "goodput", "bit/s", means_of(rows, "goodput_bps"))
+    latency = Shown("flow.bulk.p95_rtt_ms", "latency under load, p95 RTT", "ms")
+    content: list[Any] = [Text([found["sentence"]])]
+    if rows:
+        content += [buffers_figure(rows, goodput, latency), buffers_table(found, goodput, latency)]
+    if found["undefined"]:
+        content.append(Text([f"Undefined in some run: {'; '.join(found['undefined'])}."]))
+    return Section("buffers", "Controllers and buffers", content)
+
+
+def means_of(rows: list[dict[str, Any]], key: str) -> list[float]:
+    """The means of a quantity."""
+    return [row[key]["mean"] for row in rows]
+
+
+def buffers_figure(rows: list[dict[str, Any]], goodput: Shown, latency: Shown) -> Figure:
+    """The combinations as points; those of a controller are joined, and so is the front."""
+    front = [row for row in rows if row["on_front"]]
+    named = [(FRONT, row) for row in front] + [(row["controller"], row) for row in rows]
+    points = [
+        Point(
+            series,
+            row["p95_rtt_ms"]["mean"] / latency.size,
+            row["goodput_bps"]["mean"] / goodput.size,
+            *goodput.ends(row["goodput_bps"]["ci95"]),
+            row["n"],
+        )
+        for series, row in named
+    ]
+    title = "Goodput against latency under load: up and to the left is better"
+    note = "Lines join the queues of a controller. No combination is better than one on the front."
+    return interval_figure(
+        "buffers", title, latency.title, goodput.title, points, "linear", notes=[note]
+    )
+
+
+def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Table:
+    """All combinations, lowest latency first."""
+    columns = [
+        Column("controller", numeric=False),
+        Column("queue", numeric=False, choices=True),
+        Column(goodput.label, goodput.column_unit),
+        Column("95 % interval", goodput.column_unit),
+        Column(latency.label, latency.column_unit),
+        Column("95 % interval", latency.column_unit),
+        Column("p95 queueing delay", "ms"),
+        Column("timeouts"),
+        Column("front", numeric=False, choices=True),
+    ]
+    best = found["recommended"]
+    rows = [
+        [
+            Cell(row["controller"]),
+            Cell(row["queue"]),
+            *goodput.mean_cells(row["goodput_bps"]["mean"], row["goodput_bps"]["ci95"]),
+            *latency.mean_cells(row["p95_rtt_ms"]["mean"], row["p95_rtt_ms"]["ci95"]),
+            latency.number_cell(row["p95_queueing_delay_ms"]),
+            latency.number_cell(row["timeouts"]),
+            Cell(place(row, best)),
+        ]
+        for row in found["combinations"]
+    ]
+    caption = "One bulk flow of each controller with each queue: means and intervals"
+    return Table("buffers-table", caption, columns, rows)
+
+
+def place(row: dict[str, Any], best: dict[str, str] | None) -> str:
+    """Whether a combination is recommended or on the front."""
+    if best == {key: row[key] for key in ("controller", "queue")}:
+        return "recommended"
+    return "front" if row["on_front"] else NONE

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bentpipe import Scenario, run
 from bentpipe.errors import BentpipeError
 from bentpipe.report.command import write_report
+from bentpipe.report.page import Table
 from bentpipe.report.render import GENERATOR
 from bentpipe.report.run import run_page
 from conftest import SMALL
@@ -279,6 +281,22 @@ def test_several_runs_are_drawn_together(bentpipe: Bentpipe, small: Path, tmp_pa
     (tmp_path / "study/study.json").write_text("{}")
     with pytest.raises(BentpipeError, match="must be runs, of `bentpipe run --out`"):
         write_report([tmp_path / "newreno", tmp_path / "study"], None, None)
+
+
+def test_events_are_marked_when_the_seed_lets_them_happen(tmp_path: Path) -> None:
+    text = f'phase = "random"\n{SMALL}'
+    event = '[{ at = "2s", every = "9s", outage = "100ms" }]'
+    scenario = Scenario.parse(text).with_({"link.0.event": event})
+    run(scenario, seed=5).save(tmp_path / "run")
+    delay_s = scenario.event_delay_s(5)
+    assert delay_s > 0
+    (table,) = [
+        block
+        for section in run_page(tmp_path / "run").sections
+        for block in section.blocks
+        if isinstance(block, Table) and block.name == "events"
+    ]
+    assert table.rows[0][0].value == pytest.approx(2 + delay_s)
 
 
 def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:

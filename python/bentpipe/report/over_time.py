@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe._native import Signal
+    from bentpipe._native import Scenario, Signal
     from bentpipe.explanation import Event, Explanation
     from bentpipe.plots import Figure
     from bentpipe.report.page import Details
@@ -36,8 +36,13 @@ NO_SEGMENTS = (
 Blocks = list["Text | Table | Details | Figure"]
 
 
-def timeline_of(run: Run, explanation: Explanation | None, signals: Sequence[Signal]) -> Timeline:
-    """Events of links, times without signal, and losses, from the scenario and the series."""
+def timeline_of(
+    run: Run, explanation: Explanation | None, signals: Sequence[Signal], delay_s: float
+) -> Timeline:
+    """Events of links, times without signal, and losses, from the scenario and the series.
+
+    `delay_s` is the delay of all events in this run, with `phase = "random"`.
+    """
     end_s = run.simulated_s
     losses: dict[str, list[float]] = {}
     sources = [
@@ -56,7 +61,7 @@ def timeline_of(run: Run, explanation: Explanation | None, signals: Sequence[Sig
     for direction in explanation.links if explanation else ():
         ends = (direction.from_, direction.to)
         for event in direction.events:
-            for at in happening(event, end_s):
+            for at in happening(event, delay_s, end_s):
                 key = (at, in_words(event), " - ".join(sorted(ends)))
                 events.setdefault(key, []).append(" to ".join(ends))
                 if event.outage_s:
@@ -68,14 +73,15 @@ def timeline_of(run: Run, explanation: Explanation | None, signals: Sequence[Sig
     return Timeline(end_s, losses, sorted(worded), sorted(set(silences)))
 
 
-def happening(event: Event, end_s: float) -> list[float]:
+def happening(event: Event, delay_s: float, end_s: float) -> list[float]:
     """The times of an event before the end of the run, as many as are drawn."""
-    if event.at_s >= end_s:
+    first = event.at_s + delay_s
+    if first >= end_s:
         return []
     if not event.every_s:
-        return [event.at_s]
-    number = min(int((end_s - event.at_s) / event.every_s) + 1, MOST_EVENTS)
-    times = (event.at_s + event.every_s * n for n in range(number))
+        return [first]
+    number = min(int((end_s - first) / event.every_s) + 1, MOST_EVENTS)
+    times = (first + event.every_s * n for n in range(number))
     return [at for at in times if at < end_s]
 
 
@@ -187,9 +193,9 @@ def bytes_figure(run: Run, timeline: Timeline) -> Figure | None:
     return line_figure("sequence", title, "time (s)", y, pl.concat(lines), timeline=timeline)
 
 
-def signals_of(path: Path) -> list[Signal]:
-    """The signals of a saved scenario; none if it cannot be read any more."""
+def saved_scenario(path: Path) -> Scenario | None:
+    """A saved scenario; None if it cannot be read any more."""
     try:
-        return bentpipe.Scenario.load(path).signals()
+        return bentpipe.Scenario.load(path)
     except bentpipe.BentpipeError:
-        return []
+        return None

@@ -13,9 +13,9 @@ from bentpipe.report.kernel import kernel_section, kernel_summary
 from bentpipe.report.over_time import (
     events_table,
     losses_figure,
+    saved_scenario,
     sequence_blocks,
     signal_figure,
-    signals_of,
     timeline_of,
 )
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
@@ -60,8 +60,10 @@ def run_page(folder: Path) -> Page:
     scenario = folder / "scenario.toml"
     explanation = explained(scenario)
     flows, links = run.recording.flows, run.recording.links
-    signals = signals_of(scenario)
-    timeline = timeline_of(run, explanation, signals)
+    saved = saved_scenario(scenario)
+    signals = saved.signals() if saved else []
+    delay_s = saved.event_delay_s(run.seed) if saved else 0.0
+    timeline = timeline_of(run, explanation, signals, delay_s)
     sections = [
         Section("what", "Scenario in brief", what_was_run(run, explanation)),
         Section("flows", "Flows", [flows_table(flows)]),

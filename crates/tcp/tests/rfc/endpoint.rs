@@ -1,7 +1,7 @@
 //! A connection through the interface that all transports share, and what it says about itself.
 
 use congestion::Controller;
-use tcp::{Config, Segment, State};
+use tcp::{Config, Flags, Segment, State};
 use transport::{AbortCause, Counters, Endpoint};
 use units::{Bytes, Span, Time};
 
@@ -62,11 +62,16 @@ fn every_call_of_an_endpoint_reaches_the_connection() {
     let rest = ends[0].withdraw();
     assert!((sent..=sent + 1).contains(&rest), "{rest} of {sent}");
     ends[0].close();
+    let mut fins = 0;
     for _ in 0..10 {
         let unread = ends[1].unread();
         ends[1].read(unread);
-        talk(&mut now, &mut ends, |_| false);
+        talk(&mut now, &mut ends, |packet| {
+            fins += usize::from(packet.flags.contains(Flags::FIN));
+            false
+        });
     }
+    assert_eq!(fins, 1, "one end has closed");
     assert_eq!((ends[1].unread(), ends[1].delivered()), (0, rest));
     let Counters { segments, retransmissions, bytes, timeouts, fast_recoveries, probes } =
         *ends[0].counters();

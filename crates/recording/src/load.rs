@@ -1,7 +1,9 @@
-//! Loading of a saved recording. It is equal to the saved one, or refused: the digest in
-//! `recording.json` must be that of what was read, and the sum of each file that of `SHA256SUMS`. Totals,
-//! pages and objects come from `recording.json`, which has all digits. Series come from Parquet
-//! files. Recordings of versions that saved neither digest nor sums are taken as they are.
+//! Loading of a saved recording. It is equal to the saved one, or refused: the sum of each file must be
+//! that of `SHA256SUMS`. Without that file the digest in `recording.json` must be that of what was
+//! read. The digest is not asked where the sums are there, because a version with more columns has
+//! another digest of the same run; these columns are null. Totals, pages and objects come from
+//! `recording.json`, which has all digits. Series come from Parquet files. Recordings of versions that
+//! saved neither digest nor sums are taken as they are.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -32,6 +34,9 @@ pub struct LoadError {
     /// What is there.
     pub found: String,
 }
+
+/// Tables without a place in `recording.json`.
+const SERIES: [&str; 2] = ["flow_series", "link_series"];
 
 const FOLDER: &str = "the folder of a recording, as `bentpipe run --out` writes it";
 
@@ -64,18 +69,24 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
         found: error.to_string(),
     })?;
     let sums = Sums::read(folder)?;
-    sums.map_or(Ok(()), |sums| sums.check(folder))?;
-    recording.flow_series = series(folder, "flow_series", FlowSeries::read)?;
-    recording.link_series = series(folder, "link_series", LinkSeries::read)?;
+    if let Some(sums) = &sums {
+        sums.check(folder)?;
+        for name in SERIES {
+            sums.check_is_of_run(folder, &file_name(name))?;
+        }
+    }
+    let [of_flows, of_links] = SERIES;
+    recording.flow_series = series(folder, of_flows, FlowSeries::read)?;
+    recording.link_series = series(folder, of_links, LinkSeries::read)?;
     for table in &mut recording.tables {
         *table = read(folder, table.name(), |saved| ExtraTable::read(table.name(), saved))?;
     }
     match digest_in(&text) {
-        Some(digest) if digest != recording.digest() => Err(LoadError {
+        Some(digest) if sums.is_none() && digest != recording.digest() => Err(LoadError {
             path,
             line: None,
             expected: "totals and tables with the digest that stands in it",
-            found: "others: a file of the folder is damaged, or of another run".into(),
+            found: "others: a file of the folder is damaged, of another run, or of another version".into(),
         }),
         _ => Ok(recording),
     }
@@ -124,6 +135,8 @@ fn read<T>(
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest as _, Sha256};
+
     use super::*;
     use crate::output::OutputFolder;
     use crate::tables::tests::sample;
@@ -269,6 +282,35 @@ mod tests {
         assert!(digest.contains("\"digest\""), "{digest}");
         fs::write(&path, format!("{before}\n}}\n")).unwrap();
         assert_eq!(load(folder.path()).unwrap().digest(), sample().digest());
+    }
+
+    /// A column that this version has and an earlier one had not is null.
+    #[test]
+    fn a_recording_of_a_version_with_fewer_columns_is_loaded_if_it_has_its_sums() {
+        let folder = saved(&sample());
+        let path = folder.path().join("recording.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let earlier = text.replacen("\"abort_cause\": null,", "", 1);
+        assert_ne!(earlier, text);
+        fs::write(&path, &earlier).unwrap();
+        assert!(load(folder.path()).is_err(), "the sum is that of the text before");
+        let path_of_sums = folder.path().join("SHA256SUMS");
+        let of = |text: &str| crate::digest::hexadecimal(Sha256::new_with_prefix(text));
+        let sums = fs::read_to_string(&path_of_sums).unwrap();
+        assert!(sums.contains(&of(&text)), "{sums}");
+        fs::write(&path_of_sums, sums.replace(&of(&text), &of(&earlier))).unwrap();
+        assert_eq!(load(folder.path()).unwrap().digest(), sample().digest());
+    }
+
+    #[test]
+    fn a_series_that_the_run_did_not_save_is_refused() {
+        let plain = Recording { scenario: "plain".into(), ..Recording::default() };
+        let (folder, other) = (saved(&plain), saved(&sample()));
+        let name = "link_series.parquet";
+        fs::copy(other.path().join(name), folder.path().join(name)).unwrap();
+        let error = load(folder.path()).unwrap_err();
+        assert_eq!(error.path, folder.path().join(name));
+        assert!(error.found.contains("another run"), "{error}");
     }
 
     #[test]

@@ -71,6 +71,20 @@ impl Sums {
         }
         Ok(())
     }
+
+    /// Refuses a file that is in the folder and was not saved with the others.
+    pub(crate) fn check_is_of_run(&self, folder: &Path, name: &str) -> Result<(), LoadError> {
+        let path = folder.join(name);
+        if !path.exists() || self.0.iter().any(|(saved, _)| saved == name) {
+            return Ok(());
+        }
+        Err(LoadError {
+            path,
+            line: None,
+            expected: "no file of this name, because this run saved none",
+            found: "one of another run".into(),
+        })
+    }
 }
 
 fn sum_of(path: &Path) -> io::Result<String> {

@@ -21,7 +21,7 @@ struct Gentle {
 
 impl Listed for Gentle {
     const LISTED: &'static [Entry] = &[Entry {
-        name: "gentle",
+        name: "lenient",
         summary: "Keeps a larger share of the flight after a loss",
         source: "this test",
         status: Status::Experimental,
@@ -103,33 +103,33 @@ fn run(controller: &str) -> Recording {
 
 #[test]
 fn a_registered_controller_is_known_by_its_name() {
-    let before = Scenario::parse(&text("\"gentle\""), "test.toml", &[]).unwrap_err();
+    let before = Scenario::parse(&text("\"lenient\""), "test.toml", &[]).unwrap_err();
     assert!(!before.to_string().is_empty());
-    let known = |schema: serde_json::Value| schema.to_string().contains("\"gentle\"");
+    let known = |schema: serde_json::Value| schema.to_string().contains("\"lenient\"");
     assert!(!known(scenario::schema()), "nothing has registered it");
 
     register::<Gentle>().unwrap();
 
     assert!(known(scenario::schema()));
-    assert_eq!(congestion::find("gentle").unwrap().status, Status::Experimental);
-    assert_eq!(register::<Gentle>(), Err(NameTaken { name: "gentle" }));
+    assert_eq!(congestion::find("lenient").unwrap().status, Status::Experimental);
+    assert_eq!(register::<Gentle>(), Err(NameTaken { name: "lenient" }));
     assert_eq!(register::<Impostor>(), Err(NameTaken { name: "reno" }));
 
     // With the share of standard TCP it is standard TCP, behind a vtable.
-    let (own, mut external) = (run("\"newreno\""), run("\"gentle\""));
+    let (own, mut external) = (run("\"newreno\""), run("\"lenient\""));
     let named = |recording: &Recording| recording.flows[0].controller.to_string();
     assert_eq!(
         (named(&external), external.flows[0].controller_status.to_string()),
-        ("gentle".into(), "experimental".into())
+        ("lenient".into(), "experimental".into())
     );
     external.flows[0].controller = own.flows[0].controller.clone();
     external.flows[0].controller_status = own.flows[0].controller_status.clone();
     assert_eq!(external.digest(), own.digest());
 
-    let gentler = run("{ name = \"gentle\", kept = 0.8 }");
+    let gentler = run("{ name = \"lenient\", kept = 0.8 }");
     let time = |recording: &Recording| recording.flows[0].completion_s;
     assert!(time(&gentler) < time(&external), "{:?} and {:?}", time(&gentler), time(&external));
 
-    let refused = Scenario::parse(&text("{ name = \"gentle\", kept = 2 }"), "test.toml", &[]);
+    let refused = Scenario::parse(&text("{ name = \"lenient\", kept = 2 }"), "test.toml", &[]);
     assert!(refused.is_err(), "a parameter out of its range");
 }

@@ -45,7 +45,7 @@ fn no_random_scenario_breaks_an_invariant_and_all_of_the_language_is_drawn() {
 #[test]
 fn every_planted_fault_is_found() {
     let schema = scenario::schema();
-    let scenarios: Vec<_> = (0..40).filter_map(|number| one(SEED, number, &[], &schema)).collect();
+    let scenarios: Vec<_> = (0..100).filter_map(|number| one(SEED, number, &[], &schema)).collect();
     for fault in Fault::ALL {
         let found =
             scenarios.iter().find_map(|(_, loaded, run)| examine(loaded, *run, Some(fault)).err());

@@ -30,6 +30,8 @@ __all__ = [
     "LinkRate",
     "Loss",
     "LostSegment",
+    "Mechanism",
+    "MechanismSetting",
     "Needs",
     "OutputFolder",
     "Page",
@@ -42,6 +44,7 @@ __all__ = [
     "Scenario",
     "Sent",
     "Settings",
+    "Signal",
     "StudySource",
     "TcpTotals",
     "Window",
@@ -55,6 +58,7 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "mechanisms",
     "names_a_file",
     "number_columns",
     "present_path",
@@ -98,6 +102,14 @@ class Flow:
     @property
     def aborted(self) -> bool:
         """True if the transport gave the connection up."""
+
+    @property
+    def abort_cause(self) -> str | None:
+        """Why the transport gave the connection up, if it did.
+
+        `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a kernel, which
+        does not report which of the first three.
+        """
 
     @property
     def bytes(self) -> int:

@@ -24,8 +24,10 @@ record! {
         completed: bool,
         /// True if the transport gave the connection up.
         aborted: bool,
-        /// Why, if it did: `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a
-        /// kernel, which does not report which of the first three.
+        /// Why the transport gave the connection up, if it did.
+        ///
+        /// `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a kernel, which
+        /// does not report which of the first three.
         abort_cause: Option<String>,
         /// Bytes handed to the receiving application.
         bytes: u64,

@@ -86,7 +86,8 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
             path,
             line: None,
             expected: "totals and tables with the digest that stands in it",
-            found: "others: a file of the folder is damaged, of another run, or of another version".into(),
+            found: "others: a file of the folder is damaged, of another run, or of another version"
+                .into(),
         }),
         _ => Ok(recording),
     }

@@ -142,7 +142,9 @@ def connected(address: str, study: Study) -> Iterator[Executor]:
             check_workers(client, address)
             yield Tasks(client, address, study)
         finally:
-            with suppress(OSError, CancelledError):
+            # A scheduler that died may leave Dask with a connection whose time-out is just over: it
+            # raises RuntimeError then, which must not hide why the study ends.
+            with suppress(OSError, CancelledError, RuntimeError):
                 client.close(timeout=TIMEOUT_S)
 
 

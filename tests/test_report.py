@@ -285,7 +285,7 @@ def test_several_runs_are_drawn_together(bentpipe: Bentpipe, small: Path, tmp_pa
 
 def test_events_are_marked_when_the_seed_lets_them_happen(tmp_path: Path) -> None:
     text = f'phase = "random"\n{SMALL}'
-    event = '[{ at = "2s", every = "9s", outage = "100ms" }]'
+    event = [{"at": "2s", "every": "9s", "outage": "100ms"}]
     scenario = Scenario.parse(text).with_({"link.0.event": event})
     run(scenario, seed=5).save(tmp_path / "run")
     delay_s = scenario.event_delay_s(5)

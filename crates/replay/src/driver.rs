@@ -165,7 +165,7 @@ pub fn replay(comparison: &Comparison, sequence: &Sequence) -> Option<Outcome> {
     Some(run(comparison, sequence, false)?.outcome)
 }
 
-/// What the definition is told in a sequence, and the windows of the one in C (`journal`). `None` when
+/// The events that the definition gets in a sequence, and the windows of the one in C (`journal`). `None` when
 /// the two disagree, or when there is no such controller in C.
 pub fn record(comparison: &Comparison, sequence: &Sequence) -> Option<String> {
     let replay = run(comparison, sequence, true)?;

@@ -1,4 +1,4 @@
-//! What a controller of `crates/congestion` is told in a replay, and the windows of the one in C, as text.
+//! The events that a controller of `crates/congestion` gets in a replay, and the windows of the one in C, as text.
 //!
 //! The tests of `crates/congestion` play such texts (`tests/kernel_windows.rs`), so that they compare with
 //! the kernel's own controllers without the kernel's sources. Times are in microseconds since the

@@ -473,7 +473,7 @@ pub(crate) mod samples {
 
     pub(crate) const MSS: u64 = 1000;
 
-    /// A connection with a window of so many segments.
+    /// A connection with a window of `segments`.
     pub(crate) fn socket(segments: u64) -> Socket {
         let settings = Settings {
             mss: MSS as u32,
@@ -525,7 +525,7 @@ pub(crate) mod samples {
             self.controller.window().cwnd / MSS
         }
 
-        /// So many round trips of `rtt` milliseconds; the segments by which cwnd has grown.
+        /// Round trips of `rtt` milliseconds; the segments by which cwnd has grown.
         pub(crate) fn grown_in(&mut self, rounds: u64, rtt: u64) -> u64 {
             let before = self.cwnd();
             for _ in 0..rounds {

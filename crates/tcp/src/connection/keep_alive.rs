@@ -4,7 +4,7 @@
 //! A probe is one number back and without data, so that the other end must answer it. Only an end
 //! with nothing outstanding sends any: data has timers of its own. As in Linux (`tcp_keepalive_timer`),
 //! the timer is not moved by what arrives, but looks when it expires how long nothing has; if data is
-//! outstanding then, it waits for another idle time. The other end is told of an abort by a reset.
+//! outstanding then, it waits for another idle time. The other end learns of an abort by a reset.
 //! Unlike in Linux, probes of the other end count as heard (RFC 9293: MUST-26).
 
 use transport::AbortCause;

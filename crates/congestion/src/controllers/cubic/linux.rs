@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The curve is computed anew after a thirty-second of a second, or when the window has changed.
+    /// The curve is computed again after a thirty-second of a second, or when the window has changed.
     #[test]
     fn an_unchanged_window_keeps_its_pace_for_eight_ticks() {
         let mut curve = Curve::default();

@@ -23,7 +23,7 @@ use super::{KEY, KIND, Surroundings, unit};
 use crate::mechanism::{Mechanism, Provenance};
 use crate::queue::{Decisions, Discipline, QueueLimit, Queued};
 
-/// MEAN_PKTSIZE: two packets of so many bytes are never too many.
+/// MEAN_PKTSIZE: two packets of this many bytes are never too many.
 const MEAN_PACKET: u64 = 1500;
 /// Sums of probabilities between which a drop is drawn (RFC 8033 section 5.4).
 const SPREAD: (f64, f64) = (0.85, 8.5);

@@ -173,10 +173,12 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             let packet = self.fabric.next_event();
             let timer = self.hosts.next_timer();
             let next = packet.min(timer);
-            if next >= self.horizon
-                && let Some(is_complete) = self.ends_before(next)
-            {
-                return is_complete;
+            if next >= self.horizon {
+                if let Some(is_complete) = self.ends_before(next) {
+                    return is_complete;
+                }
+                // A sample starts the transmissions that are due: there may be other events now.
+                continue;
             }
             self.now = next;
             self.events += 1;
@@ -192,7 +194,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     /// Takes the samples that are due until `next`. If the run ends before, returns whether it came
-    /// to its end; `None` when it goes on.
+    /// to its end; `None` when it goes on, and `next` is before the new horizon.
     #[cold]
     #[inline(never)]
     fn ends_before(&mut self, next: Time) -> Option<bool> {

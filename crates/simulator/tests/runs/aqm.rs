@@ -2,6 +2,7 @@
 
 use recording::{Recording, Values};
 use scenario::model::Aqm;
+use simulator::Options;
 
 use super::{parse, run};
 
@@ -205,10 +206,31 @@ fn both_engines_give_the_same_recording_with_every_algorithm() {
         let flows = bulk("cubic", 2) + SPARSE;
         let text = access(&format!("{:?}", aqm.name()), &flows).replace("60s", "10s");
         let scenario = parse(&text);
-        let fast = simulator::run(&scenario, 7, simulator::Options::default());
-        let slow = simulator::run_on_reference(&scenario, 7, simulator::Options::default());
+        let fast = simulator::run(&scenario, 7, Options::default());
+        let slow = simulator::run_on_reference(&scenario, 7, Options::default());
         assert_eq!(fast.tables, slow.tables, "{}", aqm.name());
         assert_eq!(fast.flows, slow.flows, "{}", aqm.name());
         assert_eq!(fast.links, slow.links, "{}", aqm.name());
+    }
+}
+
+/// Before, a sample started the transmission that was due at its instant, and the run then took the
+/// event after it for that one: the packet was sent in the past.
+#[test]
+fn samples_at_the_starts_of_transmissions_change_no_result() {
+    for aqm in Aqm::all() {
+        // 1000 bytes take 1 ms at 8 Mbit/s.
+        let link = format!("rate = \"8Mbit/s\"\naqm = {:?}", aqm.name());
+        let transport = "mss = 960, delayed_ack = \"off\"";
+        let text = crate::geo(&link, transport, "download = \"300kB\"");
+        let text = text.replace("250ms", "5ms").replace("3000s", "1s");
+        let sampled = parse(&(text.clone() + "[record]\ninterval = \"10us\"\n"));
+        let unsampled = simulator::run(&parse(&text), 1, Options::default());
+        let fast = simulator::run(&sampled, 1, Options::default());
+        let slow = simulator::run_on_reference(&sampled, 1, Options::default());
+        assert_eq!(fast.flows, unsampled.flows, "{}", aqm.name());
+        assert_eq!(fast.links, unsampled.links, "{}", aqm.name());
+        assert_eq!(fast.flows, slow.flows, "{}", aqm.name());
+        assert_eq!(fast.link_series, slow.link_series, "{}", aqm.name());
     }
 }

@@ -1,12 +1,11 @@
 #!/bin/sh
-# Brings the peer simulators of benches/peers into .cache/peers: ns-3 from PyPI, our ns-3 scenario
-# compiled against it, and ns-2 from Debian. What is there already is left alone.
+# Brings the peer simulators of benches/peers into .cache/peers: ns-3 from PyPI, our programs for it
+# compiled, and ns-2 from Debian. What is there already is left alone.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 peers=$root/.cache/peers
 version=3.44.post0
-source=$root/benches/peers/ns3_download.cc
 
 say() { printf 'peers: %s\n' "$*"; }
 fail() { printf 'peers: %s\n' "$*" >&2; exit 1; }
@@ -26,30 +25,32 @@ else
     : >"$mark"
 fi
 
-# 2. The scenario. The name holds the hash of all that decides the program.
+# 2. Our programs. A name holds the hash of all that decides the program.
 set -- "$peers"/venv/lib/python3*/site-packages/ns3
 ns3=$1
 [ -e "$ns3/include/ns3/core-module.h" ] || fail "no ns-3 headers in $ns3"
 # As the wheel's libraries: C++20 and the release profile.
 flags='-std=c++20 -O3 -DNS3_BUILD_PROFILE_RELEASE'
-hash=$({ cat "$source"; echo "$version $flags"; } | sha256sum | cut -c1-12)
-program=$peers/ns3-download-$hash
-if [ -x "$program" ]; then
-    say "ns3-download-$hash: there"
-else
-    command -v g++ >/dev/null || fail "g++ is missing: install Debian's package g++"
-    say "ns3-download-$hash: compiling"
-    # shellcheck disable=SC2086 # the flags are words
-    g++ $flags -isystem "$ns3/include" "$source" -o "$program.new" \
-        -L"$ns3/lib64" -Wl,-rpath,"$ns3/lib64" -Wl,-rpath-link,"$ns3/lib64" \
-        -lns3.44-internet -lns3.44-point-to-point -lns3.44-traffic-control \
-        -lns3.44-network -lns3.44-core
-    mv "$program.new" "$program"
-    for old in "$peers"/ns3-download-*; do
-        [ "$old" = "$program" ] || rm -f "$old"
-    done
-fi
-ln -sfn "ns3-download-$hash" "$peers/ns3-download"
+modules='-lns3.44-internet -lns3.44-point-to-point -lns3.44-traffic-control -lns3.44-network -lns3.44-core'
+for name in download aqm; do
+    source=$root/benches/peers/ns3_$name.cc
+    hash=$({ cat "$source"; echo "$version $flags"; } | sha256sum | cut -c1-12)
+    program=$peers/ns3-$name-$hash
+    if [ -x "$program" ]; then
+        say "ns3-$name-$hash: there"
+    else
+        command -v g++ >/dev/null || fail "g++ is missing: install Debian's package g++"
+        say "ns3-$name-$hash: compiling"
+        # shellcheck disable=SC2086 # the flags are words
+        g++ $flags -isystem "$ns3/include" "$source" -o "$program.new" \
+            -L"$ns3/lib64" -Wl,-rpath,"$ns3/lib64" -Wl,-rpath-link,"$ns3/lib64" $modules
+        mv "$program.new" "$program"
+        for old in "$peers/ns3-$name"-*; do
+            [ "$old" = "$program" ] || rm -f "$old"
+        done
+    fi
+    ln -sfn "ns3-$name-$hash" "$peers/ns3-$name"
+done
 
 # 3. ns-2: its program is called ns.
 if dpkg-query -W -f '${db:Status-Status}' ns2 2>/dev/null | grep -qx installed; then

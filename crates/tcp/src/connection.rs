@@ -188,17 +188,24 @@ impl Connection {
     /// waits for it; an application that gives the connection up instead (CLOSE in SYN-SENT, RFC
     /// 9293 section 3.10.4) calls [`abort`](Self::abort), which then sends nothing.
     pub fn close(&mut self) {
-        if std::mem::replace(&mut self.closing, true) {
-            return;
+        if !std::mem::replace(&mut self.closing, true) {
+            self.finish();
         }
-        self.sender.finish();
+    }
+
+    /// Queues the FIN behind the data, once the connection is open.
+    ///
+    /// What was written and closed before that counts as written and closed at the moment the
+    /// set-up is complete (RFC 9293 section 3.10.4, SYN-RECEIVED), as by a process that waits for
+    /// connect() or accept(). So the data has not waited for a window, and the FIN does not go with
+    /// the last of it unless it has to wait then.
+    pub(super) fn finish(&mut self) {
         self.state = match self.state {
             State::Established => State::FinWait1,
             State::CloseWait => State::LastAck,
-            // Before the set-up is complete the close waits behind the data (RFC 9293 section
-            // 3.10.4, SYN-RECEIVED).
-            state => state,
+            _ => return,
         };
+        self.sender.finish();
     }
 
     /// Where the connection stands.
@@ -296,9 +303,7 @@ impl Connection {
 
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        if self.closing {
-            self.sender.note_waiting_data();
-        }
+        self.sender.note_waiting_data();
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline(self.sender.rtt().rto());
         }
@@ -324,9 +329,7 @@ impl Connection {
     }
 
     pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
-        if self.closing {
-            self.sender.note_waiting_data();
-        }
+        self.sender.note_waiting_data();
         let acknowledged = self.sender.fin_acknowledged();
         let finished = self.receiver.finished();
         let before = self.state;

@@ -48,6 +48,7 @@ impl Connection {
             if has_ack {
                 self.establish(now, segment, u64::from(segment.window));
                 self.receiver.request_ack();
+                self.finish_if_closed();
             } else {
                 // Both ends have opened at once (section 3.5).
                 self.state = State::SynReceived;
@@ -92,6 +93,14 @@ impl Connection {
         let shift = if syn { 0 } else { self.peer_shift };
         self.establish(now, segment, u64::from(segment.window) << shift);
         self.on_established_segment(now, segment);
+        self.finish_if_closed();
+    }
+
+    /// The application has closed before the connection was open.
+    fn finish_if_closed(&mut self) {
+        if self.closing {
+            self.finish();
+        }
     }
 
     /// A reset during the set-up: who has listened listens again (RFC 9293 section 3.10.7.4).
@@ -132,7 +141,7 @@ impl Connection {
     }
 
     fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
-        self.state = if self.closing { State::FinWait1 } else { State::Established };
+        self.state = State::Established;
         let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
         let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = u64::from(self.config.mss.min(peer_mss) - options);

@@ -293,7 +293,7 @@ impl Sender {
     /// allows both.
     #[inline]
     pub(crate) fn note_waiting_data(&mut self) {
-        self.fin_rides |= self.max < self.written;
+        self.fin_rides |= self.fin_queued && self.max < self.written;
     }
 
     /// Whether new data is to carry the news that the window was reduced (CWR).

@@ -3,7 +3,7 @@
 use tcp::{Config, State};
 use units::{Bytes, Span};
 
-use crate::wire::{A, B, Fate, MSS, Wire, config, ms};
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 
 #[test]
 fn the_end_that_closes_first_waits_and_the_other_does_not() {
@@ -134,6 +134,31 @@ fn a_close_during_set_up_waits_for_the_data_before_it() {
     wire.run_for(Span::from_secs(1));
     assert_eq!(wire.ends[B].delivered(), 2 * MSS);
     assert_eq!(wire.states(), [State::FinWait2, State::CloseWait]);
+}
+
+/// As from a process that waits for connect() or accept() before it writes and closes: a SYN that
+/// was lost in between, or an ACK that came late, changes nothing of it.
+#[test]
+fn data_written_before_the_connection_is_open_has_not_waited_for_a_window() {
+    for end in [A, B] {
+        for (segments, rides) in [(5, false), (10, false), (11, true), (30, true)] {
+            for lost in [None, Some(A), Some(B)] {
+                let mut wire = Wire::new(&config())
+                    .losing(move |sent| sent.is_syn() && sent.nth == 1 && Some(sent.by) == lost);
+                wire.ends[end].write(segments * MSS);
+                wire.ends[A].connect();
+                wire.ends[B].listen();
+                wire.close(end);
+                wire.run_for(Span::from_secs(20));
+                // An end with two SYNs has an initial window of one segment.
+                let rides = rides || wire.sent(end, Sent::is_syn).count() > 1;
+                let fins: Vec<_> = wire.sent(end, Sent::is_fin).map(Sent::is_data).collect();
+                assert_eq!(fins, [rides], "{segments} segments, end {end}, lost SYN of {lost:?}");
+                assert_eq!(wire.ends[1 - end].delivered(), segments * MSS);
+                assert!(wire.ends[1 - end].peer_has_finished());
+            }
+        }
+    }
 }
 
 #[test]

@@ -386,3 +386,22 @@ def test_only_a_flow_with_an_end_is_reported_as_not_finished(
     page = run_page(tmp_path / "run")
     assert any("no single segment" in str(section.blocks) for section in page.sections)
     assert page.warnings == ([] if is_endless else ["Not finished at the end of the run: flow-0."])
+
+
+def test_mechanisms_on_the_path_have_their_totals_and_figures(tmp_path: Path) -> None:
+    changes = {"link.0.channel": {"per": 0}, "link.0.aqm": "codel", "record.interval": "50ms"}
+    found = run(Scenario.parse(SMALL).with_(changes))
+    found.save(tmp_path / "run")
+    page = run_page(tmp_path / "run")
+    (section,) = [one for one in page.sections if one.name == "mechanisms"]
+    totals, *drawn = section.blocks
+    assert isinstance(totals, Table)
+    headings = [(column.label, column.unit) for column in totals.columns]
+    assert headings[2:4] == [("aqm", ""), ("dropped", "packets")]
+    counted = found.recording.table("aqm")["dropped_packets"].to_list()
+    assert [row[3].value for row in totals.rows] == counted
+    assert sum(counted) > 0
+    assert "aqm-counts" in [figure.name for figure in page.figures if figure in drawn]
+    plain = run(Scenario.parse(SMALL))
+    plain.save(tmp_path / "plain")
+    assert "mechanisms" not in [one.name for one in run_page(tmp_path / "plain").sections]

@@ -10,6 +10,7 @@ from bentpipe._native import Recording
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
+from bentpipe.report.mechanisms import mechanisms_section
 from bentpipe.report.over_time import (
     events_table,
     losses_figure,
@@ -64,11 +65,13 @@ def run_page(folder: Path) -> Page:
     signals = saved.signals() if saved else []
     delay_s = saved.event_delay_s(run.seed) if saved else 0.0
     timeline = timeline_of(run, explanation, signals, delay_s)
+    directions = [direction_name(link) for link in links]
     sections = [
         Section("what", "Scenario in brief", what_was_run(run, explanation)),
         Section("flows", "Flows", [flows_table(flows)]),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", over_time(run, signals, timeline)),
+        mechanisms_section(run, directions, timeline),
         Section("sequence", "Time-sequence graphs", sequence_blocks(run, folder, timeline)),
     ]
     sections = [section for section in sections if section.blocks]

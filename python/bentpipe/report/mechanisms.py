@@ -1,0 +1,106 @@
+"""The part of a run's page about mechanisms on the path: totals, and what they did over time.
+
+Each kind of mechanism has a table of totals in the recording, and one of samples with the same name
+and `_series`. The headings follow from the names of the columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from bentpipe.numbers import count, significant
+from bentpipe.plots import line_figure
+from bentpipe.plots.timeline import rises
+from bentpipe.report.page import Cell, Column, Section, Table
+from bentpipe.study.quantities import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.plots import Figure
+    from bentpipe.plots.timeline import Timeline
+    from bentpipe.runs import Run
+
+FIXED = ("flows", "links", "pages", "objects", "flow_series", "link_series")
+"""Tables of every recording."""
+SERIES = "_series"
+TITLES = {"aqm": "Active queue management"}
+"""Kinds whose name alone says too little."""
+
+
+def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) -> Section:
+    """The section; without blocks if the path has no mechanism."""
+    names = [name for name in run.recording.names if name not in FIXED]
+    blocks: list[Table | Figure] = []
+    for name in names:
+        if name.endswith(SERIES):
+            continue
+        title = TITLES.get(name, name.replace("_", " "))
+        blocks.append(totals(name, title, run.recording.table(name)))
+        if name + SERIES in names:
+            samples = run.recording.table(name + SERIES)
+            blocks += figures(name, title, samples, directions, timeline)
+    return Section("mechanisms", "Mechanisms on the path", blocks)
+
+
+def totals(name: str, title: str, table: pl.DataFrame) -> Table:
+    """The totals of one kind of mechanism."""
+    columns = []
+    for column, kind in table.schema.items():
+        label, unit = in_words(column)
+        columns.append(Column(label, unit, numeric=kind.is_numeric()))
+    rows = [[cell(value) for value in row] for row in table.iter_rows()]
+    return Table(f"{name}-table", title, columns, rows)
+
+
+def in_words(column: str) -> tuple[str, str]:
+    """The heading of a column and its unit: `max_queue_delay_ms` is `max queue delay` in ms."""
+    words, _, suffix = column.rpartition("_")
+    if not words or suffix not in UNITS:
+        return column.replace("_", " "), ""
+    return words.replace("_", " "), UNITS[suffix]
+
+
+def cell(value: Any) -> Cell:
+    """A cell of the table of totals, with a name, a count or another number."""
+    if isinstance(value, str):
+        return Cell(value)
+    return Cell(count(value) if isinstance(value, int) else significant(value, 4), value)
+
+
+def figures(
+    name: str, title: str, samples: pl.DataFrame, directions: Sequence[str], timeline: Timeline
+) -> list[Figure]:
+    """Counts since the previous sample in one figure, and a figure for each other column."""
+    entity, _, *columns = samples.columns
+    names = directions if entity == "link" else []
+    counted = [column for column in columns if samples.schema[column].is_integer()]
+    counts = [
+        lines_of(rises(samples, entity, column).rename({"rise": "y"}), names, in_words(column)[0])
+        for column in counted
+    ]
+    drawn = [("counts", f"{title}: packets since the previous sample", "packets", counts)]
+    for column in columns:
+        if column not in counted:
+            label, unit = in_words(column)
+            values = samples.select(entity, "t_s", y=column).drop_nulls()
+            y = f"{label} ({unit})" if unit else label
+            drawn.append((column, f"{title}: {label}", y, [lines_of(values, names, "")]))
+    return [
+        line_figure(f"{name}-{what}", heading, "time (s)", y, points, timeline=timeline)
+        for what, heading, y, lines in drawn
+        if lines and not (points := pl.concat(lines)).is_empty()
+    ]
+
+
+def lines_of(table: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:
+    """The points of the lines that are not only zeros. The first column is the entity."""
+    entity = table.columns[0]
+    moving = table.filter(pl.col("y").abs().max().over(entity) > 0).sort(entity, "t_s")
+    who = pl.col(entity).cast(pl.String)
+    if names:
+        who = pl.col(entity).replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    label = pl.format("{}, {}", pl.lit(what), who) if what else who
+    return moving.select(label.alias("series"), x="t_s", y=pl.col("y").cast(pl.Float64))

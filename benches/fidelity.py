@@ -93,13 +93,23 @@ SMALL_PAGES = (
     '{ main_object = "14kB", embedded_objects = 3, embedded_object = "28kB", connections = 1, '
     'pages = 2, interval = "5s" }'
 )
+# Each on the link that has the losses.
+MECHANISMS = {
+    name: {"link.1.forward.aqm": name}
+    for name in ("none", "codel", "fq-codel", "pie", "red", "dualpi2")
+}
 LINUX = ("flow.0.transport.recovery=linux",)
 PAIRS = (
     ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),
     ("westwood-plus", "cubic"), ("adalr", "reno"), ("aliad", "cubic"),
 )  # fmt: skip
 
-HEADS = {"as written": "As written", "recovery linux": '`recovery = "linux"`'}
+HEADS = {
+    "as written": "As written",
+    "recovery linux": '`recovery = "linux"`, and CUBIC with `variant = "linux"`',
+}
+LIKE_LINUX = {"cubic": '{ name = "cubic", variant = "linux" }'}
+"""Controllers that are another algorithm in Linux, for the model `recovery linux`."""
 
 Choices = dict[str, dict[str, str]]
 """Name for people -> overrides."""
@@ -128,6 +138,16 @@ class Suite:
             )
             for chosen in product(*(axis.items() for axis in self.axes))
         ]
+
+
+def like_linux(overrides: Mapping[str, str]) -> tuple[str, ...]:
+    """Further overrides of the model `recovery linux` for a variant with these overrides."""
+    return tuple(
+        f"{path}={LIKE_LINUX[name]}"
+        for path, value in overrides.items()
+        for name in LIKE_LINUX
+        if value == CONTROLLERS[name]
+    )
 
 
 def with_controller(name: str, flow: int = 0) -> dict[str, str]:
@@ -184,6 +204,17 @@ SUITES = {
             f"flow.0.traffic={{ web = {SMALL_PAGES} }}",
         ),
     ),
+    "mechanisms": Suite(
+        axes=(MECHANISMS, {name: CONTROLLER_AXIS[name] for name in ("reno", "cubic")}, PERS),
+        # Four bandwidth-delay products, so that the mechanism acts before the limit of the queue.
+        sets=(
+            "duration=30s",
+            "flow.0.traffic.download=50MB",
+            "link.1.delay=40ms",
+            "link.1.forward.queue.packets=332",
+        ),
+        seeds=6,
+    ),
     "two-flows": Suite(
         axes=(PAIR_AXIS, RTTS),
         file=TWO_FLOWS,
@@ -220,6 +251,10 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
         parallel=suite.parallel,
         flow=suite.flow,
         kernel_runs=KERNEL_RUNS,
+        own={
+            (number, "recovery linux"): like_linux(overrides)
+            for number, (_, overrides) in enumerate(named)
+        },
     )
     with late_progress(name, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)

@@ -34,7 +34,8 @@ class Experiment:
     `variants` are the scenarios, each as overrides of the file. `models` are the simulators, each
     as further overrides that apply to the simulator only. Goodput is that of all flows together,
     or that of the flow with the number `flow`, from 0. Kernel runs are kept in the folder
-    `kernel_runs`, and those that are there are not repeated.
+    `kernel_runs`, and those that are there are not repeated. `own` has further overrides of models
+    for single variants, by the number of the variant and the name of the model.
     """
 
     file: Path
@@ -45,6 +46,7 @@ class Experiment:
     parallel: int = 1
     flow: int | None = None
     kernel_runs: Path | None = None
+    own: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ def _scenarios(
         kernel.append(_native.Scenario.load(experiment.file, sets))
         _check_flow(kernel[-1], experiment.flow)
         for model, more in experiment.models.items():
-            models[number, model] = _native.Scenario.load(experiment.file, [*sets, *more])
+            own = experiment.own.get((number, model), ())
+            models[number, model] = _native.Scenario.load(experiment.file, [*sets, *more, *own])
     return kernel, models
 
 

@@ -28,8 +28,6 @@ pub(crate) const QUICK_AFTER_MARK: u32 = 2;
 const SHORTEST_DELAY: Span = Span::from_millis(40);
 /// The longest delay (`TCP_DELACK_MAX`).
 pub(crate) const LONGEST_DELAY: Span = Span::from_millis(200);
-/// The longest delay of an ACK for full segments on a path whose RTT is longer (`HZ / 2`).
-const HALF_A_SECOND: Span = Span::from_millis(500);
 /// A segment of this size may be a full one of a short path (`TCP_MSS_DEFAULT`), and a smaller one if
 /// it does not end what was written (`TCP_MIN_MSS`).
 const LIKELY_FULL: u64 = 536;
@@ -135,16 +133,11 @@ impl Timing {
         self.ends > u8::from(self.interactive)
     }
 
-    /// How long an ACK waits from now on (`tcp_send_delayed_ack`).
+    /// How long an ACK waits from now on (`tcp_send_delayed_ack`). The kernel's bound of half a
+    /// second for full segments never shows, because `icsk_delack_max` is the longest delay.
     pub(super) fn delay(&self, path: Path) -> Span {
-        let mut delay = self.delay;
-        if delay > SHORTEST_DELAY {
-            let most =
-                if self.interactive || self.ends > 0 { LONGEST_DELAY } else { HALF_A_SECOND };
-            let of_path = path.srtt.map_or(most, |srtt| srtt.max(SHORTEST_DELAY));
-            delay = delay.min(most).min(of_path);
-        }
-        delay.min(LONGEST_DELAY).min(path.least_rto)
+        let of_path = path.srtt.map_or(LONGEST_DELAY, |srtt| srtt.max(SHORTEST_DELAY));
+        self.delay.min(of_path).min(LONGEST_DELAY).min(path.least_rto)
     }
 
     /// An ACK has waited in vain (`tcp_delack_timer_handler`).

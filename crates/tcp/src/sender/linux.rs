@@ -341,13 +341,13 @@ impl Sender {
         }
     }
 
-    /// A mark has reduced cwnd from `before`. It is to fall as data arrives (`tcp_enter_cwr`).
+    /// A mark has reduced cwnd from `before`, however little. It is to fall as data arrives
+    /// (`tcp_enter_cwr`).
     pub(super) fn reduce_in_proportion(&mut self, before: u64) {
         let cwnd = self.controller.window().cwnd;
-        let reduces = cwnd < before;
         let Some(linux) = self.linux() else { return };
         linux.probe.forget();
-        if reduces && linux.reduces {
+        if linux.reduces {
             linux.reduction = Some(Reduction::new(before, cwnd));
             self.controller.window_mut().cwnd = before;
         }

@@ -89,9 +89,6 @@ impl Sender {
         if fits {
             self.probing = false;
             self.stop_timer();
-            if length < self.mss {
-                self.small_end = self.max + length;
-            }
             return Some(self.send_new(now, length));
         }
         self.last_sent = now;

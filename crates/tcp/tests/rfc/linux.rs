@@ -4,9 +4,8 @@
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
 
 use congestion::Controller;
-use tcp::Recovery;
-use tcp::{Config, Phase};
-use units::Time;
+use tcp::{AckTiming, Config, Flags, Phase, Recovery};
+use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;
 use crate::wire::{A, Fate, MSS, Sent, Wire, config, ms};
@@ -346,4 +345,50 @@ fn a_peer_without_sack_gets_newreno() {
     let counters = wire.ends[A].counters();
     assert_eq!((counters.fast_recoveries, counters.timeouts), (1, 0));
     assert_eq!(wire.ends[A].acknowledged(), 100 * MSS);
+}
+
+/// `tcp_cwnd_restart`, `tcp_current_ssthresh`: three quarters of a window that was not used stay as
+/// ssthresh, if that is more than ssthresh was.
+#[test]
+fn an_idle_window_leaves_three_quarters_as_ssthresh() {
+    for (before, rises) in [(4, true), (7, false)] {
+        let mut script = Script::new(&Config {
+            initial_window: 2,
+            initial_ssthresh: SizeLimit::of(Bytes(before * MSS)),
+            ..linux()
+        });
+        script.end.write(1_000 * MSS);
+        script.sent();
+        while script.cwnd() < 8 {
+            script.wait(ms(10));
+            script.ack(script.first() + 1);
+        }
+        script.end.withdraw();
+        while script.end.flight() > 0 {
+            script.ack(script.first() + 1);
+        }
+        let window = |script: &Script| *script.end.controller().window();
+        let unused = window(&script);
+        script.wait(Span::from_secs(30));
+        script.end.write(MSS);
+        script.sent();
+        let most_of_it = unused.cwnd / 2 + unused.cwnd / 4;
+        assert_eq!(most_of_it > before * MSS, rises, "{unused:?}");
+        let kept = if rises { most_of_it } else { unused.ssthresh };
+        assert_eq!((script.cwnd(), window(&script).ssthresh), (2, kept), "was {unused:?}");
+    }
+}
+
+/// `tcp_tso_autosize`: what Linux hands down in one piece is about a millisecond at twice cwnd per
+/// smoothed RTT, here seven segments. The last of it has PSH (`__tcp_transmit_skb`).
+#[test]
+fn the_last_segment_of_each_millisecond_is_pushed() {
+    let timing = AckTiming::Linux;
+    let config = Config { delayed_ack: timing, initial_window: 400, ..linux() };
+    let mut script = Script::new(&config);
+    script.end.write(1_000 * MSS);
+    assert_eq!(script.sent().len(), 65, "the window of the receiver");
+    let pushed = |index: usize| script.segments[index].flags.contains(Flags::PSH);
+    let found: Vec<usize> = (0..63).filter(|index| pushed(*index)).collect();
+    assert_eq!(found, (0..63).skip(6).step_by(7).collect::<Vec<_>>());
 }

@@ -104,6 +104,31 @@ def test_a_comparison_ranks_and_judges(bentpipe: Bentpipe, tmp_path: Path) -> No
     assert "## Web pages" in (tmp_path / "out/compare.md").read_text()
 
 
+def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    options = (*SMALL, "--controllers", "cubic", "--out", "out", "--json")
+    done = bentpipe("compare", *options, "--on-path", "codel,codel:target=20ms")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    rows = {row["name"]: (row["setting"], row["on_path"]) for row in found["controllers"]}
+    assert len(rows) == 6
+    assert rows["cubic"] == ("cubic", "none")
+    assert rows["cubic + codel:target=20ms"] == ("cubic", "codel:target=20ms")
+    bulk = found["workloads"][0]
+    names = ["geo-ka-bulk", "geo-ka-bulk-codel", "geo-ka-bulk-codel-target-20ms"]
+    assert bulk["studies"] == names
+    assert {row["controller"] for row in bulk["ranking"]} == set(rows)
+    # Each place has the mean of its own study.
+    by_name = {row["controller"]: row["mean"] for row in bulk["ranking"]}
+    for folder, name in (("bulk", "cubic"), ("bulk-codel", "cubic + codel")):
+        summary = json.loads((tmp_path / "out" / folder / "summary.json").read_text())
+        cells = [c for c in summary["cells"] if c["quantity"] == bulk["quantity"]]
+        assert by_name[name] in [cell["mean"] for cell in cells]
+    assert by_name["cubic"] != by_name["cubic + codel"]
+    scenario = (tmp_path / "out/bulk-codel-target-20ms/scenario.toml").read_text()
+    aqm = tomllib.loads(scenario)["link"][1]["forward"]["aqm"]
+    assert aqm == {"name": "codel", "target": "20ms"}
+
+
 def test_the_worst_under_fade_is_the_last_of_its_ranking(bentpipe: Bentpipe) -> None:
     done = bentpipe("compare", *SMALL, "--controllers", "vegas", "--json")
     found = json.loads(done.stdout)
@@ -171,6 +196,10 @@ def test_a_changed_link_keeps_its_queue_in_products() -> None:
         (("--scenario", EXAMPLES / "fade.toml", "--per", "0.1"), "change a scenario with --set"),
         (("--link", "leo", "--set", "flow.0.controller=bbr"), "--controllers chooses the controll"),
         (("--link", "leo", "--set", "record.interval=1s"), "--set record.interval: no effect"),
+        (("--link", "leo", "--on-path", "codell"), "no mechanism 'codell'; did you mean 'codel'"),
+        (("--link", "leo", "--on-path", "codel:tarjet=1ms"), "unknown key; did you mean `target`"),
+        (("--link", "leo", "--on-path", "none"), "expected a mechanism; `bentpipe path` lists"),
+        (("--link", "leo", "--on-path", "red", "--queue", "9,8"), "expected one length of --queue"),
         ((), "expected --link NAME or --scenario FILE; links are geo-irtf, geo-ka"),
     ],
 )
@@ -219,7 +248,8 @@ def outcome(name: str, found: dict[str, Runs], own: dict[str, float] | None = No
         for number, candidate in enumerate(taking_part)
         for replication, value in found[candidate.name].items()
     ]
-    return Outcome(workload, taking_part, Results(study, pl.DataFrame(rows), {"complete": True}))
+    results = Results(study, pl.DataFrame(rows), {"complete": True})
+    return Outcome(workload, taking_part, [results])
 
 
 def test_a_verdict_names_the_best_and_who_is_as_good() -> None:

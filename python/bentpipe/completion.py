@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import click
 
+    Completer = Callable[[click.Context, str], Iterator[CompletionItem[str]]]
+
 VARIABLE = "_BENTPIPE_COMPLETE"
 GOES_ON = ".=:,"
 """Last characters of values that are not complete yet."""
@@ -180,13 +182,17 @@ def mechanism_values(context: click.Context, word: str) -> Iterator[CompletionIt
             yield CompletionItem(entry.name, help=entry.kind)
 
 
-def several_controllers(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
-    """The last of several controllers with commas between them."""
-    start, comma, last = word.rpartition(",")
-    chosen = set(start.split(","))
-    for item in controller_values(context, last):
-        if item.value not in chosen:
-            yield CompletionItem(f"{start}{comma}{item.value}", help=item.help)
+def several(values: Completer) -> Completer:
+    """The last of several values with commas between them."""
+
+    def complete(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+        start, comma, last = word.rpartition(",")
+        chosen = set(start.split(","))
+        for item in values(context, last):
+            if item.value not in chosen:
+                yield CompletionItem(f"{start}{comma}{item.value}", help=item.help)
+
+    return complete
 
 
 def kernel_controllers(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
@@ -322,10 +328,11 @@ def entry_name(written: list[Any], number: str) -> str:
     return str(entry.get("name") or "-".join(map(str, entry.get("between", ()))))
 
 
-VALUES: dict[str, Callable[[click.Context, str], Iterator[CompletionItem[str]]]] = {
+VALUES: dict[str, Completer] = {
     "controller": controller_values,
-    "controllers": several_controllers,
+    "controllers": several(controller_values),
     "mechanism": mechanism_values,
+    "mechanisms": several(mechanism_values),
     "kernel controller": kernel_controllers,
     "link": links,
     "paper": papers,

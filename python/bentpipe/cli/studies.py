@@ -64,6 +64,13 @@ def study(
     help="Queue before the bottleneck: 100 (packets), 650kB or 0.5bdp. With several, such as"
     " 0.1bdp,0.5bdp,1bdp, recommend a controller and a queue.",
 )
+@click.option(
+    "--on-path",
+    type=Completed("mechanisms"),
+    metavar="A,B,...",
+    help="Run every controller over each of these mechanisms too, such as codel,pie. Parameters as"
+    " codel:target=30ms. Controllers are then newreno, cubic, bbr and hybla by default.",
+)
 @sets_option
 @click.option(
     "--controllers",
@@ -85,6 +92,7 @@ def compare(
     rtt: str | None,
     per: float | None,
     queue: str | None,
+    on_path: str | None,
     sets: tuple[str, ...],
     controllers: str | None,
     phase: str | None,
@@ -96,8 +104,10 @@ def compare(
     """Rank the controllers on a link.
 
     There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade. With
-    several lengths of --queue, a bulk flow of each controller runs over each queue.
+    several lengths of --queue, a bulk flow of each controller runs over each queue. With --on-path,
+    controllers and mechanisms are ranked together.
     """
+    from bentpipe.compare import mechanisms
     from bentpipe.compare.command import run_and_print, the_link
     from bentpipe.console import command_as_given
     from bentpipe.prototypes.spec import listed
@@ -105,8 +115,11 @@ def compare(
     link = the_link(link_name, scenario, rate, rtt, per, queue, sets, phase)
     names = listed(controllers) if controllers else None
     queues = link.buffers(queue) if queue is not None and "," in queue else []
+    if queues and on_path:
+        refuse("--on-path: expected one length of --queue, found several")
+    chosen = mechanisms.chosen(on_path, link) if on_path else []
     command = command_as_given("workers", "out", "as_json")
-    if not run_and_print(link, names, replications, workers, out, as_json, command, queues):
+    if not run_and_print(link, names, replications, workers, out, as_json, command, queues, chosen):
         sys.exit(INTERRUPTED)
 
 

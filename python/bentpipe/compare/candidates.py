@@ -31,12 +31,13 @@ REFERENCES = ("newreno", "cubic")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A controller with its status and its setting in a scenario."""
+    """A controller with its status, its setting in a scenario, and the mechanism on its path."""
 
     name: str
     status: str
     setting: str
     asks: str | None = None
+    on_path: str = "none"
 
     @property
     def title(self) -> str:

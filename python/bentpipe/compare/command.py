@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.compare import buffers, candidates, links, tables
+from bentpipe.compare import buffers, candidates, links, mechanisms, tables
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bentpipe.compare.buffers import Choice
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Buffer, Link
+    from bentpipe.compare.mechanisms import OnPath
     from bentpipe.compare.verdict import Verdict
     from bentpipe.compare.workloads import Workload
 
@@ -38,17 +39,28 @@ def run_and_print(
     as_one_object: bool,
     command: Sequence[str],
     queues: Sequence[Buffer] = (),
+    on_path: Sequence[OnPath] = (),
 ) -> bool:
     """Run the studies of all workloads and print the result; true if all runs are complete.
 
-    With `queues`, run one study of controllers and buffers instead. `command` is the command line
-    that repeats it.
+    With `queues`, run one study of controllers and buffers instead. With `on_path`, run each
+    workload over each of these mechanisms, and rank controllers and mechanisms together. `command`
+    is the command line that repeats it.
     """
-    taking_part = candidates.chosen(names, link)
+    if on_path and not names:
+        names = mechanisms.CONTROLLERS
+    controllers = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
+    taking_part = mechanisms.combined(controllers, on_path) if on_path else controllers
     asked = [] if queues else workloads(link)
     seed = link.scenario.seed
-    studies = {w.name: w.study(link, taking_part, replications, seed) for w in asked}
+    studies = {
+        f"{w.name}{one.slug and f'-{one.slug}'}": w.study(
+            one.on(link), controllers, replications, seed, one.slug
+        )
+        for w in asked
+        for one in on_path or [mechanisms.AS_IT_IS]
+    }
     plan: dict[str, Any] = {
         "compare": link.name,
         "controllers": [asdict(candidate) for candidate in taking_part],
@@ -59,7 +71,12 @@ def run_and_print(
     results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
     complete = len(results) == len(studies)
     # An interrupted workload is kept for the next time, and not judged.
-    whole = [Outcome(w, taking_part, r) for w, r in zip(asked, results, strict=False)]
+    each = len(on_path) or 1
+    whole = [
+        Outcome(workload, taking_part, results[first : first + each])
+        for number, workload in enumerate(asked)
+        if (first := number * each) + each <= len(results)
+    ]
     found = verdicts(whole)
     choice = buffers.choice(link, taking_part, queues, results[0]) if queues and complete else None
     summary = tables.to_dict(link, taking_part, whole, found, left_out)

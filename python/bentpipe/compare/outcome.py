@@ -19,16 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a workload's study, by the names of controllers."""
+    """The results of a workload by the names of controllers, from one study per mechanism."""
 
     workload: Workload
     candidates: Sequence[Candidate]
-    results: Results
+    studies: Sequence[Results]
 
     def of(self, quantity: str) -> dict[str, Runs]:
-        """The values of a quantity. Variants are in the order of the candidates."""
-        found = values_of(self.results.rows, quantity)
-        return {candidate.name: found[n] for n, candidate in enumerate(self.candidates)}
+        """The values of a quantity. Variants of the studies are in the order of the candidates."""
+        found = [values_of(results.rows, quantity) for results in self.studies]
+        variants = range(len(self.candidates) // len(self.studies))
+        runs = [study[n] for study in found for n in variants]
+        return {one.name: values for one, values in zip(self.candidates, runs, strict=True)}
+
+    @property
+    def run_count(self) -> int:
+        """The number of runs."""
+        return sum(results.summary["runs"] for results in self.studies)
 
     @cached_property
     def runs(self) -> dict[str, Runs]:
@@ -62,4 +69,4 @@ class Outcome:
 
     def unit_of(self, name: str) -> str:
         """The unit of any quantity of the workload."""
-        return next(q.unit for q in self.results.study.quantities if q.name == name)
+        return next(q.unit for q in self.studies[0].study.quantities if q.name == name)

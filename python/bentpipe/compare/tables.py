@@ -186,9 +186,10 @@ def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
     return {
         "workload": outcome.workload.name,
         "title": outcome.workload.title,
-        "study": outcome.results.study.name,
+        "study": outcome.studies[0].study.name,
+        "studies": [results.study.name for results in outcome.studies],
         "duration_s": outcome.workload.duration_s(link),
-        "runs": outcome.results.summary["runs"],
+        "runs": outcome.run_count,
         "quantity": outcome.workload.quantity,
         "label": LABELS[outcome.workload.quantity],
         "unit": outcome.unit,

@@ -58,13 +58,21 @@ class Workload:
     fades: bool = False
 
     def study(
-        self, link: Link, candidates: Sequence[Candidate], replications: int, seed: int
+        self,
+        link: Link,
+        candidates: Sequence[Candidate],
+        replications: int,
+        seed: int,
+        on_path: str = "",
     ) -> Study:
-        """The study of all candidates on the link with the same seeds."""
+        """The study of all candidates on the link with the same seeds.
+
+        `on_path` names the mechanism that the link has, in the name of the study.
+        """
         names = (self.quantity, *self.also)
         return Study.make(
-            name=f"{link.name}-{self.name}",
-            title=f"{self.title} on {link.name}",
+            name=f"{link.name}-{self.name}{on_path and f'-{on_path}'}",
+            title=f"{self.title} on {link.name}{on_path and f' with {on_path}'}",
             scenario=self.base(link),
             parameters=[Parameter("controller", CONTROLLER, tuple(c.setting for c in candidates))],
             quantities=[Quantity(name) for name in names],

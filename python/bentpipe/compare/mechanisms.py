@@ -1,0 +1,111 @@
+"""Mechanisms on the path in a comparison: every controller runs over every one of them.
+
+The mechanism stands where it can help most: at the slowest link on the route of the data, in its
+direction. A candidate is then a controller with a mechanism, called `cubic + codel`. Without a
+mechanism it keeps the name of the controller, so the baselines stay the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.console import nearest
+from bentpipe.errors import InputError, ScenarioError
+from bentpipe.prototypes.spec import Spec, listed
+from bentpipe.study.problems import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.links import Link
+
+NONE = "none"
+"""The path as it is."""
+CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
+"""Controllers that are compared over mechanisms unless others are named."""
+WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
+"""Statuses, the surest first."""
+
+
+@dataclass(frozen=True)
+class OnPath:
+    """A mechanism as the user wrote it, its status, and its values by path in the scenario."""
+
+    name: str
+    status: str
+    changes: dict[str, Any]
+
+    @property
+    def slug(self) -> str:
+        """The name in the names of studies and folders; empty for the path as it is."""
+        if self.name == NONE:
+            return ""
+        return "".join(letter if letter.isalnum() else "-" for letter in self.name)
+
+    def on(self, link: Link) -> Link:
+        """The link with the mechanism."""
+        if not self.changes:
+            return link
+        return replace(link, scenario=link.scenario.with_(self.changes))
+
+
+AS_IT_IS = OnPath(NONE, WEAKEST[0], {})
+
+
+def chosen(text: str, link: Link) -> list[OnPath]:
+    """The mechanisms in a list with commas, and first the path as it is.
+
+    `InputError` for one that does not exist or does not fit the link.
+    """
+    found = [of_name(name, link) for name in listed(text) if name != NONE]
+    if not found:
+        raise InputError("--on-path: expected a mechanism; `bentpipe path` lists them")
+    return [AS_IT_IS, *found]
+
+
+def of_name(name: str, link: Link) -> OnPath:
+    """One mechanism at its place on the link."""
+    known = {entry.name: entry for entry in _native.mechanisms()}
+    try:
+        spec = Spec.parse(name)
+    except UnfitError as error:
+        raise InputError(f"--on-path: {name}: {error}") from None
+    entry = known.get(spec.target)
+    if entry is None:
+        raise InputError(
+            f"--on-path: there is no mechanism {spec.target!r}"
+            f"{nearest(spec.target, [*known, NONE])}"
+        )
+    value = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
+    found = OnPath(name, entry.status, {place(entry.key, link): value})
+    try:
+        found.on(link)
+    except ScenarioError as error:
+        raise InputError(f"--on-path: {name}: {error}") from None
+    return found
+
+
+def place(key: str, link: Link) -> str:
+    """The path in the scenario of a key of links: in the direction of the data."""
+    table, _, rest = key.partition(".")
+    hop = link.bottleneck
+    return f"{table}.{hop.link}.{hop.direction}.{rest}"
+
+
+def combined(candidates: Sequence[Candidate], mechanisms: Sequence[OnPath]) -> list[Candidate]:
+    """Every controller with every mechanism, in the order of the mechanisms."""
+    return [
+        candidate
+        if mechanism.name == NONE
+        else replace(
+            candidate,
+            name=f"{candidate.name} + {mechanism.name}",
+            status=max(candidate.status, mechanism.status, key=WEAKEST.index),
+            on_path=mechanism.name,
+        )
+        for mechanism in mechanisms
+        for candidate in candidates
+    ]

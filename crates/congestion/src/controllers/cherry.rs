@@ -62,22 +62,36 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// cwnd in segments, after a loss at `before` segments of whose supplements `answered` return.
-    fn window_after(before: u64, answered: u64) -> u64 {
+    /// A window of `before` segments.
+    fn cherry(before: u64) -> Cherry {
         let settings = Settings {
             mss: MSS as u32,
             initial_window: before * MSS,
             initial_ssthresh: before * MSS,
             byte_counting: 1,
         };
-        let mut cherry = Cherry::build(&settings, &Values::defaults(Cherry::LISTED[0].parameters));
-        cherry.on_loss(&Loss { now: Time::ZERO, flight: before * MSS, repeated: false });
-        cherry.on_recovery_exit(Time::ZERO);
+        Cherry::build(&settings, &Values::defaults(Cherry::LISTED[0].parameters))
+    }
+
+    fn loss(before: u64) -> Loss {
+        Loss { now: Time::ZERO, flight: before * MSS, repeated: false }
+    }
+
+    /// cwnd in segments, when `answers` return.
+    fn window_with(mut cherry: Cherry, answers: u64) -> u64 {
         let state = ProbeState { now: Time::ZERO, srtt: None, advertised: u64::MAX };
-        for _ in 0..answered {
+        for _ in 0..answers {
             cherry.on_probe_answered(&state);
         }
         cherry.window().cwnd / MSS
+    }
+
+    /// The same, after a loss at `before` segments of whose supplements `answered` return.
+    fn window_after(before: u64, answered: u64) -> u64 {
+        let mut cherry = cherry(before);
+        cherry.on_loss(&loss(before));
+        cherry.on_recovery_exit(Time::ZERO);
+        window_with(cherry, answered)
     }
 
     #[test]
@@ -90,5 +104,16 @@ mod tests {
     #[test]
     fn congestion_leaves_half_the_window() {
         assert_eq!(window_after(40, 20), 20);
+    }
+
+    #[test]
+    fn a_mark_is_congestion_and_answers_on_their_way_count_no_more() {
+        let mut cherry = cherry(40);
+        cherry.on_loss(&loss(40));
+        cherry.on_recovery_exit(Time::ZERO);
+        cherry.on_congestion_mark(&loss(20));
+        let state = ProbeState { now: Time::ZERO, srtt: None, advertised: u64::MAX };
+        assert!(cherry.take_probe(&state).is_none());
+        assert_eq!(window_with(cherry, 40), 10);
     }
 }

@@ -15,7 +15,8 @@
 //! initial window of the scenario (the papers have one segment); it waits for the first RTT sample
 //! when the SYN was lost, with standard slow start until then, and a loss ends it; probes that a
 //! recovery has not sent when it ends are not sent; an answer that comes while a recovery lasts
-//! raises ssthresh too, which is cwnd after it.
+//! raises ssthresh too, which is cwnd after it; a mark (ECN, which no description has) is answered
+//! as a loss by congestion, without probes.
 
 use std::marker::PhantomData;
 
@@ -24,6 +25,7 @@ use units::{Span, Time};
 use crate::controller::Controller;
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::standard;
 use crate::tcp_policy::{Probe, ProbeState, TcpPolicy};
 use crate::window::{Settings, Window, whole};
 
@@ -225,6 +227,14 @@ impl<K: Kind> Controller for Probing<K> {
             self.restored_at.map(|share| segments - whole(libm::ceil(segments as f64 * share)));
         self.window.ssthresh = self.threshold_after_loss(loss);
         self.window.cwnd = self.window.ssthresh;
+    }
+
+    /// As after a loss, but a mark is no error: no probes ask whether it was one, and answers that
+    /// are still on their way count no more.
+    fn on_congestion_mark(&mut self, loss: &Loss) {
+        standard::on_congestion_mark(self, loss);
+        self.to_ignore = u64::MAX;
+        self.may_miss = None;
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {

@@ -127,6 +127,7 @@ impl Sender {
         self.resend_head = !self.recovers_like_linux();
         self.rescued = false;
         self.first_partial_ack = true;
+        self.begin_user_timeout(now, config);
         self.scoreboard.begin_recovery(self.una);
         if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
@@ -193,7 +194,9 @@ impl Sender {
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
         self.counters.timeouts += 1;
         self.retries += 1;
-        if self.retries == 1 {
+        // The time runs since a fast retransmission, if nothing was acknowledged since.
+        let runs = self.phase == Phase::FastRecovery && self.first_partial_ack;
+        if self.retries == 1 && !runs {
             self.begin_user_timeout(now, config);
         }
         if let Some(cause) = self.timeout_ends_connection(now, config) {

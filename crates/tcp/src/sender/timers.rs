@@ -59,7 +59,7 @@ impl Sender {
     }
 
     /// Whether the connection ends with this retransmission timeout, and why. The user timeout counts
-    /// from the first timeout without progress, and takes the place of the number of
+    /// from the first retransmission without progress, and takes the place of the number of
     /// retransmissions (Linux, `tcp_write_timeout`).
     pub(super) fn timeout_ends_connection(&self, now: Time, config: &Config) -> Option<AbortCause> {
         if config.user_timeout.is_some() {
@@ -72,7 +72,8 @@ impl Sender {
         is_last.then_some(AbortCause::Retransmissions)
     }
 
-    /// The timer that runs has expired for the first time, or the first SYN was sent.
+    /// The timer that runs has expired for the first time, a fast recovery begins, or the first SYN was
+    /// sent.
     pub(super) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
         self.gives_up_at = config.user_timeout.map_or(Time::NEVER, |limit| now + limit);
     }

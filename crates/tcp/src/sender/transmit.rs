@@ -121,11 +121,14 @@ impl Sender {
         if let Some(range) = self.scoreboard.next_unacknowledged(self.una, self.mss) {
             return Some(self.send_again(now, range));
         }
-        if std::mem::replace(&mut self.rescued, true) {
+        if self.rescued {
             return None;
         }
-        // A rescue jumps ahead; HighRxt stays where it is (RFC 6675 section 4).
+        // A rescue jumps ahead; HighRxt stays where it is (RFC 6675 section 4). So it is not in the
+        // pipe, and rule 1 sends the same segment again if it is found to be lost. Nothing has to
+        // say that it is lost now: the rule has no condition but those of the recovery.
         let range = self.scoreboard.last_unacknowledged(self.una, self.max, self.mss)?;
+        self.rescued = true;
         Some(self.repeat(now, range))
     }
 

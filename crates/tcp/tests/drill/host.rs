@@ -116,8 +116,8 @@ impl Simulated {
         let mut specification =
             Specification::named(&self.controller).map_err(|error| error.to_string())?;
         if self.controller == "cubic" && self.profile == Profile::Linux {
-            let slow_start = Value::Word("hystart".into());
-            specification.set("slow_start", slow_start).map_err(|error| error.to_string())?;
+            let variant = Value::Word("linux".into());
+            specification.set("variant", variant).map_err(|error| error.to_string())?;
         }
         let connection = Connection::new(config, specification.build(&settings), OWN);
         Ok(self.connection.insert(connection))

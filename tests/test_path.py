@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
+MIDDLEBOXES = ["ack-filter"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    assert [one["name"] for one in listed] == ALGORITHMS
+    assert [one["name"] for one in listed] == ALGORITHMS + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
-    assert all(name in printed for name in ALGORITHMS)
+    assert all(name in printed for name in ALGORITHMS + MIDDLEBOXES)
 
 
 def test_one_mechanism_is_described_with_its_parameters(bentpipe: Bentpipe) -> None:
@@ -57,3 +58,58 @@ def test_a_recording_has_drops_marks_and_delay_of_each_algorithm(
     dropped = run.links["dropped_packets"].to_list()[:2]
     assert totals["dropped_packets"].to_list() == dropped
     assert run.table("aqm_series")["link"].unique().sort().to_list() == [0, 1]
+
+
+THIN = """
+duration = "20s"
+[[node]]
+name = "terminal"
+middlebox = "ack-filter"
+[[link]]
+between = ["server", "terminal"]
+delay = "100ms"
+forward = { rate = "10Mbit/s" }
+backward = { rate = "40kbit/s" }
+[[link]]
+between = ["terminal", "client"]
+rate = "100Mbit/s"
+delay = "1ms"
+[[flow]]
+from = "server"
+to = "client"
+controller = "newreno"
+traffic = { download = "3MB" }
+"""
+
+
+def test_a_recording_has_the_counters_of_middleboxes(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "thin.toml").write_text(THIN)
+    done = bentpipe(
+        "run", tmp_path / "thin.toml", "--out", tmp_path / "out", "--set", "record.interval=1s"
+    )
+    assert done.returncode == 0, done.stderr
+    run = bp.load(tmp_path / "out")
+    totals = run.table("middlebox")
+    assert totals.columns == ["node", "middlebox", "counter", "packets"]
+    assert totals["node"].to_list() == ["terminal"]
+    assert totals["counter"].to_list() == ["filtered"]
+    filtered = totals["packets"][0]
+    assert filtered > 100
+    assert "ack-filter" in done.stdout
+    assert f"{filtered:,}" in done.stdout
+    series = run.table("middlebox_series")["packets"].to_list()
+    assert series == sorted(series)
+    assert series[-1] == filtered
+
+
+def test_an_explanation_has_what_a_middlebox_sees(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "thin.toml").write_text(THIN)
+    explained = bp.Scenario(tmp_path / "thin.toml").explain()
+    found = explained.nodes[0].middlebox
+    assert found is not None
+    assert found.name == "ack-filter, rule cake"
+    assert (found.data_of, found.acks_of) == (["flow-0"], ["flow-0"])
+    assert found.added_delay_ms == 0
+    assert "sees data of flow-0 and ACKs of flow-0" in bentpipe(
+        "explain", tmp_path / "thin.toml"
+    ).stdout

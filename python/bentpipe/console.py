@@ -186,6 +186,8 @@ def print_recording(recording: Recording) -> None:
     show(flows, links)
     if "aqm" in recording.names:
         print_aqm(recording)
+    if "middlebox" in recording.names:
+        print_middleboxes(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -214,6 +216,16 @@ def print_aqm(recording: Recording) -> None:
             decimals(row["marked_packets"], 0),
             decimals(row["mean_queue_delay_ms"], 2),
             decimals(row["max_queue_delay_ms"], 2),
+        )
+    show(listed)
+
+
+def print_middleboxes(recording: Recording) -> None:
+    """Print a table of what middleboxes did. Only such runs import data frames."""
+    listed = table("node", "<middlebox", "<counter", "packets")
+    for row in recording.table("middlebox").iter_rows(named=True):
+        listed.add_row(
+            row["node"], row["middlebox"], row["counter"], decimals(row["packets"], 0)
         )
     show(listed)
 

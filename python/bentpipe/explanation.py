@@ -36,11 +36,22 @@ class Forwarding:
 
 
 @dataclass(frozen=True)
+class Middlebox:
+    """A middlebox at a node."""
+
+    name: str
+    data_of: list[str]
+    acks_of: list[str]
+    added_delay_ms: float
+
+
+@dataclass(frozen=True)
 class Node:
     """A host or router; `forwarding` is None where nothing limits it."""
 
     name: str
     forwarding: Forwarding | None
+    middlebox: Middlebox | None = None
 
 
 @dataclass(frozen=True)
@@ -259,8 +270,12 @@ def settings(data: list[dict[str, Any]]) -> list[Setting]:
 
 def node(data: dict[str, Any]) -> Node:
     """One node."""
-    limits = data["forwarding"]
-    return Node(data["name"], Forwarding(**limits) if limits else None)
+    limits, middlebox = data["forwarding"], data.get("middlebox")
+    return Node(
+        data["name"],
+        Forwarding(**limits) if limits else None,
+        Middlebox(**middlebox) if middlebox else None,
+    )
 
 
 def direction(data: dict[str, Any]) -> Direction:

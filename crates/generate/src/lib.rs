@@ -14,11 +14,13 @@ mod direction;
 mod document;
 mod schema;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use link::{Change, Marking, Settings};
+use middlebox::AckFilterSettings;
 use proptest::prelude::*;
-use scenario::model::{self, Forwarding, Scenario};
+use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
 pub use direction::{RandomDirection, changing, managed, micros, prioritised};
 pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
@@ -49,6 +51,8 @@ pub struct Flow {
     recovery: &'static str,
     transport: String,
     traffic: String,
+    /// What stands at a node of its route, with its TOML.
+    middlebox: Option<(Middlebox, String)>,
 }
 
 fn queue() -> impl Strategy<Value = String> {
@@ -182,6 +186,17 @@ fn traffic() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A middlebox, mostly with its defaults.
+fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
+    let default = prop::sample::select(Middlebox::all().to_vec())
+        .prop_map(|middlebox| (middlebox, format!("{:?}", middlebox.name())));
+    let rule = prop::sample::select(vec!["cake", "cake-aggressive", "ns-2"]).prop_map(|rule| {
+        let filter = Middlebox::AckFilter(AckFilterSettings::default());
+        (filter, format!("{{ name = \"ack-filter\", rule = {rule:?} }}"))
+    });
+    prop_oneof![default, rule]
+}
+
 /// One to six flows between any two nodes.
 pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
@@ -208,23 +223,70 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop::sample::select(vec!["reno", "newreno", "sack", "linux"]),
         transport,
         traffic(),
+        prop_oneof![3 => Just(None), 1 => middlebox().prop_map(Some)],
     );
     prop::collection::vec(flow, 1..7).prop_map(|flows| {
-        let flow = |([from, to], start_ms, stop_ms, controller, recovery, transport, traffic): (
-            [prop::sample::Index; 2],
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-        )| {
+        let flow = |(
+            ends,
+            start_ms,
+            stop_ms,
+            controller,
+            recovery,
+            transport,
+            traffic,
+            middlebox,
+        ): ([prop::sample::Index; 2], _, _, _, _, _, _, _)| {
+            let [from, to] = ends;
             // The numbers of two different nodes; `scenario` brings them into range.
             let ends = (from.index(60), 1 + to.index(59));
-            Flow { ends, start_ms, stop_ms, controller, recovery, transport, traffic }
+            Flow { ends, start_ms, stop_ms, controller, recovery, transport, traffic, middlebox }
         };
         flows.into_iter().map(flow).collect()
     })
+}
+
+/// The nodes from one to another in the tree of `hops`, both included.
+fn route(hops: &[Hop], from: usize, to: usize) -> Vec<usize> {
+    let parent = |node: &usize| node.checked_sub(1).map(|link| hops[link].from);
+    let to_root = |node| std::iter::successors(Some(node), parent).collect::<Vec<_>>();
+    let (mut up, mut down) = (to_root(from), to_root(to));
+    let mut meeting = 0;
+    while let (Some(a), Some(b)) = (up.last(), down.last())
+        && a == b
+    {
+        meeting = *a;
+        up.pop();
+        down.pop();
+    }
+    up.push(meeting);
+    up.extend(down.into_iter().rev());
+    up
+}
+
+/// The middleboxes of `flows` by their nodes, at most one each: between the ends of the flow, or in the
+/// queues of its sender.
+fn placed(hops: &[Hop], flows: &[Flow]) -> BTreeMap<usize, String> {
+    let mut placed = BTreeMap::new();
+    for flow in flows {
+        let Some((middlebox, text)) = &flow.middlebox else { continue };
+        let (from, to) = ends(hops, flow);
+        let route = route(hops, from, to);
+        let place = match middlebox.is_in_queues() {
+            true => Some(route[(route.len() - 1) / 2]),
+            false => (route.len() > 2).then(|| route[1]),
+        };
+        if let Some(node) = place {
+            placed.entry(node).or_insert_with(|| text.clone());
+        }
+    }
+    placed
+}
+
+/// The numbers of the two nodes of a flow.
+fn ends(hops: &[Hop], flow: &Flow) -> (usize, usize) {
+    let nodes = hops.len() + 1;
+    let from = flow.ends.0 % nodes;
+    (from, (from + 1 + flow.ends.1 % (nodes - 1)) % nodes)
 }
 
 /// The scenario file. With `forwarding` the first node is a router with a limit; `interval` is that
@@ -236,7 +298,6 @@ pub fn scenario(
     interval: Option<u32>,
     ipv6: bool,
 ) -> String {
-    let nodes = hops.len() + 1;
     let mut text = "duration = \"15s\"\n".to_owned();
     if ipv6 {
         text += "ip = \"ipv6\"\n";
@@ -244,6 +305,7 @@ pub fn scenario(
     if let Some(interval) = interval {
         write!(text, "[record]\ninterval = \"{interval}ms\"\n").expect("a text takes all");
     }
+    let mut placed = placed(hops, flows);
     if forwarding {
         let (rate, buffer) = if ipv6 { (3, 30) } else { (4, 20) };
         write!(
@@ -251,6 +313,13 @@ pub fn scenario(
             "[[node]]\nname = \"n0\"\nforwarding = {{ rate = \"{rate}Mbit/s\", buffer = \"{buffer}kB\" }}\n"
         )
         .expect("a text takes all");
+        if let Some(middlebox) = placed.remove(&0) {
+            writeln!(text, "middlebox = {middlebox}").expect("a text takes all");
+        }
+    }
+    for (node, middlebox) in placed {
+        write!(text, "[[node]]\nname = \"n{node}\"\nmiddlebox = {middlebox}\n")
+            .expect("a text takes all");
     }
     for (number, hop) in hops.iter().enumerate() {
         let Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing } = hop;
@@ -262,8 +331,7 @@ pub fn scenario(
         .expect("a text takes all");
     }
     for flow in flows {
-        let from = flow.ends.0 % nodes;
-        let to = (from + 1 + flow.ends.1 % (nodes - 1)) % nodes;
+        let (from, to) = ends(hops, flow);
         write!(
             text,
             "[[flow]]\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{}ms\"\ncontroller = \"{}\"\ntransport = {{ recovery = \"{}\", {} }}\ntraffic = {{ {} }}\n",
@@ -295,7 +363,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
     } = scenario;
     found.push(("ip", format!("{ip:?}")));
     found.push(("flow", flows.len().to_string()));
-    for model::Node { name: _, forwarding } in nodes {
+    for model::Node { name: _, forwarding, middlebox } in nodes {
+        found.push(("node.middlebox", format!("{middlebox:?}")));
         found.push(("node.forwarding", format!("{forwarding:?}")));
         if let Some(Forwarding { rate, buffer }) = forwarding {
             found.push(("node.forwarding.rate", format!("{rate}")));

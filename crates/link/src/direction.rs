@@ -19,8 +19,8 @@ use crate::dynamics::{Cursor, Dynamics, Timeline};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
 use crate::queue::{
-    AnyDiscipline, Aqm, AqmCounters, Discipline, Fifo, LowPriority, Marking, Queue, QueueLimit,
-    Queued, Queueing, Scheduled, Served, Surroundings,
+    AnyDiscipline, Aqm, AqmCounters, Discipline, DropTail, Fifo, LowPriority, Marking, Queue,
+    QueueLimit, Queued, Queueing, Scheduled, Served, Surroundings,
 };
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
@@ -305,6 +305,19 @@ impl Direction {
         self
     }
 
+    /// The idle direction with a queue from which waiting packets can be removed: a drop-tail queue
+    /// becomes a discipline that decides as it does, and active queue management stays what it is.
+    #[must_use]
+    pub fn with_removable_packets(mut self) -> Self {
+        if !self.is_scheduled() {
+            let Settings { queue, low_priority, ecn_marking, .. } = self.settings;
+            let discipline = DropTail::new(queue, low_priority, ecn_marking);
+            self.queue =
+                Queue::Scheduled(Scheduled::new(AnyDiscipline::DropTail(discipline)).into());
+        }
+        self
+    }
+
     /// The settings that it was made from.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -336,6 +349,14 @@ impl Direction {
     /// Whether its queue is a discipline.
     pub fn is_scheduled(&self) -> bool {
         matches!(self.queue, Queue::Scheduled(_))
+    }
+
+    /// Whether its queue is a discipline whose decisions are those of active queue management.
+    pub fn is_managed(&self) -> bool {
+        match &self.queue {
+            Queue::Plain(_) | Queue::Fifo(_) => false,
+            Queue::Scheduled(scheduled) => scheduled.discipline.is_managed(),
+        }
     }
 
     /// Offers a packet of `bytes`. `now` must not go back. Always inlined: that a packet which
@@ -415,7 +436,9 @@ impl Direction {
         let (max_waiting_bytes, aqm) = match &self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None),
             Queue::Scheduled(scheduled) => {
-                (scheduled.max_waiting_bytes(), Some(scheduled.counters()))
+                let is_managed = scheduled.discipline.is_managed();
+                let aqm = is_managed.then(|| scheduled.counters());
+                (scheduled.max_waiting_bytes(), aqm)
             }
         };
         Counters {
@@ -476,6 +499,16 @@ impl Direction {
             scheduled.record_length(bytes);
         }
         self.line.accepted_packets = self.line.accepted_packets + 1 - dropped;
+    }
+
+    /// Takes a packet of `flow` out of the queue that waits there. Returns whether it was there. It counts
+    /// neither as accepted nor as dropped. Everything until now must have been served, and the next
+    /// call is [`enqueue`](Self::enqueue) or [`serve`](Self::serve).
+    pub fn remove(&mut self, ticket: u32, flow: u32) -> bool {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return false };
+        let is_removed = scheduled.discipline.remove(ticket, flow).is_some();
+        self.line.accepted_packets -= u64::from(is_removed);
+        is_removed
     }
 
     /// Starts the next transmission, if it starts by `now`.

@@ -25,6 +25,8 @@ pub struct Mechanism {
 pub enum Provenance {
     /// They are those of the source.
     Published,
+    /// They are those of an implementation, which its source names.
+    FromImplementation,
     /// Some rules are our choice, because the source does not give them.
     Reconstructed,
 }
@@ -34,6 +36,7 @@ impl Provenance {
     pub fn name(self) -> &'static str {
         match self {
             Self::Published => "published",
+            Self::FromImplementation => "from an implementation",
             Self::Reconstructed => "reconstructed",
         }
     }

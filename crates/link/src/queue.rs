@@ -6,6 +6,7 @@
 
 mod aqm;
 mod discipline;
+mod drop_tail;
 mod fifo;
 mod marker;
 
@@ -22,6 +23,7 @@ use sketch::Sketch;
 
 pub(crate) use aqm::{AnyDiscipline, Surroundings};
 pub(crate) use discipline::Scheduled;
+pub(crate) use drop_tail::DropTail;
 pub(crate) use fifo::Fifo;
 
 /// The limit of a queue, not counting the packet that is being sent; drop-tail.

@@ -3,6 +3,7 @@
 use link::{Ecn, Priority};
 use units::Time;
 
+use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
 
 /// The number of a node.
@@ -40,10 +41,26 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
+/// Totals of a state machine at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeReport {
+    /// The node.
+    pub node: NodeId,
+    /// Names of what is counted, and how many.
+    pub counts: Vec<(&'static str, u64)>,
+}
+
 /// A network that carries packets. Time is an argument and never runs back.
 pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
+
+    /// A node forwards a packet that it has received: the packet takes what limits the forwarding of
+    /// the node, and then its link.
+    fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>);
+
+    /// Sets a filter for the queue of a port, before any packet is sent.
+    fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>);
 
     /// When something happens next; [`Time::NEVER`] if nothing does.
     fn next_event(&self) -> Time;
@@ -67,6 +84,11 @@ pub trait Fabric<B> {
 
     /// How long packets waited at each port until `now`, in the order of the topology.
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport>;
+
+    /// What state machines at nodes have counted, in the order of the nodes.
+    fn node_reports(&self) -> Vec<NodeReport> {
+        Vec::new()
+    }
 
     /// Packets carried over a hop so far.
     fn hops(&self) -> u64;

@@ -24,6 +24,11 @@ impl<T> Held<T> {
         ticket
     }
 
+    /// The packet with this ticket.
+    pub(crate) fn get(&self, ticket: u32) -> Option<&T> {
+        self.places.get(ticket as usize)?.as_ref()
+    }
+
     /// Gives the packet with this ticket back.
     pub(crate) fn take(&mut self, ticket: u32) -> Option<T> {
         let packet = self.places.get_mut(ticket as usize)?.take();

@@ -14,6 +14,7 @@
 mod arrivals;
 mod event_list;
 mod fabric;
+mod filter;
 mod held;
 mod network;
 mod port;
@@ -24,7 +25,8 @@ mod schedule;
 mod topology;
 mod winner_tree;
 
-pub use fabric::{Delivery, Fabric, FlowId, NodeId, Packet};
+pub use fabric::{Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
+pub use filter::QueueFilter;
 pub use link::Ecn;
 pub use network::Network;
 pub use port::{PortReport, QueueReport};

@@ -12,11 +12,12 @@ use units::Time;
 
 use crate::arrivals::Arrivals;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
+use crate::filter::QueueFilter;
 use crate::held::Held;
 use crate::port::{PortReport, QueueReport};
 use crate::ring::Ring;
 use crate::routes::{NextHop, Routes};
-use crate::topology::{PortSpec, Topology};
+use crate::topology::{PortKind, PortSpec, Topology};
 
 /// A port and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
@@ -26,6 +27,15 @@ struct Port<B> {
     direction: Direction,
     /// Packets in the queue of a discipline.
     held: Held<Packet<B>>,
+    filter: Option<Box<Filtered<B>>>,
+}
+
+/// A filter with what it has taken out of the queue.
+#[derive(Clone, Debug)]
+struct Filtered<B> {
+    filter: Box<dyn QueueFilter<B>>,
+    removed: Vec<u32>,
+    packets: u64,
 }
 
 /// What has come out of a port.
@@ -103,6 +113,7 @@ impl<B> Network<B> {
         let port = &mut self.ports[number];
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let ticket = port.held.hold(packet);
+        port.filter(ticket);
         let bytes = u32::from(bytes);
         port.direction.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: now });
         self.serve(now, number);
@@ -115,13 +126,13 @@ impl<B> Network<B> {
         let port = &mut self.ports[number];
         let was_empty = port.packets.len() == 0;
         while let Some(served) = port.direction.serve(now) {
-            let packet = port.held.take(served.packet.ticket);
+            let packet = port.take(served.packet.ticket);
             if let (Some(packet), Fate::Arrives(at)) = (packet, served.fate) {
                 port.packets.push((at, Packet { ecn: served.packet.ecn, ..packet }));
             }
         }
         while let Some(ticket) = port.direction.take_dropped() {
-            port.held.take(ticket);
+            port.take(ticket);
         }
         if was_empty && let Some((at, _)) = port.packets.first() {
             self.arrivals.insert(number, *at);
@@ -151,7 +162,31 @@ impl<B> Port<B> {
             delivered: Delivered::default(),
             direction: spec.direction,
             held: Held::new(),
+            filter: None,
         }
+    }
+
+    /// A packet is about to join the queue: takes out those that it replaces.
+    fn filter(&mut self, ticket: u32) {
+        let (Some(filtered), Some(packet)) = (&mut self.filter, self.held.get(ticket)) else {
+            return;
+        };
+        filtered.filter.join(ticket, packet, &mut filtered.removed);
+        while let Some(removed) = filtered.removed.pop() {
+            let Some(Packet { flow, .. }) = self.held.take(removed) else { continue };
+            let was_there = self.direction.remove(removed, flow);
+            debug_assert!(was_there, "a filter removes packets that wait");
+            filtered.packets += 1;
+        }
+    }
+
+    /// A packet has left the queue.
+    fn take(&mut self, ticket: u32) -> Option<Packet<B>> {
+        let packet = self.held.take(ticket)?;
+        if let Some(filtered) = &mut self.filter {
+            filtered.filter.leave(ticket, &packet);
+        }
+        Some(packet)
     }
 
     /// A packet does not pass as most do. Where others have to give way, it is offered again;
@@ -191,6 +226,17 @@ impl<B> Fabric<B> for Network<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);
         self.enter(now, port, packet);
+    }
+
+    fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
+        if let Some(port) = self.routes.next(PortKind::Link, at, packet.to) {
+            self.enter(now, port, packet);
+        }
+    }
+
+    fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
+        let filtered = Filtered { filter, removed: Vec::new(), packets: 0 };
+        self.ports[port].filter = Some(Box::new(filtered));
     }
 
     #[inline]
@@ -256,6 +302,7 @@ impl<B> Fabric<B> for Network<B> {
                 busy: port.direction.busy_until(now),
                 waiting_packets,
                 waiting_bytes,
+                filtered_packets: port.filter.as_ref().map_or(0, |filtered| filtered.packets),
             }
         };
         self.ports.iter_mut().map(report).collect()

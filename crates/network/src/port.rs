@@ -19,6 +19,8 @@ pub struct PortReport {
     pub waiting_packets: usize,
     /// Bytes that wait.
     pub waiting_bytes: u64,
+    /// Packets that a filter has taken out of the queue.
+    pub filtered_packets: u64,
 }
 
 /// Queueing delays of an output port, and lengths of its queue.

@@ -24,6 +24,7 @@ use units::{Rate, Span, Time};
 use managed::Managed;
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
+use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
 use crate::routes::Routes;
 use crate::topology::{PortKind, PortSpec, Topology};
@@ -232,7 +233,9 @@ impl<B: Copy> SlowLane<B> {
             serialiser: Serialiser::new(rate),
             channel: direction.channel().clone(),
             marker: ecn_marking.map(Marker::new),
-            managed: direction.discipline().map(Managed::new),
+            managed: direction
+                .discipline()
+                .map(|discipline| Managed::new(discipline, direction.is_managed())),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             sending: None,
@@ -347,6 +350,17 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
         self.enter(now, port, packet);
     }
 
+    fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
+        if let Some(port) = self.routes.next(PortKind::Link, at, packet.to) {
+            self.enter(now, port, packet);
+        }
+    }
+
+    fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
+        let managed = self.ports[port].managed.as_mut();
+        managed.expect("a filter needs a queue that can remove").set_filter(filter);
+    }
+
     fn next_event(&self) -> Time {
         self.events.keys().next().map_or(Time::NEVER, |key| key.0)
     }
@@ -391,10 +405,11 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                 },
                 waiting_packets,
                 waiting_bytes,
+                filtered_packets: managed.map_or(0, Managed::filtered),
                 counters: Counters {
                     corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
                         as u64,
-                    aqm: managed.map(Managed::counters),
+                    aqm: managed.and_then(Managed::counters),
                     ..port.report.counters
                 },
                 ..port.report

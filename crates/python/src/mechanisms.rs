@@ -18,7 +18,7 @@ record! {
         summary: String,
         /// The paper or RFC that defines it.
         source: &'static str,
-        /// Provenance: `published` or `reconstructed`.
+        /// Provenance: `published`, `from an implementation` or `reconstructed`.
         status: &'static str,
         /// When it does more harm than good.
         hurts: &'static str,

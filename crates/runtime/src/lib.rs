@@ -17,6 +17,7 @@ mod aqm;
 mod distributions;
 mod flow;
 mod links;
+mod middlebox;
 mod topology;
 
 pub use address::{address, ipv4, ipv6, node};
@@ -24,4 +25,5 @@ pub use application::{Application, Connections, applications};
 pub use distributions::rtt_record;
 pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
+pub use middlebox::set_filters;
 pub use topology::topology;

@@ -1,20 +1,22 @@
 //! What links leave behind: totals, and series if the scenario asks for them.
 
-use network::{PortReport, QueueReport};
+use network::{NodeReport, PortReport, QueueReport};
 use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use units::{Span, Time};
 
 use crate::aqm;
 use crate::distributions::queueing_record;
+use crate::middlebox;
 
 /// Collects the series of links while a run goes on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LinkRecorder {
     last_sample: Time,
     last_busy: Vec<Span>,
     series: LinkSeries,
     aqm: aqm::Recorder,
+    middleboxes: middlebox::Recorder,
 }
 
 /// Samples of all links.
@@ -27,8 +29,19 @@ pub struct LinkSamples {
 }
 
 impl LinkRecorder {
-    /// Adds a row for each port. `at` must not go back.
-    pub fn sample(&mut self, at: Time, ports: &[PortReport]) {
+    /// No samples yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            last_sample: Time::ZERO,
+            last_busy: Vec::new(),
+            series: LinkSeries::default(),
+            aqm: aqm::Recorder::default(),
+            middleboxes: middlebox::Recorder::new(scenario),
+        }
+    }
+
+    /// Adds a row for each port, and for what mechanisms have counted. `at` must not go back.
+    pub fn sample(&mut self, at: Time, ports: &[PortReport], nodes: &[NodeReport]) {
         let elapsed = at.since(self.last_sample).as_secs_f64();
         self.last_sample = at;
         self.last_busy.resize(ports.len(), Span::ZERO);
@@ -46,6 +59,7 @@ impl LinkRecorder {
             });
         }
         self.aqm.sample(at, ports);
+        self.middleboxes.sample(at, ports, nodes);
     }
 
     /// Number of rows so far.
@@ -55,13 +69,19 @@ impl LinkRecorder {
 
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
-        LinkSamples { series: self.series, tables: self.aqm.into_table().into_iter().collect() }
+        let tables = [self.aqm.into_table(), self.middleboxes.into_table()];
+        LinkSamples { series: self.series, tables: tables.into_iter().flatten().collect() }
     }
 }
 
-/// The totals of the mechanisms that some links have, after a run.
-pub fn link_tables(scenario: &Scenario, ports: &[PortReport]) -> Vec<ExtraTable> {
-    aqm::totals(scenario, ports).into_iter().collect()
+/// The totals of the mechanisms that some links and nodes have, after a run.
+pub fn link_tables(
+    scenario: &Scenario,
+    ports: &[PortReport],
+    nodes: &[NodeReport],
+) -> Vec<ExtraTable> {
+    let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
+    aqm::totals(scenario, ports).into_iter().chain(middleboxes).collect()
 }
 
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the

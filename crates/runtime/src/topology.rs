@@ -5,6 +5,8 @@ use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
 
+use crate::middlebox::is_filtered;
+
 /// The number of a node or port in the network. The language bounds how many there are.
 pub(crate) fn number(number: impl TryInto<u16>) -> u16 {
     number.try_into().ok().expect("a scenario has fewer nodes and ports")
@@ -24,21 +26,30 @@ fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
 pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     let mut ports: Vec<PortSpec> = Vec::new();
     let end = Time::ZERO + scenario.duration;
-    let mut add = |to: usize, kind, settings| {
-        let direction = Direction::new(settings, seed, ports.len() as u64, end);
+    let mut add = |to: usize, kind, settings, is_filtered: bool| {
+        let mut direction = Direction::new(settings, seed, ports.len() as u64, end);
+        if is_filtered {
+            direction = direction.with_removable_packets();
+        }
         ports.push(PortSpec { to: NodeId(number(to)), kind, direction });
         number(ports.len() - 1)
     };
     let delay = scenario.event_delay(seed);
     for link in &scenario.links {
-        for (to, settings) in [(link.ends[1], &link.forward), (link.ends[0], &link.backward)] {
+        let [first, second] = link.ends;
+        for (from, to, settings) in
+            [(first, second, &link.forward), (second, first, &link.backward)]
+        {
             let timeline = settings.timeline.later(delay);
-            add(to, PortKind::Link, Settings { timeline, ..settings.clone() });
+            let settings = Settings { timeline, ..settings.clone() };
+            add(to, PortKind::Link, settings, is_filtered(scenario, from));
         }
     }
     let nodes = scenario.nodes.iter().enumerate();
     let forwarding = nodes
-        .map(|(node, limit)| Some(add(node, PortKind::Forwarding, settings(limit.forwarding?))))
+        .map(|(node, limit)| {
+            Some(add(node, PortKind::Forwarding, settings(limit.forwarding?), false))
+        })
         .collect();
     Topology { ports, routes: routes(scenario), forwarding }
 }

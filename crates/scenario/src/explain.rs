@@ -6,6 +6,7 @@ mod changes;
 mod channels;
 mod cost;
 mod figures;
+mod middlebox;
 mod settings;
 mod text;
 mod warnings;
@@ -21,6 +22,7 @@ use figures::Load;
 
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
+pub use middlebox::MiddleboxExplanation;
 pub use settings::Setting;
 #[cfg(test)]
 pub(crate) use settings::{FLOW_TABLES, absent};
@@ -52,6 +54,9 @@ pub struct NodeExplanation {
     pub name: String,
     /// Limits of its forwarding.
     pub forwarding: Option<ForwardingExplanation>,
+    /// What looks into its packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub middlebox: Option<MiddleboxExplanation>,
 }
 
 /// The limits of a router.
@@ -148,7 +153,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(scenario, written),
-        nodes: nodes(scenario),
+        nodes: nodes(scenario, &routes, &flows),
         links: links(scenario, written),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
         recording,
@@ -168,15 +173,20 @@ fn first_of_each_entry<'a>(
     })
 }
 
-fn nodes(scenario: &Scenario) -> Vec<NodeExplanation> {
-    let explain = |node: &Node| NodeExplanation {
+fn nodes(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<NodeExplanation> {
+    let explain = |(number, node): (usize, &Node)| NodeExplanation {
         name: node.name.clone(),
         forwarding: node.forwarding.map(|limit| ForwardingExplanation {
             rate_bps: limit.rate.bits_per_second(),
             buffer_bytes: limit.buffer.get(),
         }),
+        middlebox: middlebox::explain(scenario, routes, flows, number),
     };
-    scenario.nodes.iter().map(explain).collect()
+    scenario.nodes.iter().enumerate().map(explain).collect()
 }
 
 fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {

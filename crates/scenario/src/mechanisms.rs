@@ -21,7 +21,7 @@ pub struct MechanismExplanation {
     pub summary: String,
     /// The paper or RFC that defines it.
     pub source: &'static str,
-    /// `published` or `reconstructed`.
+    /// `published`, `from an implementation` or `reconstructed`.
     pub status: &'static str,
     /// When it does more harm than good.
     pub hurts: &'static str,
@@ -44,7 +44,7 @@ pub struct MechanismParameter {
 
 /// All mechanisms. A crate with others adds its list here.
 fn listed() -> impl Iterator<Item = &'static Mechanism> {
-    let lists = [link::mechanisms()];
+    let lists = [link::mechanisms(), middlebox::mechanisms()];
     lists.into_iter().flatten()
 }
 
@@ -116,10 +116,15 @@ mod tests {
 
     #[test]
     fn every_name_that_a_key_takes_is_a_mechanism() {
-        let key = &schema::cached()["properties"]["link"]["items"]["properties"]["aqm"];
-        let words: Vec<_> = shape::alternatives(key).into_iter().flat_map(shape::words).collect();
-        let mut expected = vec!["none"];
-        expected.extend(listed().filter(|one| one.key == "link.aqm").map(|one| one.name));
-        assert_eq!(words, expected);
+        let tables = &schema::cached()["properties"];
+        for (table, name) in [("link", "aqm"), ("node", "middlebox")] {
+            let key = &tables[table]["items"]["properties"][name];
+            let words = shape::alternatives(key).into_iter().flat_map(shape::words);
+            let words: Vec<_> = words.collect();
+            let path = format!("{table}.{name}");
+            let mut expected = vec!["none"];
+            expected.extend(listed().filter(|one| one.key == path).map(|one| one.name));
+            assert_eq!(words, expected);
+        }
     }
 }

@@ -10,6 +10,7 @@ pub use link::{
     Aqm, Change, Errors as Channel, LowPriority, Marking, QueueLimit, Settings as Direction,
     Timeline,
 };
+pub use middlebox::Middlebox;
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -59,12 +60,14 @@ impl Scenario {
 }
 
 /// A host or router.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Its name.
     pub name: String,
     /// What limits the packets that it forwards; `None` forwards at once.
     pub forwarding: Option<Forwarding>,
+    /// What looks into its packets.
+    pub middlebox: Option<Middlebox>,
 }
 
 /// A router that forwards all its packets, whatever their direction, out of one budget.

@@ -7,6 +7,7 @@ mod changes;
 mod explained;
 mod fades;
 mod given;
+mod middlebox;
 mod refused;
 mod renamed;
 mod robust;

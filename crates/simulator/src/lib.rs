@@ -31,6 +31,7 @@ mod hosts;
 mod report;
 mod simulation;
 mod transports;
+mod visible;
 
 pub use capture::Capture;
 pub use hosts::Body;

@@ -1,6 +1,6 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
-use network::{Fabric, PortReport, QueueReport};
+use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, TcpRecord,
     jain_index,
@@ -45,7 +45,7 @@ impl Recorder {
                 }
             ],
             flows: FlowSeries::default(),
-            links: LinkRecorder::default(),
+            links: LinkRecorder::new(scenario),
         }
     }
 
@@ -113,7 +113,7 @@ impl Recorder {
                 self.flows.push(sample);
             }
         }
-        self.links.sample(at, &fabric.report(at));
+        self.links.sample(at, &fabric.report(at), &fabric.node_reports());
         self.last_sample = at;
     }
 
@@ -146,6 +146,7 @@ impl Recorder {
         last.as_ref().map_or(sample, |last| sample.with_rates_since(last))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "all that a run leaves behind")]
     pub(crate) fn finish(
         self,
         scenario: &Scenario,
@@ -153,6 +154,7 @@ impl Recorder {
         hosts: &Hosts,
         applications: &[Application],
         ports: &[PortReport],
+        nodes: &[NodeReport],
         queues: &[QueueReport],
     ) -> Recording {
         let flows: Vec<_> = scenario
@@ -161,7 +163,7 @@ impl Recorder {
             .zip(applications)
             .map(|(flow, application)| flow_record(end, flow, application, hosts))
             .collect();
-        let mut tables = link_tables(scenario, ports);
+        let mut tables = link_tables(scenario, ports, nodes);
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
         Recording {

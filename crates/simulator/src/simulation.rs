@@ -79,14 +79,16 @@ pub trait Controllers {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let network = Network::new(runtime::topology(scenario, seed));
+    let mut network = Network::new(runtime::topology(scenario, seed));
+    runtime::set_filters(scenario, &mut network);
     Simulation::new(scenario, seed, network, options).run()
 }
 
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
 pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let network = ReferenceNetwork::new(runtime::topology(scenario, seed));
+    let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
+    runtime::set_filters(scenario, &mut network);
     Simulation::new(scenario, seed, network, options).run()
 }
 
@@ -144,6 +146,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let partial = !self.run_events();
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
         let ports = self.fabric.report(self.now);
+        let nodes = self.fabric.node_reports();
         let queues = self.fabric.queue_reports(self.now);
         let mut recording = self.recorder.finish(
             self.scenario,
@@ -151,6 +154,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             &self.hosts,
             &self.applications,
             &ports,
+            &nodes,
             &queues,
         );
         recording.seed = self.seed;

@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
-use network::{Delivery, Ecn, Fabric, Network, NodeId, Packet, PortReport, QueueReport};
+use network::{
+    Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
+};
 use runtime::{LinkRecorder, LinkSamples};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use scenario::Scenario;
 use units::{Span, Time};
 use wire::IpPacket;
 use wire::ip::{CE, ECT_1, LONGEST_PACKET};
@@ -57,6 +60,7 @@ pub(crate) struct Seen {
 pub(crate) struct Emulated {
     pub(crate) ports: Vec<Port>,
     pub(crate) outputs: Vec<PortReport>,
+    pub(crate) nodes: Vec<NodeReport>,
     pub(crate) queues: Vec<QueueReport>,
     pub(crate) links: LinkSamples,
     pub(crate) hops: u64,
@@ -90,28 +94,34 @@ pub(crate) const SNAPLEN: usize = 128;
 impl Emulator {
     pub(crate) fn new(
         clock: Clock,
-        topology: network::Topology,
+        scenario: &Scenario,
+        seed: u64,
         ports: Vec<Port>,
-        interval: Option<Span>,
         capture: Option<Sender<Seen>>,
     ) -> Self {
+        let topology = runtime::topology(scenario, seed);
+        let interval = scenario.record.interval;
         let mut by_node = vec![None; topology.routes.len()];
         for (number, port) in ports.iter().enumerate() {
             by_node[usize::from(port.node.0)] = Some(number);
         }
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
+        let reachable = topology.routes.iter().map(has_route).collect();
+        let mut network = Network::new(topology);
+        runtime::set_filters(scenario, &mut network);
         Self {
             clock,
             by_node,
-            reachable: topology.routes.iter().map(has_route).collect(),
-            network: Network::new(topology),
+            reachable,
+            network,
             interval,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
-            recorder: LinkRecorder::default(),
+            recorder: LinkRecorder::new(scenario),
             capture,
             result: Emulated {
                 ports,
                 outputs: Vec::new(),
+                nodes: Vec::new(),
                 queues: Vec::new(),
                 links: LinkSamples::default(),
                 hops: 0,
@@ -136,13 +146,18 @@ impl Emulator {
         }
         let now = self.deliver_due();
         if self.interval.is_some() {
-            self.recorder.sample(now, &self.network.report(now));
+            self.sample(now);
         }
         self.result.outputs = self.network.report(now);
+        self.result.nodes = self.network.node_reports();
         self.result.queues = self.network.queue_reports(now);
         self.result.hops = self.network.hops();
         self.result.links = self.recorder.finish();
         Ok(self.result)
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.recorder.sample(now, &self.network.report(now), &self.network.node_reports());
     }
 
     /// Delivers all that has arrived by now, and takes the samples that are due. Returns the time up
@@ -151,7 +166,7 @@ impl Emulator {
         loop {
             let now = self.clock.now();
             if self.next_sample <= now.min(self.network.next_event()) {
-                self.recorder.sample(now, &self.network.report(now));
+                self.sample(now);
                 self.next_sample += self.interval.unwrap_or(Span::MAX);
             }
             if self.network.next_event() > now {

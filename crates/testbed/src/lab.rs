@@ -81,10 +81,8 @@ pub(crate) fn with_network<T>(
 ) -> Result<(T, Emulation), KernelError> {
     let (namespaces, mut ports) = hosts::set_up(&plan.hosts, plan.ip)?;
     meter_last_hops(scenario, &mut ports);
-    let topology = runtime::topology(scenario, seed);
     let clock = Clock::start();
-    let interval = scenario.record.interval;
-    let emulator = Emulator::new(clock, topology, ports, interval, capture);
+    let emulator = Emulator::new(clock, scenario, seed, ports, capture);
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (worked, emulated) = thread::scope(|scope| {
         let emulating = scope.spawn(move || {

@@ -3,6 +3,7 @@
 //! - [`ip`]: the version of IP, addresses, the header and its fields.
 //! - [`tcp`]: flags, sizes of options, and [`TcpPacket`], which writes a whole segment.
 //! - [`udp`]: the header of a datagram.
+//! - [`segment`]: reading of TCP segments, and ACKs made from them.
 //! - [`IpPacket`] reads a packet that a real host has sent, and marks it.
 //!
 //! The simulator, captures and the testbed use the same sizes, so that a packet has the same length
@@ -11,10 +12,12 @@
 mod checksum;
 pub mod ip;
 mod packet;
+pub mod segment;
 pub mod tcp;
 pub mod udp;
 
 pub use ip::{Addresses, IpVersion};
 pub use packet::IpPacket;
+pub use segment::TcpFields;
 pub use tcp::TcpPacket;
 pub use udp::UdpHeader;

@@ -6,7 +6,7 @@ use crate::checksum::update;
 use crate::ip::{CE, ECN_MASK, IPV4_HEADER, IPV6_HEADER, IpVersion, PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// A whole IP packet as a host sent it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpPacket {
     version: IpVersion,
     bytes: Box<[u8]>,

@@ -16,12 +16,13 @@ pub(super) mod dualpi2;
 pub(super) mod fq_codel;
 pub(super) mod pie;
 pub(super) mod red;
-mod store;
+pub(super) mod store;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Time};
 
+use super::drop_tail::DropTail;
 use super::{Decisions, Discipline, QueueLimit, Queued};
 use crate::mechanism::Mechanism;
 use codel::{CodelQueue, CodelSettings};
@@ -107,6 +108,7 @@ pub(crate) enum AnyDiscipline {
     FqCodel(FqCodelQueue),
     Pie(PieQueue),
     Red(RedQueue),
+    DropTail(DropTail),
     External(Box<dyn Discipline>),
 }
 
@@ -119,6 +121,7 @@ macro_rules! each {
             AnyDiscipline::FqCodel($discipline) => $call,
             AnyDiscipline::Pie($discipline) => $call,
             AnyDiscipline::Red($discipline) => $call,
+            AnyDiscipline::DropTail($discipline) => $call,
             AnyDiscipline::External($discipline) => $call,
         }
     };
@@ -142,6 +145,15 @@ impl AnyDiscipline {
 
     pub fn dequeue(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<Queued> {
         each!(self, discipline => discipline.dequeue(now, dropped))
+    }
+
+    pub fn remove(&mut self, ticket: u32, flow: u32) -> Option<Queued> {
+        each!(self, discipline => discipline.remove(ticket, flow))
+    }
+
+    /// Whether its decisions are those of active queue management. A discipline from elsewhere may be.
+    pub fn is_managed(&self) -> bool {
+        !matches!(self, Self::DropTail(_))
     }
 
     pub fn waiting(&self) -> (usize, u64) {

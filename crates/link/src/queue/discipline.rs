@@ -37,6 +37,13 @@ pub trait Discipline: Debug + Send + Sync {
     /// go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<Queued>;
 
+    /// Takes a packet of `flow` that waits out of the queue: it is not sent, and not dropped by the
+    /// queue either. `None` if none with this ticket waits, and from disciplines that cannot do it.
+    fn remove(&mut self, ticket: u32, flow: u32) -> Option<Queued> {
+        let _ = (ticket, flow);
+        None
+    }
+
     /// Packets and bytes in the queue, overhead included.
     fn waiting(&self) -> (usize, u64);
 

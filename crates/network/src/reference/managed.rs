@@ -8,6 +8,7 @@ use units::{Span, Time};
 
 use super::{Accepted, Kind, ReferenceNetwork};
 use crate::fabric::Packet;
+use crate::filter::QueueFilter;
 
 /// A discipline, and the packets in its queue by their tickets.
 #[derive(Clone, Debug)]
@@ -16,16 +17,55 @@ pub(super) struct Managed<B> {
     packets: BTreeMap<u32, Packet<B>>,
     next_ticket: u32,
     counters: AqmCounters,
+    /// Whether its decisions are those of active queue management.
+    is_aqm: bool,
+    filter: Option<Box<dyn QueueFilter<B>>>,
+    filtered: u64,
 }
 
 impl<B: Copy> Managed<B> {
-    pub fn new(discipline: Box<dyn Discipline>) -> Self {
+    pub fn new(discipline: Box<dyn Discipline>, is_aqm: bool) -> Self {
         Self {
             discipline,
             packets: BTreeMap::new(),
             next_ticket: 0,
             counters: AqmCounters::default(),
+            is_aqm,
+            filter: None,
+            filtered: 0,
         }
+    }
+
+    pub fn set_filter(&mut self, filter: Box<dyn QueueFilter<B>>) {
+        self.filter = Some(filter);
+    }
+
+    /// Packets that the filter has taken out.
+    pub fn filtered(&self) -> u64 {
+        self.filtered
+    }
+
+    /// Takes out the packets that a new one replaces. Returns their number.
+    fn filter(&mut self, ticket: u32, packet: &Packet<B>) -> u64 {
+        let Some(filter) = &mut self.filter else { return 0 };
+        let mut removed = Vec::new();
+        filter.join(ticket, packet, &mut removed);
+        for ticket in &removed {
+            let packet = self.packets.remove(ticket).expect("a packet is removed once");
+            let queued = self.discipline.remove(*ticket, packet.flow);
+            queued.expect("a filter removes packets that wait");
+        }
+        self.filtered += removed.len() as u64;
+        removed.len() as u64
+    }
+
+    /// A packet has left the queue.
+    fn left(&mut self, ticket: u32) -> Option<Packet<B>> {
+        let packet = self.packets.remove(&ticket)?;
+        if let Some(filter) = &mut self.filter {
+            filter.leave(ticket, &packet);
+        }
+        Some(packet)
     }
 
     /// Packets and bytes that wait.
@@ -33,21 +73,31 @@ impl<B: Copy> Managed<B> {
         self.discipline.waiting()
     }
 
-    pub fn counters(&self) -> AqmCounters {
-        AqmCounters { decisions: self.discipline.decisions(), ..self.counters }
+    /// Those of active queue management.
+    pub fn counters(&self) -> Option<AqmCounters> {
+        let decisions = self.discipline.decisions();
+        self.is_aqm.then_some(AqmCounters { decisions, ..self.counters })
     }
 
-    /// Returns the number of packets that were dropped, and whether the packet joined the queue.
-    fn enqueue(&mut self, now: Time, packet: Packet<B>, overhead: u32, waits: bool) -> (u64, bool) {
+    /// Returns the numbers of packets that were dropped and filtered, and whether the packet joined the
+    /// queue.
+    fn enqueue(
+        &mut self,
+        now: Time,
+        packet: Packet<B>,
+        overhead: u32,
+        waits: bool,
+    ) -> (u64, u64, bool) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
+        let filtered = self.filter(ticket, &packet);
         self.packets.insert(ticket, packet);
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let bytes = u32::from(bytes) + overhead;
         let mut dropped = Vec::new();
         let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
         self.discipline.enqueue(queued, waits, &mut dropped);
-        (self.forget(&dropped), !dropped.contains(&ticket))
+        (self.forget(&dropped), filtered, !dropped.contains(&ticket))
     }
 
     /// The next packet to be sent, and the number of those that were dropped.
@@ -59,7 +109,7 @@ impl<B: Copy> Managed<B> {
             if delay > Span::ZERO {
                 queueing.delay.record(delay.as_nanos());
             }
-            let packet = self.packets.remove(&queued.ticket);
+            let packet = self.left(queued.ticket);
             Packet { ecn: queued.ecn, ..packet.expect("a packet is sent once") }
         });
         (sent, self.forget(&dropped))
@@ -67,7 +117,7 @@ impl<B: Copy> Managed<B> {
 
     fn forget(&mut self, dropped: &[u32]) -> u64 {
         for ticket in dropped {
-            self.packets.remove(ticket).expect("a packet is dropped once");
+            self.left(*ticket).expect("a packet is dropped once");
         }
         dropped.len() as u64
     }
@@ -80,11 +130,11 @@ impl<B: Copy> ReferenceNetwork<B> {
         let is_silent = port.up_from(now) > now;
         let Some(managed) = &mut port.managed else { return };
         let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
-        let (dropped, joined) = managed.enqueue(now, packet, port.overhead, waits);
+        let (dropped, filtered, joined) = managed.enqueue(now, packet, port.overhead, waits);
         let (_, bytes) = managed.waiting();
         let counters = &mut port.report.counters;
         counters.dropped_packets += dropped;
-        counters.accepted_packets = counters.accepted_packets + 1 - dropped;
+        counters.accepted_packets = counters.accepted_packets + 1 - dropped - filtered;
         if waits {
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(bytes);
         }

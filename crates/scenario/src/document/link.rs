@@ -1,12 +1,11 @@
 //! Links, queues and channels.
 
-use std::borrow::Cow;
-
 use link::{LowPriority, Marking};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
+use super::named::named;
 use super::words::{FileName, Hold, Interpolate, Name, Perfect, Unlimited};
 
 /// A full-duplex link between two nodes. The values apply to both directions; `forward` and
@@ -135,44 +134,9 @@ impl Default for Queue {
     }
 }
 
-/// An algorithm by its name, or with parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub(crate) enum Aqm {
-    Name(AqmName),
-    Table(link::Aqm),
-}
-
-/// The name of an algorithm for active queue management, or `none`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct AqmName(String);
-
-impl JsonSchema for AqmName {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "AqmName".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut names = vec!["none"];
-        names.extend(link::Aqm::all().iter().map(link::Aqm::name));
-        json_schema!({ "type": "string", "enum": names })
-    }
-}
-
-impl Aqm {
-    /// The algorithm; `None` for a drop-tail queue.
-    pub(crate) fn resolve(&self) -> Option<link::Aqm> {
-        match self {
-            Self::Name(AqmName(name)) => {
-                link::Aqm::all().into_iter().find(|aqm| aqm.name() == name)
-            }
-            Self::Table(aqm) => Some(*aqm),
-        }
-    }
+named! {
+    /// An algorithm by its name, or with parameters.
+    Aqm, AqmName, link::Aqm
 }
 
 /// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, or

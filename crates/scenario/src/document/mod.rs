@@ -5,6 +5,7 @@
 //! a file reads them from the schema, and so a file and its schema cannot disagree.
 
 mod link;
+mod named;
 mod traffic;
 mod transport;
 mod words;
@@ -15,6 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
+
+use named::named;
 
 pub(crate) use link::{
     Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue,
@@ -88,6 +91,16 @@ pub(crate) struct Node {
     pub name: Name,
     /// Limits of forwarding, for all directions together. Default: no limit.
     pub forwarding: Option<Forwarding>,
+    /// Middlebox (RFC 3135): what looks into the packets at this node. A name stands for the middlebox
+    /// with its defaults, a table sets parameters. An ACK filter works in the queues of the links that
+    /// leave the node. All others see the packets that the node forwards, before its `forwarding`.
+    #[schemars(extend("default" = "none"))]
+    pub middlebox: Option<Middlebox>,
+}
+
+named! {
+    /// A middlebox by its name, or with parameters.
+    Middlebox, MiddleboxName, middlebox::Middlebox
 }
 
 /// A router with one limit for all packets that it forwards.

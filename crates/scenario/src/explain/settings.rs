@@ -189,10 +189,15 @@ fn mark(mark: Marking) -> String {
 
 /// The algorithm with its parameters, in alphabetical order.
 fn aqm(aqm: Aqm) -> String {
-    let Ok(Json::Object(values)) = serde_json::to_value(aqm) else { return aqm.name().into() };
-    let parameters = values.iter().filter(|(key, _)| key.as_str() != "name");
+    parameters(aqm.name(), &serde_json::to_value(aqm).unwrap_or(Json::Null))
+}
+
+/// A mechanism with its parameters, in alphabetical order.
+pub(super) fn parameters(name: &str, values: &Json) -> String {
+    let values = values.as_object().into_iter().flatten();
+    let parameters = values.filter(|(key, _)| key.as_str() != "name");
     let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
-    format!("{}, {}", aqm.name(), parameters.collect::<Vec<_>>().join(", "))
+    format!("{name}, {}", parameters.collect::<Vec<_>>().join(", "))
 }
 
 fn channel_data(channel: &Channel) -> Json {

@@ -6,7 +6,7 @@ use units::{Bytes, Rate};
 
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, NodeExplanation, Setting,
+    FlowExplanation, MiddleboxExplanation, NodeExplanation, Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -116,7 +116,7 @@ impl Display for Explanation {
 
 /// Nodes that only pass packets on need no line of their own.
 fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
-    let plain = nodes.iter().filter(|node| node.forwarding.is_none());
+    let plain = nodes.iter().filter(|node| node.forwarding.is_none() && node.middlebox.is_none());
     let plain: Vec<_> = plain.map(|node| node.name.as_str()).collect();
     let mut line = String::from(" ");
     for (i, name) in plain.iter().enumerate() {
@@ -129,13 +129,31 @@ fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
     if !plain.is_empty() {
         writeln!(f, "{line}")?;
     }
-    let limited = nodes.iter().filter_map(|node| {
-        let limit = node.forwarding?;
-        let rate = Rate::from_bits_per_second(limit.rate_bps);
-        let limit = format!("forwards {rate}, buffer {}", Bytes(limit.buffer_bytes));
-        Some(vec![node.name.clone(), limit])
+    let limited = nodes.iter().flat_map(|node| {
+        let limit = node.forwarding.map(|limit| {
+            let rate = Rate::from_bits_per_second(limit.rate_bps);
+            format!("forwards {rate}, buffer {}", Bytes(limit.buffer_bytes))
+        });
+        let lines = limit.into_iter().chain(node.middlebox.iter().flat_map(middlebox));
+        lines.enumerate().map(|(line, text)| {
+            vec![if line == 0 { node.name.clone() } else { String::new() }, text]
+        })
     });
     table(f, &limited.collect::<Vec<_>>())
+}
+
+/// A middlebox, what it sees, and what it adds.
+fn middlebox(middlebox: &MiddleboxExplanation) -> [String; 2] {
+    let MiddleboxExplanation { name, data_of, acks_of, added_delay_ms } = middlebox;
+    let of = |what: &str, flows: &[String]| {
+        (!flows.is_empty()).then(|| format!("{what} of {}", flows.join(", ")))
+    };
+    let seen: Vec<_> = [of("data", data_of), of("ACKs", acks_of)].into_iter().flatten().collect();
+    let delay = match added_delay_ms {
+        0.0 => "adds no delay".to_owned(),
+        most => format!("delays a packet by at most {}", milliseconds(*most)),
+    };
+    [name.clone(), format!("sees {}; {delay}", seen.join(" and "))]
 }
 
 /// One line for a link that is the same in both directions.

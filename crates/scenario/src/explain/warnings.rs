@@ -12,6 +12,7 @@ use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
 use super::figures::Figures;
+use super::middlebox;
 use super::text::{bytes, rate};
 use crate::load::Written;
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
@@ -61,6 +62,7 @@ pub enum WarningKind {
     QueueBelowPacket,
     AqmBelowRtt,
     AqmWithoutEffect,
+    MiddleboxWithoutEffect,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -69,7 +71,7 @@ pub enum WarningKind {
     RenamedKey,
 }
 
-/// All warnings, flow by flow, then link by link.
+/// All warnings, flow by flow, then link by link, then node by node.
 pub(super) fn warnings(
     scenario: &Scenario,
     written: &Written,
@@ -125,6 +127,10 @@ pub(super) fn warnings(
                 found.chain(idle).chain(managed).map(|(kind, text)| warning(kind, &place, text)),
             );
         }
+    }
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
+        warnings.extend(found.map(|(kind, text)| warning(kind, &node.name, text)));
     }
     warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));
     let costs = cost::warnings(scenario, recording, flows).into_iter();

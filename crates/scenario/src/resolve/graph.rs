@@ -40,14 +40,15 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
                 free.insert(nodes.len());
                 let forwarding = node.forwarding.as_ref();
                 let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, buffer: f.buffer });
-                nodes.push(Node { name: name.clone(), forwarding });
+                let middlebox = node.middlebox.as_ref().and_then(document::Middlebox::resolve);
+                nodes.push(Node { name: name.clone(), forwarding, middlebox });
             }
         }
     }
     for name in document.link.iter().flat_map(|link| &link.between) {
         if let Entry::Vacant(free) = numbers.entry(name.0.clone()) {
             free.insert(nodes.len());
-            nodes.push(Node { name: name.0.clone(), forwarding: None });
+            nodes.push(Node { name: name.0.clone(), forwarding: None, middlebox: None });
         }
     }
     (nodes, numbers)

@@ -1,6 +1,6 @@
 //! Rules between several values of a scenario.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
@@ -39,6 +39,7 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
         }
     }
     check_memory(scenario, &routes, problems);
+    check_middleboxes(scenario, &routes, problems);
     bounds::recorded(scenario, entries, &routes, problems);
 }
 
@@ -145,5 +146,37 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
             let found = format!("{:?}", forwarding.buffer.to_string());
             problems.push(Problem::new(path, expected, found));
         }
+    }
+}
+
+/// A middlebox that no packet meets would change nothing, and the user would compare two equal runs.
+fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
+    let links = &scenario.links;
+    let ways = scenario.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
+    let (mut sends, mut forwards) = (BTreeSet::new(), BTreeSet::new());
+    for (from, to) in ways {
+        let nodes = routes.path(from, to, links);
+        let mut nodes = nodes.iter().map(|hop| hop.from(links));
+        sends.extend(nodes.next());
+        forwards.extend(nodes);
+    }
+    for (i, node) in scenario.nodes.iter().enumerate() {
+        let Some(middlebox) = node.middlebox else { continue };
+        if forwards.contains(&i) || (middlebox.is_in_queues() && sends.contains(&i)) {
+            continue;
+        }
+        let expected = match middlebox.is_in_queues() {
+            true => "a node that sends or forwards packets of a flow",
+            false => "a node that forwards packets of a flow",
+        };
+        let path = Path::entry("node", i).key("middlebox");
+        let found = format!("{:?} at {:?}", middlebox.name(), node.name);
+        let problem = Problem::new(path, expected, found);
+        let others = forwards.iter().map(|node| format!("{:?}", scenario.nodes[*node].name));
+        let others: Vec<_> = others.collect();
+        problems.push(problem.because(match others.is_empty() {
+            true => "no node forwards packets of a flow".into(),
+            false => format!("packets of flows pass {}", others.join(", ")),
+        }));
     }
 }

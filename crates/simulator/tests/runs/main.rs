@@ -10,6 +10,7 @@ mod cost;
 mod fades;
 mod golden;
 mod latency;
+mod middlebox;
 mod physics;
 mod priority;
 mod prototypes;

@@ -5,9 +5,9 @@ use std::fs;
 use link::Aqm;
 use recording::{ExtraTable, Values};
 use serde_json::json;
-use testbed::{Program, shell};
+use testbed::shell;
 
-use super::{is_skipped, program, scenario};
+use super::{fetching, is_skipped, scenario};
 
 /// Packets that active queue management dropped and marked in a direction.
 fn decisions(tables: &[ExtraTable], aqm: &str) -> u64 {
@@ -34,19 +34,7 @@ fn each_algorithm_decides_before_real_tcp_and_the_payload_is_whole() {
     fs::create_dir_all(&folder).unwrap();
     let payload: Vec<u8> = (0..3_000_000_u64).map(|n| (n * n % 251) as u8).collect();
     fs::write(folder.join("payload"), &payload).unwrap();
-    let serve =
-        format!("python3 -m http.server 8000 --bind server --directory {}", folder.display());
-    let server = Program { host: Some("server".to_owned()), ..program(&serve) };
-    let fetch = "import hashlib, sys, time, urllib.request as u\n\
-        for attempt in range(100):\n\
-        \x20   try: page = u.urlopen('http://server:8000/payload').read(); break\n\
-        \x20   except OSError: time.sleep(0.05)\n\
-        sent = open(sys.argv[1], 'rb').read()\n\
-        digests = [hashlib.sha256(data).hexdigest() for data in (sent, page)]\n\
-        assert digests[0] == digests[1], digests";
-    let file = folder.join("payload").into_os_string();
-    let command = ["python3", "-c", fetch].map(Into::into).into_iter().chain([file]).collect();
-    let client = Program { host: Some("client".to_owned()), command };
+    let (server, client) = fetching(&folder);
     for aqm in Aqm::all() {
         let link = json!({ "queue": { "packets": 400 }, "forward": { "aqm": aqm.name() } });
         let scenario = scenario(link, json!({}));

@@ -5,8 +5,10 @@
 
 mod aqm;
 mod changes;
+mod middlebox;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, io, thread};
@@ -54,6 +56,24 @@ fn merge(into: &mut Value, from: Value) {
     for (key, value) in from.as_object().unwrap() {
         into[key] = value.clone();
     }
+}
+
+/// A server of the file `payload` in a folder, and a client that compares what it gets with the file.
+fn fetching(folder: &Path) -> (Program, Program) {
+    let serve =
+        format!("python3 -m http.server 8000 --bind server --directory {}", folder.display());
+    let server = Program { host: Some("server".to_owned()), ..program(&serve) };
+    let fetch = "import hashlib, sys, time, urllib.request as u\n\
+        for attempt in range(100):\n\
+        \x20   try: page = u.urlopen('http://server:8000/payload').read(); break\n\
+        \x20   except OSError: time.sleep(0.05)\n\
+        sent = open(sys.argv[1], 'rb').read()\n\
+        digests = [hashlib.sha256(data).hexdigest() for data in (sent, page)]\n\
+        assert digests[0] == digests[1], digests";
+    let file = folder.join("payload").into_os_string();
+    let command = ["python3", "-c", fetch].map(Into::into).into_iter().chain([file]).collect();
+    let client = Program { host: Some("client".to_owned()), command };
+    (server, client)
 }
 
 fn recorded(scenario: &Scenario) -> Recording {

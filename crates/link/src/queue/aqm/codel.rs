@@ -220,6 +220,10 @@ impl Discipline for CodelQueue {
         codel.dequeue(settings, store, now, decisions, dropped)
     }
 
+    fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
+        self.store.remove(ticket)
+    }
+
     fn waiting(&self) -> (usize, u64) {
         self.store.waiting()
     }

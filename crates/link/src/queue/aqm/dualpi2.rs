@@ -264,6 +264,10 @@ impl Discipline for DualPi2Queue {
         }
     }
 
+    fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
+        self.classic.remove(ticket).or_else(|| self.low_latency.remove(ticket))
+    }
+
     fn waiting(&self) -> (usize, u64) {
         let [low, classic] = [self.low_latency.waiting(), self.classic.waiting()];
         (low.0 + classic.0, low.1 + classic.1)

@@ -188,6 +188,14 @@ impl Discipline for FqCodelQueue {
         }
     }
 
+    fn remove(&mut self, ticket: u32, flow: u32) -> Option<Queued> {
+        let number = self.classify(flow);
+        let packet = self.flows[number as usize].store.remove(ticket)?;
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
     fn waiting(&self) -> (usize, u64) {
         (self.packets, self.bytes)
     }

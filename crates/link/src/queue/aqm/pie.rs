@@ -224,6 +224,10 @@ impl Discipline for PieQueue {
         Some(packet)
     }
 
+    fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
+        self.store.remove(ticket)
+    }
+
     fn waiting(&self) -> (usize, u64) {
         self.store.waiting()
     }

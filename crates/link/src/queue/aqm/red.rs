@@ -198,6 +198,10 @@ impl Discipline for RedQueue {
         packet
     }
 
+    fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
+        self.store.remove(ticket)
+    }
+
     fn waiting(&self) -> (usize, u64) {
         self.store.waiting()
     }

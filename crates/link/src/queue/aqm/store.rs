@@ -6,7 +6,7 @@ use crate::queue::Queued;
 
 /// First in, first out.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Store {
+pub(in crate::queue) struct Store {
     packets: VecDeque<Queued>,
     bytes: u64,
 }
@@ -21,6 +21,19 @@ impl Store {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
+    }
+
+    /// Takes the packet with this ticket out, wherever it is.
+    pub fn remove(&mut self, ticket: u32) -> Option<Queued> {
+        let place = self.packets.iter().position(|packet| packet.ticket == ticket)?;
+        let packet = self.packets.remove(place)?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// All packets, the first one first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> {
+        self.packets.iter()
     }
 
     pub fn first(&self) -> Option<&Queued> {

@@ -1,0 +1,27 @@
+//! Middleboxes: state machines without I/O that look at packets at a node (RFC 3135 has the words).
+//!
+//! A middlebox sees a packet through [`Visible`], which gives its [`Header`]: addresses, ports,
+//! sequence and acknowledgement numbers, window, flags, SACK blocks and length. There are two
+//! implementations, a segment of the simulator and a real IP packet. So the same code works on
+//! simulated TCP and on the TCP of a kernel.
+//!
+//! One file per mechanism. Times and packets go in, and decisions come out.
+
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+mod ack_filter;
+mod header;
+mod ip;
+mod settings;
+
+pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
+pub use header::{Address, Endpoints, Header, SackBlocks, Visible, is_after, is_before};
+pub use settings::Middlebox;
+
+use link::Mechanism;
+
+/// The mechanisms of this crate, for `bentpipe path`.
+pub fn mechanisms() -> Vec<&'static Mechanism> {
+    Middlebox::all().iter().map(Middlebox::about).collect()
+}

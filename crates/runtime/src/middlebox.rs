@@ -1,0 +1,168 @@
+//! Middleboxes of a scenario in its network, and what they did: a table of totals, and one of samples, in
+//! runs that have any.
+
+use middlebox::{AckFilter, Middlebox, Visible};
+use network::{Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter};
+use recording::{ExtraTable, extra_table};
+use scenario::Scenario;
+use units::Time;
+
+use crate::topology::number;
+
+extra_table! {
+    /// Totals of middleboxes, one row for each of their counters.
+    Totals("middlebox") of Total {
+        /// Name of the node.
+        node: String,
+        /// The middlebox.
+        middlebox: String,
+        /// What is counted.
+        counter: String,
+        /// How many.
+        packets: u64,
+    }
+}
+
+extra_table! {
+    /// Samples of the counters of middleboxes, at the times of the series of links.
+    Samples("middlebox_series") of Sample {
+        /// Name of the node.
+        node: String,
+        /// What is counted.
+        counter: String,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// How many since the start.
+        packets: u64,
+    }
+}
+
+/// The filter of one queue.
+#[derive(Clone, Debug)]
+struct Filter(AckFilter);
+
+impl<B: Visible> QueueFilter<B> for Filter {
+    fn join(&mut self, ticket: u32, packet: &Packet<B>, removed: &mut Vec<u32>) {
+        if let Some(header) = packet.body.header() {
+            self.0.join(ticket, &header, removed);
+        }
+    }
+
+    fn leave(&mut self, ticket: u32, packet: &Packet<B>) {
+        if let Some(header) = packet.body.header() {
+            self.0.leave(ticket, &header);
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn QueueFilter<B>> {
+        Box::new(self.clone())
+    }
+}
+
+/// Ports of the links that leave a node.
+fn outgoing(scenario: &Scenario, node: usize) -> impl Iterator<Item = usize> {
+    let links = scenario.links.iter().enumerate();
+    links.flat_map(move |(number, link)| {
+        let sides = [(2 * number, link.ends[0]), (2 * number + 1, link.ends[1])];
+        sides.into_iter().filter(move |(_, from)| *from == node).map(|(port, _)| port)
+    })
+}
+
+/// Whether a middlebox takes packets out of the queue before a port of a link that leaves `node`.
+pub(crate) fn is_filtered(scenario: &Scenario, node: usize) -> bool {
+    scenario.nodes[node].middlebox.is_some_and(|middlebox| middlebox.is_in_queues())
+}
+
+/// Sets the filters of the scenario's middleboxes, before any packet is sent.
+pub fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut impl Fabric<B>) {
+    for (node, settings) in scenario.nodes.iter().enumerate() {
+        let Some(Middlebox::AckFilter(settings)) = settings.middlebox else { continue };
+        for port in outgoing(scenario, node) {
+            fabric.filter(port, Box::new(Filter(AckFilter::new(settings))));
+        }
+    }
+}
+
+/// A middlebox of the scenario.
+#[derive(Clone, Debug)]
+struct Known {
+    id: NodeId,
+    node: String,
+    middlebox: &'static str,
+    /// Ports whose filters are its own.
+    ports: Vec<usize>,
+}
+
+/// Finds the counters of middleboxes, and collects samples of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    known: Vec<Known>,
+    samples: Samples,
+}
+
+impl Recorder {
+    pub fn new(scenario: &Scenario) -> Self {
+        let nodes = scenario.nodes.iter().enumerate();
+        let known = nodes.filter_map(|(id, node)| {
+            let middlebox = node.middlebox?;
+            let ports = if middlebox.is_in_queues() {
+                outgoing(scenario, id).collect()
+            } else {
+                Vec::new()
+            };
+            let (node, middlebox) = (node.name.clone(), middlebox.name());
+            Some(Known { id: NodeId(number(id)), node, middlebox, ports })
+        });
+        Self { known: known.collect(), samples: Samples::default() }
+    }
+
+    /// The counters of all middleboxes.
+    fn counts<'a>(
+        &'a self,
+        ports: &'a [PortReport],
+        nodes: &'a [NodeReport],
+    ) -> impl Iterator<Item = (&'a Known, &'static str, u64)> {
+        self.known.iter().flat_map(move |known| {
+            let filtered = known.ports.iter().map(|port| ports[*port].filtered_packets).sum();
+            let of_queues = (!known.ports.is_empty()).then_some(("filtered", filtered));
+            let own = nodes.iter().filter(|report| report.node == known.id);
+            let own = own.flat_map(|report| report.counts.iter().copied());
+            of_queues.into_iter().chain(own).map(move |(counter, number)| (known, counter, number))
+        })
+    }
+
+    /// Adds a row for each counter.
+    pub fn sample(&mut self, at: Time, ports: &[PortReport], nodes: &[NodeReport]) {
+        let mut rows = std::mem::take(&mut self.samples);
+        for (known, counter, packets) in self.counts(ports, nodes) {
+            rows.push(Sample {
+                node: known.node.clone(),
+                counter: counter.to_owned(),
+                t_s: at.as_secs_f64(),
+                packets,
+            });
+        }
+        self.samples = rows;
+    }
+
+    /// The totals of all middleboxes; none without any.
+    pub fn totals(&self, ports: &[PortReport], nodes: &[NodeReport]) -> Option<ExtraTable> {
+        let mut totals = Totals::default();
+        for (known, counter, packets) in self.counts(ports, nodes) {
+            totals.push(Total {
+                node: known.node.clone(),
+                middlebox: known.middlebox.to_owned(),
+                counter: counter.to_owned(),
+                packets,
+            });
+        }
+        let table = totals.into_table();
+        (!table.is_empty()).then_some(table)
+    }
+
+    /// All samples so far; none without middleboxes.
+    pub fn into_table(self) -> Option<ExtraTable> {
+        let table = self.samples.into_table();
+        (!table.is_empty()).then_some(table)
+    }
+}

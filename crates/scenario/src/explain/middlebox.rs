@@ -1,0 +1,119 @@
+//! Middleboxes: what each sees and adds, and where it cannot help.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::FlowExplanation;
+use super::settings::parameters;
+use super::text::rate;
+use super::warnings::WarningKind as Kind;
+use crate::model::{Flow, Middlebox, Scenario};
+use crate::routes::Routes;
+
+/// A middlebox at a node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MiddleboxExplanation {
+    /// Its name and its parameters.
+    pub name: String,
+    /// Flows whose data it sees.
+    pub data_of: Vec<String>,
+    /// Flows whose ACKs it sees.
+    pub acks_of: Vec<String>,
+    /// The most that it adds to the delay of a packet, in milliseconds.
+    pub added_delay_ms: f64,
+}
+
+/// The middlebox of node number `node`.
+pub(super) fn explain(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<MiddleboxExplanation> {
+    let middlebox = scenario.nodes[node].middlebox?;
+    let passes = |from, to| sees(scenario, routes, middlebox, node, from, to);
+    let names = |of: &dyn Fn(&Flow) -> bool| {
+        let flows = flows.iter().filter(|(_, flow)| of(flow));
+        flows.map(|(explanation, _)| explanation.name.clone()).collect()
+    };
+    Some(MiddleboxExplanation {
+        name: described(middlebox),
+        data_of: names(&|flow| passes(flow.from, flow.to)),
+        acks_of: names(&|flow| passes(flow.to, flow.from)),
+        added_delay_ms: middlebox.most_added_delay().as_millis_f64(),
+    })
+}
+
+/// Whether the middlebox at `node` sees packets from one node to another.
+fn sees(
+    scenario: &Scenario,
+    routes: &Routes,
+    middlebox: Middlebox,
+    node: usize,
+    from: usize,
+    to: usize,
+) -> bool {
+    let hops = routes.path(from, to, &scenario.links);
+    let skipped = usize::from(!middlebox.is_in_queues());
+    hops.iter().skip(skipped).any(|hop| hop.from(&scenario.links) == node)
+}
+
+/// The name with the parameters, in alphabetical order.
+fn described(middlebox: Middlebox) -> String {
+    let values = serde_json::to_value(middlebox).unwrap_or(Json::Null);
+    parameters(middlebox.name(), &values)
+}
+
+/// The doubts about the middlebox of node number `node`.
+pub(super) fn warnings(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Vec<(Kind, String)> {
+    let Some(middlebox) = scenario.nodes[node].middlebox else { return Vec::new() };
+    let idle = match middlebox {
+        Middlebox::AckFilter(_) => idle_filter(scenario, routes, flows, node),
+    };
+    idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).into_iter().collect()
+}
+
+/// An ACK filter before whose links no queue of ACKs forms.
+fn idle_filter(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<String> {
+    let links = &scenario.links;
+    let of_acks = flows.iter().filter_map(|(explanation, flow)| {
+        let hops = routes.path(flow.to, flow.from, links);
+        let hop = *hops.iter().find(|hop| hop.from(links) == node)?;
+        Some((explanation, flow, hop))
+    });
+    let mut slowest: Option<(f64, String)> = None;
+    for (explanation, flow, hop) in of_acks {
+        let carries_data =
+            flows.iter().any(|(_, other)| routes.path(other.from, other.to, links).contains(&hop));
+        let ack = scenario.ack_bytes(flow) as f64 + f64::from(hop.direction(links).overhead);
+        let bytes = f64::from(flow.transport.full_payload());
+        let segments = f64::from(flow.transport.delayed_ack.segments());
+        let figures = &explanation.figures;
+        let acks_bps = figures.capacity_bps / (8.0 * bytes * segments) * ack * 8.0;
+        let limit = hop.direction(links).rate.bits_per_second() as f64;
+        if carries_data || acks_bps >= limit || !hop.direction(links).timeline.is_empty() {
+            return None;
+        }
+        let place = format!(
+            "the ACKs of {} take at most {} of {}",
+            explanation.name,
+            rate(acks_bps),
+            rate(limit)
+        );
+        if slowest.as_ref().is_none_or(|(share, _)| acks_bps / limit > *share) {
+            slowest = Some((acks_bps / limit, place));
+        }
+    }
+    let why = slowest.map_or("no ACK leaves this node".into(), |(_, place)| place);
+    Some(format!("ack-filter finds no ACKs that wait: {why}"))
+}

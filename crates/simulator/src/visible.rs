@@ -1,0 +1,53 @@
+//! The interface of middleboxes for the plain segments of the simulator.
+//!
+//! The two ends of a connection have neighbouring numbers, so the number of an endpoint is its address.
+
+use middlebox::{Address, Endpoints, Header, SackBlocks, Visible};
+use tcp::{Flags, Options, Segment};
+
+use crate::hosts::Body;
+
+impl Visible for Body {
+    fn header(&self) -> Option<Header> {
+        let address = |host: u32| Address { host: host.into(), port: 0 };
+        let segment = &self.segment;
+        let blocks = segment.blocks().iter().map(|block| (block.start, block.end));
+        Some(Header {
+            endpoints: Endpoints {
+                source: address(self.endpoint.0 ^ 1),
+                destination: address(self.endpoint.0),
+            },
+            sequence: segment.sequence,
+            acknowledgement: segment.acknowledgement,
+            window: segment.window,
+            flags: segment.flags.0,
+            payload: segment.payload.into(),
+            timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
+            sack: SackBlocks::new(blocks),
+            // Probes and their answers have a reserved bit, a SYN has options of its own.
+            has_more: segment.is_low_priority() || segment.flags.contains(Flags::SYN),
+        })
+    }
+
+    fn bytes(&self) -> u16 {
+        self.segment.bytes()
+    }
+
+    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
+        let segment = &self.segment;
+        let past_data = u32::from(segment.payload) + u32::from(segment.flags.contains(Flags::SYN));
+        let has_timestamps = segment.has_timestamps();
+        let segment = Segment {
+            sequence: segment.sequence.wrapping_add(past_data),
+            acknowledgement,
+            timestamp: segment.timestamp,
+            echo: echo.unwrap_or(segment.echo),
+            window: segment.window,
+            flags: Flags::ACK,
+            window_scale: Segment::NO_SCALE,
+            options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
+            ..Segment::default()
+        };
+        Some(Self { segment, ..*self })
+    }
+}

@@ -1,0 +1,68 @@
+//! Middleboxes before real TCP: they act, and the payload arrives as it was sent.
+
+use std::fs;
+
+use middlebox::Middlebox;
+use recording::{ExtraTable, Values};
+use scenario::Scenario;
+use serde_json::json;
+use testbed::shell;
+
+use super::{fetching, is_skipped};
+
+/// The largest of the counters of the only middlebox.
+fn most(tables: &[ExtraTable]) -> u64 {
+    let table = tables.iter().find(|table| table.name() == "middlebox").unwrap();
+    match &table.columns()[3].values {
+        Values::U64(counts) => *counts.iter().max().unwrap(),
+        _ => panic!("counts"),
+    }
+}
+
+/// A middlebox between server and client that has something to do: losses on the last hop, and ACKs that
+/// leave it on a thin link.
+fn scenario(middlebox: Middlebox) -> Scenario {
+    let whole = json!({
+        "duration": "60s",
+        "node": [{ "name": "terminal", "middlebox": middlebox.name() }],
+        "link": [
+            {
+                "between": ["server", "terminal"],
+                "delay": "30ms",
+                "forward": { "rate": "20Mbit/s" },
+                "backward": { "rate": "100kbit/s" },
+            },
+            {
+                "between": ["terminal", "client"],
+                "rate": "50Mbit/s",
+                "delay": "5ms",
+                "forward": { "channel": { "per": 0.005 } },
+            },
+        ],
+        "flow": [{ "from": "server", "to": "client", "controller": "cubic",
+                   "traffic": { "download": "1MB" } }],
+    });
+    Scenario::from_json(&whole, &[]).unwrap()
+}
+
+#[test]
+fn each_middlebox_acts_on_real_tcp_and_the_payload_is_whole() {
+    if is_skipped() {
+        return;
+    }
+    let name = format!("bentpipe-middlebox-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let payload: Vec<u8> = (0..3_000_000_u64).map(|n| (n * n % 251) as u8).collect();
+    fs::write(folder.join("payload"), &payload).unwrap();
+    let (server, client) = fetching(&folder);
+    for middlebox in Middlebox::all() {
+        for ip in [wire::IpVersion::V4, wire::IpVersion::V6] {
+            let scenario = Scenario { ip, ..scenario(middlebox) };
+            let ran = shell(&scenario, 1, &client, std::slice::from_ref(&server)).unwrap();
+            assert_eq!(ran.status, 0, "{} {ip:?}", middlebox.name());
+            assert!(most(&ran.tables) > 0, "{} {ip:?}", middlebox.name());
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -104,12 +104,13 @@ def test_a_recording_has_the_counters_of_middleboxes(bentpipe: Bentpipe, tmp_pat
 
 def test_an_explanation_has_what_a_middlebox_sees(bentpipe: Bentpipe, tmp_path: Path) -> None:
     (tmp_path / "thin.toml").write_text(THIN)
-    explained = bp.Scenario(tmp_path / "thin.toml").explain()
+    explained = bp.Scenario.load(tmp_path / "thin.toml").explain()
     found = explained.nodes[0].middlebox
     assert found is not None
     assert found.name == "ack-filter, rule cake"
     assert (found.data_of, found.acks_of) == (["flow-0"], ["flow-0"])
     assert found.added_delay_ms == 0
-    assert "sees data of flow-0 and ACKs of flow-0" in bentpipe(
-        "explain", tmp_path / "thin.toml"
-    ).stdout
+    assert (
+        "sees data of flow-0 and ACKs of flow-0"
+        in bentpipe("explain", tmp_path / "thin.toml").stdout
+    )

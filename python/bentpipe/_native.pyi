@@ -530,7 +530,7 @@ class Mechanism:
 
     @property
     def status(self) -> str:
-        """Provenance: `published` or `reconstructed`."""
+        """Provenance: `published`, `from an implementation` or `reconstructed`."""
 
     @property
     def hurts(self) -> str:

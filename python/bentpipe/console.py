@@ -224,9 +224,7 @@ def print_middleboxes(recording: Recording) -> None:
     """Print a table of what middleboxes did. Only such runs import data frames."""
     listed = table("node", "<middlebox", "<counter", "packets")
     for row in recording.table("middlebox").iter_rows(named=True):
-        listed.add_row(
-            row["node"], row["middlebox"], row["counter"], decimals(row["packets"], 0)
-        )
+        listed.add_row(row["node"], row["middlebox"], row["counter"], decimals(row["packets"], 0))
     show(listed)
 
 

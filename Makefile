@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench fidelity mutants replay-kernel soak fuzz kills lock clean $(STEPS)
+.PHONY: help run test check engine format bench fidelity mutants replay-kernel soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -64,6 +64,9 @@ fuzz: ## coverage-guided fuzzing of all parsers, each for SECONDS (60)
 
 kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is left
 	@$(PYTHON_OF_TESTS) tests/kills.py --minutes $(or $(MINUTES),60)
+
+own-wheel: engine ## build a wheel with a controller of another crate, and use it (minutes)
+	@$(PYTHON_OF_TESTS) tests/own_wheel.py --quick
 
 fidelity: engine ## make the tables of docs/fidelity.md (half an hour, on a quiet machine)
 	@$(PYTHON_OF_TESTS) benches/fidelity.py

@@ -179,3 +179,60 @@ def test_the_package_has_every_example() -> None:
     }
     for path in links.iterdir():
         assert path.resolve() == EXAMPLES / path.name
+
+
+def test_a_crate_of_a_controller_passes_its_tests(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    done = bentpipe("new", "controller", "--rust", "my-reno")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bentpipe wheel my-reno" in done.stdout
+    manifest = tmp_path / "my-reno" / "Cargo.toml"
+    # What it depends on is compiled once for all tests.
+    target = {"CARGO_TARGET_DIR": str(ROOT / "target/own-crate")}
+    for command in (["fmt", "--check"], ["test", "--offline", "--quiet"]):
+        cargo = ["cargo", command[0], "--manifest-path", str(manifest), *command[1:]]
+        ran = subprocess.run(cargo, env=os.environ | target, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 passed" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["controller", "--rust", "Mine"], "--rust: expected lower-case letters"),
+        (["controller", "--rust", "cubic"], "--rust: there is a controller 'cubic' already"),
+        (["geo", "--rust", "mine"], "--rust: not used for geo"),
+        (["controller", "--source", "."], "--source: only used with --rust"),
+        (["controller", "--rust", "mine", "--source", "."], "expected a folder with crates"),
+        (["controller", "--rust", "mine", "--class", "Mine"], "--class: not used with --rust"),
+    ],
+)
+def test_a_wrong_crate_is_answered(
+    bentpipe: Bentpipe, tmp_path: Path, arguments: list[str], expected: str
+) -> None:
+    done = bentpipe("new", *arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (None, "expected the folder of a Rust crate"),
+        ("[package", "Cargo.toml: "),
+        ("[lib]", "expected the name of a package"),
+        ('[package]\nname = "mine"', "expected congestion = "),
+        ('[package]\nname = "mine"\n[dependencies]\ncongestion = { path = "x/y/z" }',
+         "in the sources of Bentpipe, found x/y/z"),
+    ],
+)  # fmt: skip
+def test_a_crate_that_fits_no_wheel_is_answered(
+    bentpipe: Bentpipe, tmp_path: Path, manifest: str | None, expected: str
+) -> None:
+    (tmp_path / "mine").mkdir()
+    if manifest is not None:
+        (tmp_path / "mine" / "Cargo.toml").write_text(manifest)
+    done = bentpipe("wheel", "mine")
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert not list(tmp_path.glob("*.whl"))

@@ -262,6 +262,60 @@ def test_the_command_line_compares_and_evaluates_a_class(mine: Path, bentpipe: B
     assert row["difference"] == 0
 
 
+def test_tables_of_a_study_file_are_controllers(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "study.toml").write_text(f"""\
+scenario = "small.toml"
+parameters.controller.path = "flow.0.controller"
+parameters.controller.values = ["hybla", "hybla:rtt0=0.5", {{ name = "hybla", rtt0 = 0.5 }}]
+replications = {{ count = 3 }}
+quantity = [{{ name = "{QUANTITY}" }}]
+comparison = [{{ parameter = "controller", baseline = {{ name = "hybla", rtt0 = 0.5 }} }}]
+""")
+    found = Study.load(tmp_path / "study.toml")
+    results = found.run(out=tmp_path / "out")
+    assert results.rows["flow.0.controller"].to_list()[2] == '{ name = "hybla", rtt0 = 0.5 }'
+    assert values(found, 1) == values(found, 2) != values(found, 0)
+    assert [row.difference == 0 for row in results.comparisons] == [False, True]
+    assert Study.load(tmp_path / "out" / "study.toml").run().rows.height == 9
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "--link", "leo", "--per", "0.01", "--controllers", "cubic,mine.py:Fails",
+         "--set", "duration=3s", "--replications", "2"],
+        ["compare", "--link", "leo", "--per", "0.01", "--controllers", "cubic,mine.py:Fails",
+         "--set", "duration=3s", "--replications", "2", "--queue", "0.5bdp,1bdp"],
+        ["evaluate", "mine.py:Fails", "--items", "packet-loss", "--quick"],
+        ["study", "study.toml", "--workers", "1"],
+    ],
+)  # fmt: skip
+def test_a_failure_in_a_command_names_the_run_and_keeps_the_rest(
+    mine: Path, bentpipe: Bentpipe, command: list[str]
+) -> None:
+    (mine.parent / "small.toml").write_text(SMALL)
+    (mine.parent / "study.toml").write_text(f"""\
+scenario = "small.toml"
+parameters.controller.path = "flow.0.controller"
+parameters.controller.values = ["newreno", "mine.py:Fails"]
+replications = {{ count = 3 }}
+quantity = [{{ name = "{QUANTITY}" }}]
+""")
+    done = bentpipe(*command, "--out", "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    found = re.search(r"run \d+ of \d+ of \S+ \(seed \d+, .*\) failed: LookupError", done.stderr)
+    assert found, done.stderr
+    assert 'raise LookupError("planted")' in done.stderr
+    assert f'File "{mine}"' in done.stderr
+    kept = re.search(r"The rows of (\d+) finished runs are kept in (\S+)\.$", done.stderr.strip())
+    assert kept, done.stderr
+    assert (mine.parent / kept[2] / "study.json").is_file()
+    if command[0] == "study":
+        # Seeds 1 and 2 have no loss.
+        assert kept[1] == "2"
+
+
 def test_a_changed_file_is_another_study(mine: Path, tmp_path: Path) -> None:
     study(f"{mine}:Mine").run(out=tmp_path / "out")
     mine.write_text(MINE.replace("kept: float = 0.5", "kept: float = 0.9"))

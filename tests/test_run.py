@@ -6,6 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe.prototypes import flows, pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +97,91 @@ def test_controllers_can_be_listed_and_looked_up(bentpipe: Bentpipe) -> None:
     assert {"reno", "newreno", "adalr"} <= {entry["name"] for entry in listed}
     assert "newreno" in bentpipe("controllers").stdout
     assert "retransmissions" in bentpipe("controllers", "adalr").stdout
+
+
+MINE = """\
+from bentpipe.controller import Controller
+
+
+class Mine(Controller):
+    def __init__(self, settings, kept=0.5):
+        self.kept = kept
+
+    def threshold_after_loss(self, loss):
+        return max(int(loss.flight * self.kept), 2 * self.window.mss)
+
+
+class Fails(Mine):
+    def on_loss(self, loss):
+        raise LookupError("planted")
+
+
+class Loops(Mine):
+    def on_loss(self, loss):
+        while True:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--controller", "mine.py:Mine"),
+        ("--controller", "mine:Mine:kept=0.5"),
+        ("--set", "flow.0.controller=mine.py:Mine"),
+        ("--set", "flow.*.controller=mine.py:Mine"),
+    ],
+)
+def test_a_class_runs(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, given: tuple[str, str]
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    done = bentpipe("run", small, "--json", *given, "--out", tmp_path / "out", "--pcap")
+    assert (done.returncode, done.stderr) == (0, "")
+    (flow,) = json.loads(done.stdout)["flows"]
+    assert flow["controller"] == "python:Mine"
+    (usual,) = json.loads(bentpipe("run", small, "--json").stdout)["flows"]
+    assert flow["completion_s"] == usual["completion_s"]
+    assert (tmp_path / "out" / "capture.pcapng").stat().st_size > 0
+
+
+def test_a_controller_with_parameters_runs(bentpipe: Bentpipe, small: Path) -> None:
+    table = '{ name = "hybla", rtt0 = 0.5 }'
+    forms = [("--controller", "hybla:rtt0=0.5"), ("--set", "flow.0.controller=hybla:rtt0=0.5"),
+             ("--set", f"flow.0.controller={table}"), ("--controller", table)]  # fmt: skip
+    runs = [json.loads(bentpipe("run", small, "--json", *form).stdout) for form in forms]
+    plain = json.loads(bentpipe("run", small, "--json", "--controller", "hybla").stdout)
+    assert len({run["flows"][0]["completion_s"] for run in runs}) == 1
+    assert runs[0]["flows"][0]["completion_s"] != plain["flows"][0]["completion_s"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("--controller", "mine.py:Fails"), "seed 3 failed: LookupError: planted"),
+        (("--controller", "mine.py:Mina"), "did you mean Mine"),
+        (("--controller", "cubik"), "did you mean"),
+        (("--set", "flow.7.controller=mine.py:Mine"), "expected a flow from 0 to 0, found 7"),
+        (("--controller", "mine.py:Mine", "--backend", "kernel"), "simulator only"),
+    ],
+)
+def test_a_class_that_cannot_run_is_answered(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, given: tuple[str, ...], expected: str
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    done = bentpipe("run", small, "--seed", "3", *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
+    if "planted" in expected:
+        assert 'raise LookupError("planted")' in done.stderr
+        assert "flows.py" not in done.stderr
+
+
+def test_a_class_that_blocks_is_ended(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.setattr(pool, "BLOCKED_S", 0.5)
+    scenario, classes = flows.load(small, [], f"{tmp_path}/mine.py:Loops")
+    with pytest.raises(bp.ControllerError, match=r"(?s)seed 3 failed: a method blocks.*on_loss"):
+        flows.run(bp._native.run, 3, scenario, controllers=classes)

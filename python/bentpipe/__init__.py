@@ -59,12 +59,17 @@ from bentpipe.study import Study
 
 if TYPE_CHECKING:
     from bentpipe.plots.comparing import plot
+    from bentpipe.steps import lockstep
 
 __version__ = version()
 
 
 def __getattr__(name: str) -> object:
-    """`plot`, which loads Altair and Polars only when it is used."""
+    """`plot`, which loads Altair and Polars only when it is used, and `lockstep`."""
+    if name == "lockstep":
+        from bentpipe.steps import lockstep
+
+        return lockstep
     if name == "plot":
         from bentpipe.plots.comparing import plot
 
@@ -106,6 +111,7 @@ __all__ = [
     "kernel_status",
     "kernel_unload",
     "load",
+    "lockstep",
     "mechanisms",
     "plot",
     "reference",

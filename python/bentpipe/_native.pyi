@@ -28,6 +28,7 @@ __all__ = [
     "KernelUse",
     "Link",
     "LinkRate",
+    "Lockstep",
     "Loss",
     "LostSegment",
     "Mechanism",
@@ -45,6 +46,8 @@ __all__ = [
     "Sent",
     "Settings",
     "Signal",
+    "StepDifference",
+    "StepState",
     "StudySource",
     "TcpTotals",
     "Window",
@@ -58,6 +61,7 @@ __all__ = [
     "kernel_set",
     "kernel_status",
     "kernel_unload",
+    "lockstep",
     "mechanisms",
     "names_a_file",
     "number_columns",
@@ -1466,6 +1470,104 @@ class Controller:
 
     def pacing_rate(self) -> float | None:
         """Pacing rate in bytes per second, or None; for those that need pacing."""
+
+@final
+class StepState:
+    """A controller after a step."""
+
+    @property
+    def controller(self) -> str:
+        """Name of the controller."""
+
+    @property
+    def cwnd(self) -> int:
+        """Congestion window in bytes."""
+
+    @property
+    def ssthresh(self) -> int:
+        """Slow start threshold in bytes; 2**64 - 1 for none."""
+
+    @property
+    def answer(self) -> str | None:
+        """The answer, if the step is a question."""
+
+    @property
+    def attributes(self) -> str:
+        """The other attributes: of a class those of the object, of Rust the fields of the type."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class StepDifference:
+    """The first step after which two controllers differ."""
+
+    @property
+    def flow(self) -> str:
+        """Name of the flow."""
+
+    @property
+    def step(self) -> int:
+        """Number of the step among all of the run, from 1."""
+
+    @property
+    def at_s(self) -> float:
+        """Time of the run in seconds."""
+
+    @property
+    def event(self) -> str:
+        """The method with its argument."""
+
+    @property
+    def cwnd_before(self) -> int:
+        """Congestion window of both before the step, in bytes."""
+
+    @property
+    def ssthresh_before(self) -> int:
+        """Slow start threshold of both before the step, in bytes."""
+
+    @property
+    def registered(self) -> StepState:
+        """The controller of the scenario."""
+
+    @property
+    def prototype(self) -> StepState:
+        """The prototype in Python."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Lockstep:
+    """The steps of a controller and its prototype."""
+
+    @property
+    def steps(self) -> int:
+        """Number of steps, up to the first difference: events and questions of both ends."""
+
+    @property
+    def difference(self) -> StepDifference | None:
+        """The first difference; None if all steps are equal."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+def lockstep(
+    scenario: Scenario,
+    controllers: Mapping[str, Callable[[Settings], Controller]],
+    *,
+    seed: int | None = None,
+) -> Lockstep:
+    """Run a scenario with its controllers and, in the same connections, with prototypes.
+
+    `controllers` and the errors are those of `run`. The run ends at the first difference.
+    """
 
 def run(
     scenario: Scenario,

@@ -55,9 +55,9 @@ pub fn run_on_kernel(
     });
     let recording = match finished {
         Err(testbed::KernelError::Capture { source, recording }) => {
-            return Err(capture_error(py, source, Recording::new(*recording)));
+            return Err(capture_error(py, source, Recording::finished(*recording)));
         }
-        finished => Recording::new(finished.map_err(kernel_error)?),
+        finished => Recording::finished(finished.map_err(kernel_error)?),
     };
     match raised {
         None => Ok(recording),

@@ -1,6 +1,9 @@
-//! The extension module `bentpipe._native`. Each file is one group of Python names and does no
-//! more than translate: arguments in, engine called with the interpreter released, result or
+//! The content of the extension module `bentpipe._native`. Each file is one group of Python names and
+//! does no more than translate: arguments in, engine called with the interpreter released, result or
 //! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
+//!
+//! The module itself is in the crate `extension`, because a library for Python cannot be linked into
+//! another one: `bentpipe wheel` builds a second module, with the controllers of a user's crate.
 
 mod arguments;
 mod arrow;
@@ -20,12 +23,18 @@ mod study;
 mod totals;
 mod values;
 
+use std::sync::OnceLock;
+
+use congestion::NameTaken;
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+
+static VERSION: OnceLock<&'static str> = OnceLock::new();
 
 /// Version of the engine and of the package.
 #[pyfunction]
 fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    VERSION.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
 }
 
 /// How the engine was compiled: `release`, or `debug` which is ten times slower.
@@ -34,32 +43,98 @@ fn build_profile() -> &'static str {
     if cfg!(debug_assertions) { "debug" } else { "release" }
 }
 
-#[pymodule]
-mod _native {
-    use pyo3::prelude::*;
+/// Registers the controllers of a crate.
+pub type Register = fn() -> Result<(), NameTaken>;
 
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::panics::become_exceptions(module.py())
+/// Adds all names to the module, and the controllers that other crates register.
+///
+/// Results keep the version of the wheel, which has to differ if it has other controllers.
+///
+/// # Errors
+/// `ImportError` if a controller has the name of another one.
+pub fn define(
+    module: &Bound<'_, PyModule>,
+    wheel_version: &'static str,
+    controllers: &[Register],
+) -> PyResult<()> {
+    if VERSION.set(wheel_version).is_ok() {
+        for register in controllers {
+            register().map_err(|taken| PyImportError::new_err(taken.to_string()))?;
+        }
     }
-
-    #[pymodule_export]
-    use super::{
-        arrow::ArrowTable, build_profile, controllers::ControllerEntry,
-        controllers::ControllerVariant, controllers::Parameter, controllers::controllers,
-        deploy::KernelController, deploy::KernelLikeness, deploy::KernelParameter,
-        deploy::KernelUse, deploy::kernel_controllers, deploy::kernel_likeness,
-        deploy::kernel_load, deploy::kernel_missing, deploy::kernel_set, deploy::kernel_status,
-        deploy::kernel_unload, kernel::run_on_kernel, kernel::shell, mechanisms::Mechanism,
-        mechanisms::MechanismSetting, mechanisms::mechanisms, output::OutputFolder, panics::_panic,
-        prototype::Ack, prototype::Controller, prototype::Feedback, prototype::Loss,
-        prototype::LostSegment, prototype::Needs, prototype::PartialAck, prototype::RateSample,
-        prototype::Sent, prototype::Settings, prototype::Window, recording::Recording, run::run,
-        run::run_many, scenario::Hop, scenario::Scenario, scenario::Signal, scenario::names_a_file,
-        scenario::reference, scenario::scenario_files, scenario::schema, study::Quantity,
-        study::StudySource, study::number_columns, study::present_path, study::run_study,
-        study::study_reference, study::study_schema, totals::Flow, totals::KernelQuality,
-        totals::KernelSetting, totals::Link, totals::LinkRate, totals::Page, totals::PageObject,
-        totals::TcpTotals, version,
-    };
+    panics::become_exceptions(module.py())?;
+    macro_rules! add { (classes $($class:ty),*; functions $($function:path),*,) => {
+        $(module.add_class::<$class>()?;)*
+        $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
+    }; }
+    add! {
+        classes
+        arrow::ArrowTable,
+        controllers::ControllerEntry,
+        controllers::ControllerVariant,
+        controllers::Parameter,
+        deploy::KernelController,
+        deploy::KernelLikeness,
+        deploy::KernelParameter,
+        deploy::KernelUse,
+        mechanisms::Mechanism,
+        mechanisms::MechanismSetting,
+        output::OutputFolder,
+        prototype::Ack,
+        prototype::Controller,
+        prototype::Feedback,
+        prototype::Loss,
+        prototype::Lockstep,
+        prototype::LostSegment,
+        prototype::Needs,
+        prototype::PartialAck,
+        prototype::RateSample,
+        prototype::Sent,
+        prototype::Settings,
+        prototype::StepDifference,
+        prototype::StepState,
+        prototype::Window,
+        recording::Recording,
+        scenario::Hop,
+        scenario::Scenario,
+        scenario::Signal,
+        study::Quantity,
+        study::StudySource,
+        totals::Flow,
+        totals::KernelQuality,
+        totals::KernelSetting,
+        totals::Link,
+        totals::LinkRate,
+        totals::Page,
+        totals::PageObject,
+        totals::TcpTotals;
+        functions
+        version,
+        build_profile,
+        controllers::controllers,
+        deploy::kernel_controllers,
+        deploy::kernel_likeness,
+        deploy::kernel_load,
+        deploy::kernel_missing,
+        deploy::kernel_set,
+        deploy::kernel_status,
+        deploy::kernel_unload,
+        kernel::run_on_kernel,
+        kernel::shell,
+        mechanisms::mechanisms,
+        panics::_panic,
+        prototype::lockstep,
+        run::run,
+        run::run_many,
+        scenario::names_a_file,
+        scenario::reference,
+        scenario::scenario_files,
+        scenario::schema,
+        study::number_columns,
+        study::present_path,
+        study::run_study,
+        study::study_reference,
+        study::study_schema,
+    }
+    Ok(())
 }

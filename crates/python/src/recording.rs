@@ -13,6 +13,7 @@ use recording::Table;
 use crate::arrow::ArrowTable;
 use crate::errors::recording_error;
 use crate::totals::{Flow, KernelQuality, Link};
+use crate::version;
 
 /// What one run left behind.
 #[pyclass(frozen, module = "bentpipe")]
@@ -24,7 +25,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub fn new(inner: recording::Recording) -> Self {
+    /// The recording of a run that has ended, with the version of the wheel.
+    pub fn finished(mut inner: recording::Recording) -> Self {
+        version().clone_into(&mut inner.version);
+        Self::new(inner)
+    }
+
+    fn new(inner: recording::Recording) -> Self {
         Self { inner: Arc::new(inner), flows: PyOnceLock::new(), links: PyOnceLock::new() }
     }
 }

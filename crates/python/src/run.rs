@@ -61,7 +61,7 @@ pub fn run(
         }
         batch::run(scenario, seed, options)
     });
-    let recording = Recording::new(finished);
+    let recording = Recording::finished(finished);
     if let Err(error) = capture.map_or(Ok(()), Capture::finish) {
         return Err(capture_error(py, error, recording));
     }
@@ -99,7 +99,7 @@ pub fn run_many(
     let take = |results: Vec<(usize, recording::Recording)>| {
         let taken = Python::attach(|py| {
             for (number, recording) in results {
-                finished[number] = Some(Recording::new(recording));
+                finished[number] = Some(Recording::finished(recording));
                 done += 1;
                 py.check_signals()?;
                 if let Some(Call(progress)) = &progress {

@@ -1,4 +1,4 @@
-"""Commands that run or explain one scenario: `run`, `shell`, `explain`."""
+"""Commands that run or explain one scenario: `run`, `lockstep`, `shell`, `explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_op
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from bentpipe.prototypes import Maker
 
 
 @cli.command()
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
 @sets_option
+@click.option(
+    "--controller",
+    type=Completed("controller"),
+    help="Controller of all flows: a name, with parameters as hybla:rtt0=0.05, or a class as"
+    " mine.py:Mine.",
+)
 @click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that has other files.")
 @click.option("--pcap", is_flag=True, help="Also save the packets, as DIR/capture.pcapng.")
@@ -39,6 +48,7 @@ def run(
     backend: str,
     seed: int | None,
     sets: tuple[str, ...],
+    controller: str | None,
     out: Path | None,
     force: bool,
     pcap: bool,
@@ -49,14 +59,12 @@ def run(
 
     if pcap and out is None:
         refuse("--pcap: expected an output folder for the capture; add --out DIR")
-    scenario = bentpipe.Scenario.load(file, sets)
+    scenario, classes = loaded(file, sets, controller, backend)
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
         with late_progress(scenario.name, 1.0) as progress:
-            run_on = _native.run_on_kernel if backend == "kernel" else _native.run
-            recording = run_on(
-                scenario, seed=seed, progress=progress, capture=folder if pcap else None
-            )
+            capture = folder if pcap else None
+            recording = run_on(backend, scenario, seed, classes, progress, capture)
     except bentpipe.Interrupted as interrupted:
         (stopped,) = interrupted.recordings
         if stopped is None:
@@ -80,6 +88,64 @@ def run(
         print_recording(recording)
     if recording.partial:
         sys.exit(INTERRUPTED)
+
+
+def run_on(
+    backend: str,
+    scenario: bentpipe.Scenario,
+    seed: int | None,
+    classes: dict[str, Maker],
+    progress: Callable[[float], None] | None,
+    capture: bentpipe.OutputFolder | None,
+) -> bentpipe.Recording:
+    """Run the scenario on a backend."""
+    if classes:
+        from bentpipe.prototypes import flows
+
+        chosen = scenario.seed if seed is None else seed
+        named = {"progress": progress, "capture": capture, "controllers": classes}
+        return flows.run(_native.run, chosen, scenario, **named)
+    on_backend = _native.run_on_kernel if backend == "kernel" else _native.run
+    return on_backend(scenario, seed=seed, progress=progress, capture=capture)
+
+
+def loaded(
+    file: Path, sets: tuple[str, ...], controller: str | None, backend: str
+) -> tuple[bentpipe.Scenario, dict[str, Maker]]:
+    """The scenario, and the controllers in Python of its flows."""
+    if controller is None and not any(":" in one and "controller" in one for one in sets):
+        return bentpipe.Scenario.load(file, sets), {}
+    from bentpipe.prototypes import flows
+
+    scenario, classes = flows.load(file, sets, controller)
+    if classes and backend == "kernel":
+        refuse("--backend kernel: controllers in Python run in the simulator only")
+    return scenario, classes
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@click.argument("registered", type=Completed("controller"))
+@click.argument("prototype", type=Completed("controller"))
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
+@sets_option
+@json_option
+def lockstep(
+    file: Path,
+    registered: str,
+    prototype: str,
+    seed: int | None,
+    sets: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare a controller with its prototype in Python, step by step, in the scenario FILE.
+
+    REGISTERED is a name or a name with parameters, PROTOTYPE a class such as mine.py:Mine. Both get
+    the same events. Ends at the first step after which they differ, and shows both.
+    """
+    from bentpipe.steps import run_and_print
+
+    run_and_print(bentpipe.Scenario.load(file, sets), registered, prototype, seed, as_json)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})

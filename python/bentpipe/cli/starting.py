@@ -1,14 +1,18 @@
-"""Commands for a start: `new`, `examples`, `completion`, `schema`, `controllers`, `path`."""
+"""Commands for a start: `new`, `wheel`, `examples`, `completion`, `schema`, and lists."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import bentpipe
 from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
+
+if TYPE_CHECKING:
+    from bentpipe.new import Written
 
 
 @cli.command()
@@ -34,17 +38,44 @@ from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
     help="study: what to compare.",
 )
 @click.option("--class", "class_", metavar="NAME", help="controller: name of the class.")
+@click.option(
+    "--rust", metavar="NAME", help="controller: a Rust crate for a controller of this name."
+)
+@click.option(
+    "--source",
+    type=FILE,
+    metavar="DIR",
+    help="With --rust: Bentpipe's sources; by default those that are installed in place.",
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-def new(kind: str, file: Path | None, force: bool, **answers: str | None) -> None:
+def new(
+    kind: str,
+    file: Path | None,
+    rust: str | None,
+    source: Path | None,
+    force: bool,
+    **answers: str | None,
+) -> None:
     """Write a commented file to begin with: a scenario (geo, leo), a study or a controller.
 
     Asks for what no option gives. If stdin is not a terminal, the defaults are used. FILE is
-    geo.toml, leo.toml, study.toml or mine.py by default.
+    geo.toml, leo.toml, study.toml or mine.py by default. With --rust, FILE is a folder.
     """
     from bentpipe.new import KINDS, write
 
     given = {name.rstrip("_").replace("_", "-"): value for name, value in answers.items()}
     found = {name: value for name, value in given.items() if value is not None}
+    if rust is not None and kind != "controller":
+        refuse(f"--rust: not used for {kind}, only for a controller")
+    if source is not None and rust is None:
+        refuse("--source: only used with --rust; add --rust NAME")
+    if rust is not None:
+        from bentpipe.new import crate
+
+        if found:
+            refuse(f"--{min(found)}: not used with --rust")
+        written_about(crate.write(rust, file, source, force=force))
+        return
     questions = KINDS[kind].questions
     known = [*(question.option for question in questions), *KINDS[kind].further]
     for option in sorted(found.keys() - set(known)):
@@ -54,9 +85,33 @@ def new(kind: str, file: Path | None, force: bool, **answers: str | None) -> Non
         for question in questions:
             if question.option not in found:
                 found[question.option] = click.prompt(question.text, default=question.default)
-    written = write(kind, file, found, force=force)
+    written_about(write(kind, file, found, force=force))
+
+
+def written_about(written: Written) -> None:
+    """Print the files that were written, and the commands to continue with."""
     click.echo("\n".join(f"{path} written" for path in written.files))
     click.echo("\n".join(["next:", *(f"  {step}" for step in written.next_steps)]))
+
+
+@cli.command()
+@click.argument("crates", type=FILE, nargs=-1, required=True, metavar="CRATE...")
+@click.option(
+    "--out", type=FILE, default=".", metavar="DIR", help="Folder of the wheel; by default this one."
+)
+@click.option(
+    "--quick", is_flag=True, help="Compile in less time, into an engine that runs more slowly."
+)
+def wheel(crates: tuple[Path, ...], out: Path, quick: bool) -> None:
+    """Build a wheel of Bentpipe with the controllers of Rust crates.
+
+    CRATE is a folder, as `bentpipe new controller --rust NAME` writes it. See
+    docs/adding-a-controller.md.
+    """
+    from bentpipe.wheel import build
+
+    built = build(crates, out, quick=quick)
+    click.echo(f"{built} written\nnext:\n  pip install --force-reinstall --no-deps {built}")
 
 
 @cli.command()

@@ -203,3 +203,9 @@ def users_traceback(error: BaseException) -> str:
         one.stack = traceback.StackSummary.from_list(frames)
         one = one.__cause__ or one.__context__
     return "".join(described.format()).rstrip()
+
+
+def described(error: BaseException) -> str:
+    """The last line of a traceback, and the traceback of the user's file if there is one."""
+    *trace, last = users_traceback(error).splitlines()
+    return "\n".join([last.removeprefix("bentpipe.errors."), *trace])

@@ -12,17 +12,16 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bentpipe.study.problems import UnfitError, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONTROLLER_PATH = re.compile(r"flow\.[^.]+\.controller")
 """The paths of a scenario that name a controller."""
 PARAMETER = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S.*?)\s*")
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 FORM = 'a controller such as "cubic", "hybla:rtt0=0.05" or "mine.py:Mine"'
 
 
@@ -75,11 +74,23 @@ class Spec:
 
 
 def table(name: str, parameters: Mapping[str, Any]) -> str:
-    """An inline table of TOML."""
-    pairs = ", ".join(
-        f"{key} = {json.dumps(value)}" for key, value in {"name": name, **parameters}.items()
-    )
-    return f"{{ {pairs} }}"
+    """A controller with its parameters as an inline table of TOML."""
+    return inline({"name": name, **parameters})
+
+
+def inline(value: Any) -> str:
+    """A value of TOML on one line."""
+    if isinstance(value, Mapping):
+        pairs = (f"{key_of(key)} = {inline(one)}" for key, one in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return json.dumps(value)
+
+
+def key_of(key: str) -> str:
+    """A key of TOML, in quotes where it has other characters."""
+    return key if BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
 def value_of(text: str) -> Any:

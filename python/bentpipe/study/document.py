@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe._native import StudySource
+from bentpipe.prototypes.spec import inline
 from bentpipe.study.checks import SCENARIO
 from bentpipe.study.parameters import Parameter, Value, log_spaced, spaced
 from bentpipe.study.plan import Comparison, Replications, Study
@@ -40,7 +41,7 @@ def read(path: Path) -> Study:
         quantities=quantities,
         replications=Replications(**written["replications"]),
         comparisons=[
-            Comparison(one["parameter"], one["baseline"], tuple(one["quantities"]))
+            Comparison(one["parameter"], notation(one["baseline"]), tuple(one["quantities"]))
             for one in written["comparison"]
         ],
         text=source.text,
@@ -86,11 +87,16 @@ def read_parameters(written: dict[str, Any], problems: Problems) -> list[Paramet
 def values_of(way: str, written: Any) -> tuple[Value, ...]:
     """The values of a parameter in one of its forms."""
     if way == "values":
-        return tuple(written)
+        return tuple(map(notation, written))
     if way == "log_range":
         return log_spaced(written["from"], written["to"], written["count"])
     step, count = written.get("step"), written.get("count")
     return spaced(written["from"], written["to"], step=step, count=count)
+
+
+def notation(written: Any) -> Value:
+    """A value as scenarios and tables show it: a table becomes a text."""
+    return inline(written) if isinstance(written, dict) else written
 
 
 def read_quantities(written: list[dict[str, Any]], problems: Problems) -> list[Quantity]:

@@ -76,9 +76,18 @@ def prototypes_of(
 
 
 def flows_of(path: str, scenario: Scenario) -> str:
-    """The name of the flow whose controller a path sets, or `*`."""
+    """The name of the flow whose controller a path sets, or `*`.
+
+    `ControllerError` if the scenario has no flow of that number.
+    """
     flow = path.split(".")[1]
-    return scenario.explain().flows[int(flow)].name if flow.isdecimal() else flow
+    if not flow.isdecimal():
+        return flow
+    names = [one.name for one in scenario.explain().flows]
+    if int(flow) >= len(names):
+        expected = f"a flow from 0 to {len(names) - 1}"
+        raise ControllerError(f"{path}: expected {expected}, found {flow}")
+    return names[int(flow)]
 
 
 def run_prototypes(

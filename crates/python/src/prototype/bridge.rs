@@ -148,6 +148,15 @@ impl Bridge {
         Ok(answer)
     }
 
+    /// The name of the class, and the attributes of the object as a text.
+    pub fn described(&self, py: Python<'_>) -> (String, String) {
+        let object = self.object.bind(py);
+        let class = object.get_type().name().map(|name| name.to_string());
+        let attributes = object.getattr_opt(intern!(py, "__dict__")).ok().flatten();
+        let attributes = attributes.and_then(|own| own.repr().ok()).map(|own| own.to_string());
+        (class.unwrap_or_default(), attributes.unwrap_or_default())
+    }
+
     fn has(&self, method: Method) -> bool {
         self.own.has(method) && !self.failure.happened()
     }

@@ -61,6 +61,22 @@ impl Prototypes {
         self.failure.take()
     }
 
+    /// Where their exceptions go.
+    pub fn failure(&self) -> Arc<Failure> {
+        Arc::clone(&self.failure)
+    }
+
+    /// The controller in Python of one end of a connection; `None` if the flow has none, or if one
+    /// of them has raised an exception.
+    pub fn bridge(&self, flow: usize, settings: &congestion::Settings) -> Option<Bridge> {
+        let maker = self.maker(flow)?;
+        if self.failure.happened() {
+            return None;
+        }
+        let built = Python::attach(|py| maker.make(py, settings, self.failure()));
+        built.map_err(|error| self.failure.raise(error)).ok()
+    }
+
     fn maker(&self, flow: usize) -> Option<&Maker> {
         Some(&self.makers[self.of_flows[flow]?])
     }
@@ -73,18 +89,7 @@ impl simulator::Controllers for Prototypes {
     }
 
     fn build(&self, flow: usize, settings: &congestion::Settings) -> Option<Box<dyn External>> {
-        let maker = self.maker(flow)?;
-        if self.failure.happened() {
-            return None;
-        }
-        let built = Python::attach(|py| maker.make(py, settings, self.failure.clone()));
-        match built {
-            Ok(bridge) => Some(Box::new(bridge)),
-            Err(error) => {
-                self.failure.raise(error);
-                None
-            }
-        }
+        Some(Box::new(self.bridge(flow, settings)?))
     }
 
     fn failed(&self) -> bool {

@@ -115,6 +115,8 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
                 let any = &schema["additionalProperties"];
                 super::value(&entry.tree, any, &path.key(&entry.key), problems);
             }
+            // A table of the scenario in a study, which is checked with the scenario.
+            None if schema["additionalProperties"] == true => {}
             None => problems.push(unknown(entry, schema, schemas, path)),
         }
     }

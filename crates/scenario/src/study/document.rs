@@ -54,13 +54,14 @@ pub(crate) enum Scenarios {
 #[serde(transparent)]
 pub(crate) struct Group(#[schemars(length(min = 2))] pub Vec<String>);
 
-/// A text, a number, or true or false.
+/// A text, a number, true or false, or a table of the scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Value {
     Bool(bool),
     Number(Number),
     Text(String),
+    Table(Map<String, Json>),
 }
 
 /// A number, or a text of a number and its unit.
@@ -86,8 +87,8 @@ pub(crate) struct Values {
     /// Path in the scenario, as for `--set`: `flow.0.controller`.
     #[schemars(length(min = 1))]
     pub path: String,
-    /// Values in the notation of scenarios: `["newreno", "hybla"]`. A table is written as text:
-    /// `["perfect", "{ per = 0.01 }"]`.
+    /// Values in the notation of scenarios: `["newreno", "hybla"]`. Where the scenario has a table,
+    /// a value can be a table, or a text of one: `["newreno", { name = "hybla", rtt0 = 0.05 }]`.
     #[schemars(length(min = 1))]
     pub values: Vec<Value>,
 }

@@ -57,6 +57,14 @@ fn errors_have_their_line_and_the_nearest_name() {
 }
 
 #[test]
+fn a_value_can_be_a_table() {
+    let table = r#"{ name = "hybla", rtt0 = 0.05 }"#;
+    let study = read(&STUDY.replace("\"hybla\"", table)).unwrap();
+    let value = &study.document()["parameters"]["first"]["values"][1];
+    assert_eq!(*value, serde_json::json!({ "name": "hybla", "rtt0": 0.05 }));
+}
+
+#[test]
 fn keys_of_the_other_form_are_not_accepted() {
     let both = "count = 20\nminimum = 3";
     let errors = read(&STUDY.replace("count = 20", both)).unwrap_err().0;

@@ -333,3 +333,12 @@ def test_the_worst_is_found_from_the_other_end() -> None:
     assert best.controller == "cubic"
     assert not best.not_distinguishable
     assert (worst.controller, worst.not_distinguishable) == ("vegas", ["newreno"])
+
+
+def test_a_fade_of_a_file_is_not_moved_and_the_header_says_so(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    assert bentpipe("new", "geo", "--rain-at", "300s").returncode == 0
+    line = "Attenuation: at the times of its series, in all seeds"
+    assert links.fades(links.of_scenario(tmp_path / "geo.toml", ())) == [line]
+    assert links.fades(links.of_preset("geo-ka")) == []

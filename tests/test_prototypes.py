@@ -312,8 +312,8 @@ quantity = [{{ name = "{QUANTITY}" }}]
     assert kept, done.stderr
     assert (mine.parent / kept[2] / "study.json").is_file()
     if command[0] == "study":
-        # Seeds 1 and 2 have no loss.
-        assert kept[1] == "2"
+        # The first seed has no loss.
+        assert kept[1] == "1"
 
 
 def test_a_changed_file_is_another_study(mine: Path, tmp_path: Path) -> None:

@@ -90,6 +90,11 @@ SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,
              (row["against_baseline"] or {}).get("ci95")]
             for one in found["workloads"] for row in one["ranking"]
         ]),
+        (["compare", "--link", "leo", "--queue", "0.5bdp,1bdp", *SHORT], lambda found: [
+            [one["goodput_bps"]["mean"], one["goodput_bps"]["ci95"], one["p95_rtt_ms"]["mean"],
+             one["p95_rtt_ms"]["ci95"], one["p95_queueing_delay_ms"], one["timeouts"]]
+            for one in found["buffers"]["combinations"]
+        ]),
         (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], lambda found: [
             [one["mean"], one["ci95"], [[row["mean"], row["ci95"]] for row in one["against"]]]
             for item in found["items"] for one in item["findings"]
@@ -102,8 +107,10 @@ SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,
         (["controllers"], lambda found: []),
         (["controllers", "hybla"], lambda found: []),
         (["papers", "list"], lambda found: []),
+        (["path"], lambda found: []),
+        (["path", "codel"], lambda found: []),
     ],
-    ids=lambda value: "-".join(value[:2]) if isinstance(value, list) else None,
+    ids=lambda value: "-".join(value[:4]) if isinstance(value, list) else None,
 )  # fmt: skip
 def test_no_word_or_number_is_split_at_any_width(
     file: Path, command: list[str], select: Any
@@ -117,7 +124,7 @@ def test_no_word_or_number_is_split_at_any_width(
         capture_output=True, cwd=folder, check=True,
     )  # fmt: skip
     expected = list(values(select(json.loads(done.stdout))))
-    for width in (60, 80, 100, 137):
+    for width in (60, 80, 120):
         narrow = on_a_terminal(command, width, folder)
         assert max(map(len, narrow.splitlines())) <= width
         found = set(narrow.replace(":", " : ").split()) | set(narrow.split())

@@ -40,5 +40,5 @@ pub fn required(schema: &Json) -> impl Iterator<Item = &str> {
 /// Whether a schema is about a list of tables, `[[like this]]`.
 pub fn is_tables(schema: &Json) -> bool {
     type_of(schema) == "array"
-        && alternatives(&schema["items"]).iter().any(|item| type_of(item) == "object")
+        && alternatives(&schema["items"]).iter().all(|item| type_of(item) == "object")
 }

@@ -35,6 +35,11 @@ LATENCY = "flow.bulk.p95_rtt_ms"
 TIMEOUTS = "flow.bulk.timeouts"
 NEARLY = 0.95
 """Share of the highest goodput that counts as nearly the highest. Our choice."""
+COMPARED = (
+    "Compared: goodput and latency under load of one bulk flow. Not compared: page load times and"
+    " sharing with NewReno (one --queue compares them)."
+)
+"""What the recommendation is based on."""
 NAMED = 4
 """Combinations that a sentence names."""
 
@@ -199,8 +204,8 @@ def sentence(combinations: Sequence[Combination], best: Combination | None) -> s
     highest = max(able, key=lambda one: one.goodput_bps.mean)
     full = [one for one in able if one.nearly_full]
     said = (
-        f"Recommended: {best.controller} with a queue of {best.queue}: {goodput(best)} with a p95"
-        f" RTT of {latency(best)}."
+        f"Recommended for one bulk flow: {best.controller} with a queue of {best.queue}:"
+        f" {goodput(best)} with a p95 RTT of {latency(best)}."
     )
     if len(full) > 1:
         said += (

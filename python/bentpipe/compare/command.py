@@ -111,8 +111,10 @@ def print_all(
     """Print the link, the rankings with the verdicts, and the choice of a buffer."""
     show(f"{link.name}: {tables.described(link)}")
     show(tables.windows(link, asked))
-    for phase in links.phases(tables.events_of(link, asked)):
-        show(phase)
+    for line in (*links.phases(tables.events_of(link, asked)), *links.fades(link)):
+        show(line)
+    if choice:
+        show(buffers.COMPARED)
     for outcome in whole:
         show(f"\n{outcome.workload.title}", tables.text_table(outcome))
     for verdict in found:

@@ -298,6 +298,11 @@ def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
     return {"phase": "random" if longest else "fixed", "longest_event_delay_s": longest}
 
 
+def fades(link: Link) -> list[str]:
+    """When the attenuation of links changes, as one line; none without a series."""
+    return ["Attenuation: at the times of its series, in all seeds"] if link.own_fade else []
+
+
 def phases(events: Mapping[str, Any] | None) -> list[str]:
     """When the events of links happen, as one line; none without events."""
     if events is None:

@@ -163,8 +163,11 @@ fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Op
 /// A random phase moves the events of links only.
 fn phase_without_events(scenario: &Scenario, written: &Written) -> Option<String> {
     let is_random = written.document["phase"] == "random";
-    (is_random && scenario.phase == Span::ZERO)
-        .then(|| "`phase` has no effect, because no link has an event before the end".into())
+    (is_random && scenario.phase == Span::ZERO).then(|| {
+        "`phase` has no effect, because no link has an event before the end; attenuation \
+             series keep their time"
+            .into()
+    })
 }
 
 /// Flows that share the bottleneck fill it together; a few per cent are not worth a word.

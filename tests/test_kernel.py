@@ -66,6 +66,21 @@ traffic = { download = "10kB" }
     assert used < simulated / 2, "something is asked again and again"
 
 
+def test_a_trace_limits_both_backends(for_kernel: Path, tmp_path: Path) -> None:
+    # One delivery of 1500 bytes in each second millisecond: 6 Mbit/s on a link of 100 Mbit/s.
+    deliveries = tmp_path / "deliveries"
+    deliveries.write_text("".join(f"{2 * n}\n" for n in range(1, 500)))
+    trace = {"deliveries": str(deliveries), "loop": True}
+    changes = {"link.0.rate": "100Mbit/s", "link.0.delay": "5ms", "link.0.forward.trace": trace}
+    scenario = Scenario.load(for_kernel).with_(changes | {"flow.0.traffic.download": "1MB"})
+    for backend in ("simulator", "kernel"):
+        (flow,) = run(scenario, backend=backend).recording.flows
+        assert flow.completed
+        assert flow.bytes == 1_000_000
+        assert flow.completion_s is not None
+        assert flow.completion_s >= 1e6 * 8 / 6e6, backend
+
+
 def test_the_quality_of_the_emulation_is_printed(bentpipe: Bentpipe, for_kernel: Path) -> None:
     done = bentpipe("run", for_kernel, "--backend", "kernel", *SHORT)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@
 
 use link::{
     Aqm, Change, CodelSettings, DualPi2Settings, Errors, FqCodelSettings, LowPriority, PieSettings,
-    QueueLimit, RedSettings, Settings, Timeline,
+    QueueLimit, RedSettings, Settings,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -56,7 +56,9 @@ impl RandomDirection {
             aqm: *aqm,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
-            timeline: Timeline::new(changes.clone()),
+            // Half of the changes are those of a trace.
+            trace: changes.iter().copied().skip(1).step_by(2).collect(),
+            timeline: changes.iter().copied().step_by(2).collect(),
         }
     }
 }

@@ -368,7 +368,7 @@ impl Artist<'_> {
             "number" => self.number(schema),
             _ => match schema["x-format"].as_str() {
                 Some("name") => self.name(path),
-                Some("path") => concat!(env!("CARGO_MANIFEST_DIR"), "/src/fade.csv").into(),
+                Some("path") => file(path).into(),
                 Some(format) => self.quantity(schema, format, path),
                 None => schema["examples"][0].clone(),
             },
@@ -480,6 +480,21 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
+    }
+}
+
+/// A file that suits the key at `path`.
+fn file(path: &str) -> &'static str {
+    macro_rules! here {
+        ($name:literal) => {
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $name)
+        };
+    }
+    match path {
+        path if path.ends_with("trace.deliveries") => here!("deliveries.txt"),
+        path if path.ends_with("trace.delays") => here!("delays.txt"),
+        path if path.contains(".trace") => here!("trace.csv"),
+        _ => here!("fade.csv"),
     }
 }
 

@@ -112,6 +112,18 @@ fn awgn() -> impl Strategy<Value = String> {
     })
 }
 
+/// A trace; for any queue but those that push out.
+fn trace() -> impl Strategy<Value = String> {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    prop_oneof![
+        4 => Just(String::new()),
+        1 => Just(format!("trace = \"{here}/trace.csv\"\n")),
+        1 => Just(format!(
+            "trace = {{ deliveries = \"{here}/deliveries.txt\", delays = \"{here}/delays.txt\", loop = true }}\n"
+        )),
+    ]
+}
+
 /// Changes at rising times, some of them periodic; for any queue but those that push out.
 fn changes() -> impl Strategy<Value = String> {
     let value = prop_oneof![
@@ -144,7 +156,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter()),
+        (mark(), jitter(), trace()),
         changes(),
         0u32..40,
     );
@@ -154,11 +166,11 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let (from, queue): (prop::sample::Index, String) = (from, queue);
                 let pushes_out = queue.contains("push-out");
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter): (String, String) = more;
+                let (mark, jitter, trace): (String, String, String) = more;
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
-                let more = if pushes_out { mark } else { mark + &jitter };
+                let more = if pushes_out { mark } else { mark + &jitter + &trace };
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
@@ -390,6 +402,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         aqm,
         overhead,
         channel,
+        trace,
         timeline,
     } = direction;
     found.push(("link.rate", rate.to_string()));
@@ -404,6 +417,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         found.push(("link.ecn_marking.weight", weight.to_string()));
     }
     found.push(("link.aqm", format!("{:?}", aqm.map(|aqm| aqm.name()))));
+    found.push(("link.trace", trace.changes().len().to_string()));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

@@ -48,7 +48,9 @@ pub struct Settings {
     pub overhead: u32,
     /// Error model of the channel.
     pub channel: Errors,
-    /// Changes during the run.
+    /// Rate, delay and outages of a trace.
+    pub trace: Timeline,
+    /// Events during the run. They come after what the trace does at the same time.
     pub timeline: Timeline,
 }
 
@@ -65,6 +67,7 @@ impl Settings {
             aqm: None,
             overhead: 0,
             channel: Errors::Perfect,
+            trace: Timeline::default(),
             timeline: Timeline::default(),
         }
     }
@@ -83,15 +86,21 @@ impl Settings {
             aqm: _,
             overhead: _,
             channel: _,
+            trace,
             timeline,
         } = self;
-        let found = [("event", !timeline.is_empty()), ("jitter", *jitter > Span::ZERO)];
+        let found = [
+            ("event", !timeline.is_empty()),
+            ("trace", !trace.is_empty()),
+            ("jitter", *jitter > Span::ZERO),
+        ];
         found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
     }
 
     /// The shortest propagation delay that it may have.
     pub fn least_delay(&self) -> Span {
-        let changed = self.timeline.changes().iter().filter_map(|change| change.delay);
+        let changes = self.timeline.changes().iter().chain(self.trace.changes());
+        let changed = changes.filter_map(|change| change.delay);
         changed.fold(self.delay, Span::min)
     }
 }
@@ -265,10 +274,11 @@ impl Direction {
             aqm,
             overhead,
             ref channel,
+            ref trace,
             ref timeline,
         } = &settings;
         let propagation = Propagation::new(jitter, seed, entity);
-        let dynamics = Dynamics::new(timeline.until(end), propagation, rate, delay);
+        let dynamics = Dynamics::new(trace.with(timeline).until(end), propagation, rate, delay);
         let mut fifo = Fifo::new(queue, low_priority, ecn_marking);
         if dynamics.is_some() {
             fifo.record_lengths();

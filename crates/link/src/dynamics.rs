@@ -71,6 +71,16 @@ impl Timeline {
         self.0.iter().map(|change| Change { at: change.at + by, ..*change }).collect()
     }
 
+    /// These changes and those of `other`. At one instant, those of `other` happen last.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other.clone(),
+            (_, true) => self.clone(),
+            _ => self.0.iter().chain(&*other.0).copied().collect(),
+        }
+    }
+
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

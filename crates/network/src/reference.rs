@@ -218,6 +218,7 @@ impl<B: Copy> SlowLane<B> {
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
+            trace: _,
             timeline: _,
         } = direction.settings();
         Self {

@@ -22,8 +22,8 @@ use publish::{Lock, UNFINISHED, Unfinished, names};
 pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
 const CAPTURE: &str = "capture.pcapng";
-/// Begins the names of files that the scenario refers to.
-const ATTENUATION: &str = "attenuation-";
+/// Begin the names of copies of files that the scenario refers to, the second in earlier versions.
+const COPIES: [&str; 2] = ["input-", "attenuation-"];
 
 /// Why an output folder cannot be used. Each says which path.
 #[derive(Debug, Error)]
@@ -222,9 +222,9 @@ fn own_files() -> impl Iterator<Item = String> {
     tables.chain([CAPTURE, SCENARIO, SUMS, RECORDING].map(str::to_owned))
 }
 
-/// Whether a file has the name of a copy: `attenuation-0.csv`.
+/// Whether a file has the name of a copy: `input-0.csv`.
 fn is_copy(name: &str) -> bool {
-    let number = name.strip_prefix(ATTENUATION).and_then(|rest| rest.split_once('.'));
+    let number = COPIES.iter().find_map(|start| name.strip_prefix(start)?.split_once('.'));
     number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
 }
 

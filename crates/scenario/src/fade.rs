@@ -5,6 +5,7 @@
 
 mod csv;
 mod parquet;
+mod table;
 
 use std::io::ErrorKind;
 use std::ops::RangeInclusive;
@@ -13,6 +14,8 @@ use std::path::Path as FilePath;
 use units::{Span, Time};
 
 use crate::error::Place;
+
+pub(crate) use table::table;
 
 /// Attenuation in dB that a sample may have: recorded series lie slightly below clear sky now and
 /// then, and no rain takes more than this.
@@ -34,12 +37,16 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    fn new(line: Option<usize>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        line: Option<usize>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
         let place = Place { line, ..Place::default() };
         Self { place, expected: expected.into(), found: found.into(), reason: None }
     }
 
-    fn because(mut self, reason: impl Into<String>) -> Self {
+    pub(crate) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
@@ -47,10 +54,28 @@ impl Fault {
 
 /// One value of a file.
 #[derive(Clone, Debug, PartialEq)]
-enum Cell {
+pub(crate) enum Cell {
     Number(f64),
     /// Something else, in words.
     Other(String),
+}
+
+impl Cell {
+    /// The number in `range`, for `what` in the row at `line`.
+    pub fn number(
+        &self,
+        line: usize,
+        what: &str,
+        range: RangeInclusive<f64>,
+    ) -> Result<f64, Box<Fault>> {
+        let expected = || format!("{what} from {} to {}", range.start(), range.end());
+        let found = match self {
+            Self::Number(number) if range.contains(number) => return Ok(*number),
+            Self::Number(number) => number.to_string(),
+            Self::Other(other) => other.clone(),
+        };
+        Err(Fault::new(Some(line), expected(), found).into())
+    }
 }
 
 /// What is wrong with a row, and with which of its two values.
@@ -58,16 +83,20 @@ type RowFault = (usize, Box<Fault>);
 
 /// Reads the series in `file`; with `gaps` it may leave out samples.
 pub(crate) fn read(file: &FilePath, gaps: bool) -> Result<Vec<(Time, f64)>, Box<Fault>> {
-    let bytes = regular(file).and_then(|()| {
-        std::fs::read(file).map_err(|error| format!("one that cannot be read ({error})"))
-    });
-    let bytes =
-        bytes.map_err(|found| Fault::new(None, "a file with times and attenuations", found))?;
+    let bytes = content(file, "a file with times and attenuations")?;
     let series = match bytes.starts_with(b"PAR1") {
         true => parquet::read(bytes)?,
         false => csv::read(&bytes)?,
     };
     series.finish(gaps)
+}
+
+/// The bytes of a file that is expected to have `what`.
+pub(crate) fn content(file: &FilePath, what: &str) -> Result<Vec<u8>, Box<Fault>> {
+    let bytes = regular(file).and_then(|()| {
+        std::fs::read(file).map_err(|error| format!("one that cannot be read ({error})"))
+    });
+    Ok(bytes.map_err(|found| Fault::new(None, what, found))?)
 }
 
 /// Refuses what is no regular file: whoever names a device or a pipe would wait for ever.
@@ -94,8 +123,8 @@ struct Series {
 impl Series {
     /// Takes the row at `line`.
     fn push(&mut self, line: usize, time: &Cell, attenuation: &Cell) -> Result<(), RowFault> {
-        let second = number(line, time, "a time in seconds", 0.0..=LAST).map_err(|f| (0, f))?;
-        let attenuation = number(line, attenuation, "an attenuation in dB", ATTENUATION);
+        let second = time.number(line, "a time in seconds", 0.0..=LAST).map_err(|f| (0, f))?;
+        let attenuation = attenuation.number(line, "an attenuation in dB", ATTENUATION);
         let attenuation = attenuation.map_err(|fault| (1, fault))?;
         let time = Time::ZERO + Span::from_secs_f64(second);
         if let Some((last, _)) = self.samples.last()
@@ -143,19 +172,4 @@ impl Series {
             Fault::new(Some(self.lines[gap + 1]), expected, format!("a gap of {}s", steps[gap]));
         Some(fault.because("gaps = \"interpolate\" interpolates over it"))
     }
-}
-
-fn number(
-    line: usize,
-    cell: &Cell,
-    what: &str,
-    range: RangeInclusive<f64>,
-) -> Result<f64, Box<Fault>> {
-    let expected = || format!("{what} from {} to {}", range.start(), range.end());
-    let found = match cell {
-        Cell::Number(number) if range.contains(number) => return Ok(*number),
-        Cell::Number(number) => number.to_string(),
-        Cell::Other(other) => other.clone(),
-    };
-    Err(Fault::new(Some(line), expected(), found).into())
 }

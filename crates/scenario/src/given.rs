@@ -56,7 +56,7 @@ impl Given {
                 return name.clone();
             }
             let ending = file.extension().map_or("csv".into(), |ending| ending.to_string_lossy());
-            let name = format!("attenuation-{}.{ending}", files.len());
+            let name = format!("input-{}.{ending}", files.len());
             files.push((name.clone(), file.to_owned()));
             name
         });

@@ -48,6 +48,7 @@ mod schema;
 pub mod shape;
 mod study;
 mod suggest;
+mod trace;
 mod tree;
 mod write;
 

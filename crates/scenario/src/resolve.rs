@@ -6,6 +6,7 @@ mod channels;
 mod flows;
 mod graph;
 mod rules;
+mod traces;
 
 pub(crate) use bounds::shortest_cycle;
 pub(crate) use rules::UNSCALED_WINDOW;

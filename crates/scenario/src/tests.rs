@@ -11,3 +11,4 @@ mod middlebox;
 mod refused;
 mod renamed;
 mod robust;
+mod traces;

@@ -107,6 +107,7 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
         let mut into = directions(scenario).filter(|(_, _, to)| *to == node);
         if let (Some((output, direction, _)), None) = (into.next(), into.next())
             && direction.timeline.is_empty()
+            && direction.trace.is_empty()
         {
             port.meter = Some(RateMeter::new(output, direction.rate, direction.overhead));
         }

@@ -65,7 +65,7 @@ class Base:
         text = scenario.to_toml()
         files = {"scenario.toml": b""}
         for number, name in enumerate(dict.fromkeys(scenario_files(text))):
-            packed = f"attenuation-{number}{Path(name).suffix}"
+            packed = f"input-{number}{Path(name).suffix}"
             files[packed] = Path(name).read_bytes()
             text = text.replace(json.dumps(name), json.dumps(packed))
         files["scenario.toml"] = text.encode()

@@ -100,6 +100,43 @@ pub(crate) struct Direction {
     /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
+    /// Trace: rate, delay and outages over time from files. A file name stands for a file with
+    /// columns. `rate` and `delay` apply where the trace has none, and `event` changes what the trace
+    /// has set. `phase` does not move it. It cannot be combined with `low_priority = "push-out"`. Default:
+    /// none.
+    pub trace: Option<Trace>,
+}
+
+/// A file with columns, or a table with files.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Trace {
+    File(FileName),
+    Files(TraceFiles),
+}
+
+/// The files of a trace: `file`, or `deliveries` and `delays`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TraceFiles {
+    /// CSV or Parquet file with named columns: `t_s`, a rate (`rate_bps`, `rate_kbps`, `rate_mbps`)
+    /// and a one-way delay (`delay_s`, `delay_ms`, `delay_us`), or one of the two. A row holds until
+    /// the next one, and a rate of 0 is an outage until then.
+    pub file: Option<FileName>,
+    /// Delivery trace of Mahimahi: each line is a time in milliseconds at which 1500 bytes may leave.
+    pub deliveries: Option<FileName>,
+    /// Delays of LeoReplayer: each line is a one-way delay in whole milliseconds, one for each 10 ms.
+    pub delays: Option<FileName>,
+    /// Repeat the trace after its end. Otherwise it must last for the `duration`.
+    #[serde(default, rename = "loop")]
+    pub repeats: bool,
+}
+
+impl TraceFiles {
+    /// A file with columns.
+    pub fn of(name: FileName) -> Self {
+        Self { file: Some(name), ..Self::default() }
+    }
 }
 
 /// A limit in packets or in bytes, or `"unlimited"`.

@@ -20,7 +20,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue, Trace,
+    TraceFiles,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Transport};

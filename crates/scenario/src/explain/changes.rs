@@ -18,6 +18,9 @@ pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String
 
 /// Values that are set although they already apply, each time.
 fn idle(direction: &Direction, duration: Span) -> Vec<String> {
+    if !direction.trace.is_empty() {
+        return Vec::new();
+    }
     let (mut rate, mut delay) = (direction.rate, direction.delay);
     // By the time of a change, which no other has, whether its rate and its delay are new once.
     let mut new: BTreeMap<Span, [bool; 2]> = BTreeMap::new();

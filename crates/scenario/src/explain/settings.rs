@@ -9,8 +9,8 @@ use units::{Bytes, Rate, Span};
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Aqm, Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit, Scenario,
-    Traffic,
+    Aqm, Change, Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit,
+    Scenario, Timeline, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -148,6 +148,7 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
             (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
         }
+        "trace" => (Amount::plain(trace_data(&direction.trace)), trace(&direction.trace)),
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
     })
@@ -198,6 +199,49 @@ pub(super) fn parameters(name: &str, values: &Json) -> String {
     let parameters = values.filter(|(key, _)| key.as_str() != "name");
     let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
     format!("{name}, {}", parameters.collect::<Vec<_>>().join(", "))
+}
+
+/// The smallest and the largest of the values that a trace sets; `None` if it sets none.
+fn ends<T: Copy + Ord>(trace: &Timeline, value: impl Fn(&Change) -> Option<T>) -> Option<[T; 2]> {
+    let values = || trace.changes().iter().filter_map(&value);
+    Some([values().min()?, values().max()?])
+}
+
+fn trace_data(trace: &Timeline) -> Json {
+    if trace.is_empty() {
+        return Json::Null;
+    }
+    json!({
+        "changes": trace.changes().len(),
+        "rate_bps": ends(trace, |change| change.rate.map(Rate::bits_per_second)),
+        "delay_s": ends(trace, |change| change.delay).map(|ends| ends.map(Span::as_secs_f64)),
+        "outage_s": silence(trace).as_secs_f64(),
+        "loops": trace.changes().iter().any(|change| change.every.is_some()),
+    })
+}
+
+/// All outages of a trace, each once.
+fn silence(trace: &Timeline) -> Span {
+    trace.changes().iter().filter_map(|change| change.outage).fold(Span::ZERO, |sum, one| sum + one)
+}
+
+/// `1432 changes, rate 120kbit/s to 24Mbit/s, delay 21ms to 44ms, outages of 1.2s, again and again`.
+fn trace(trace: &Timeline) -> String {
+    if trace.is_empty() {
+        return "none".into();
+    }
+    let rates = ends(trace, |change| change.rate);
+    let delays = ends(trace, |change| change.delay);
+    let outages = Some(silence(trace)).filter(|sum| *sum > Span::ZERO);
+    let loops = trace.changes().iter().any(|change| change.every.is_some());
+    let parts = [
+        Some(format!("{} changes", trace.changes().len())),
+        rates.map(|[least, most]| format!("rate {least} to {most}")),
+        delays.map(|[least, most]| format!("delay {least} to {most}")),
+        outages.map(|sum| format!("outages of {sum}")),
+        loops.then(|| "again and again".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn channel_data(channel: &Channel) -> Json {

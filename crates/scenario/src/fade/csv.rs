@@ -1,7 +1,8 @@
 //! Series as comma-separated values: a header if its two cells are no numbers, `#` for comments.
 
-use ::csv::{ErrorKind, ReaderBuilder, StringRecord};
+use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 
+use super::table::Table;
 use super::{Cell, Fault, Series};
 use crate::describe::quoted_short;
 use crate::error::{Place, excerpt};
@@ -9,24 +10,46 @@ use crate::error::{Place, excerpt};
 /// What may stand between the columns; the first of them that the first line has.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
-pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
+/// The text of a file, and a reader of its records.
+fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>), Box<Fault>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        Fault::new(
-            Some(line),
-            "text with two columns, or a Parquet file",
-            "bytes that are no UTF-8",
-        )
+        Fault::new(Some(line), what, "bytes that are no UTF-8")
     })?;
     let text = text.trim_start_matches('\u{feff}');
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let has = |separator: &&u8| first.is_some_and(|line| line.as_bytes().contains(separator));
-    let mut reader = ReaderBuilder::new()
+    let reader = ReaderBuilder::new()
         .delimiter(*SEPARATORS.iter().find(has).unwrap_or(&SEPARATORS[0]))
         .comment(Some(b'#'))
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
+    Ok((text, reader))
+}
+
+/// A table with a header.
+pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
+    let (text, mut reader) = reader(bytes, what)?;
+    let mut table = Table::default();
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
+        let line = record.position().map_or(0, line_of);
+        if table.names.is_empty() {
+            table.names = record.iter().map(|name| name.trim().to_owned()).collect();
+        } else if record.len() == table.names.len() {
+            table.rows.push((line, record.iter().map(cell).collect()));
+        } else {
+            let expected = format!("{} columns, as in the header", table.names.len());
+            let fault = Fault::new(Some(line), expected, record.len().to_string());
+            return Err(marked(fault, text, line, None).into());
+        }
+    }
+    Ok(table)
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
+    let (text, mut reader) = reader(bytes, "text with two columns, or a Parquet file")?;
     let mut series = Series::default();
     let mut record = StringRecord::new();
     let mut is_first = true;

@@ -5,11 +5,29 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use bytes::Bytes;
 
+use super::table::Table;
 use super::{Cell, Fault, Series};
 use crate::describe::shortened;
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<Series, Box<Fault>> {
     columnar::read(Bytes::from(bytes), |reader| Ok(rows(reader))).map_err(broken(None))?
+}
+
+/// A table with the names of its columns.
+pub(super) fn table(bytes: Vec<u8>) -> Result<Table, Box<Fault>> {
+    columnar::read(Bytes::from(bytes), |reader| Ok(named(reader))).map_err(broken(None))?
+}
+
+fn named(reader: &SerializedFileReader<Bytes>) -> Result<Table, Box<Fault>> {
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let names = schema.columns().iter().map(|column| column.name().to_owned()).collect();
+    let mut table = Table { names, ..Table::default() };
+    for (number, row) in reader.get_row_iter(None).map_err(broken(None))?.enumerate() {
+        let number = number + 1;
+        let columns = row.map_err(broken(Some(number)))?.into_columns();
+        table.rows.push((number, columns.iter().map(|(_, field)| cell(field)).collect()));
+    }
+    Ok(table)
 }
 
 /// A file that the reader of Parquet does not accept, from this row on.

@@ -122,7 +122,7 @@ impl Channels<'_> {
 }
 
 /// A fault of the file as a problem of the scenario that names it.
-fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> {
+pub(super) fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> {
     let fade::Fault { place, expected, found, reason } = fault;
     let exists = file.is_file();
     let found = if exists { found } else { format!("{:?}: {found}", file.display().to_string()) };

@@ -9,6 +9,7 @@ use units::{Bytes, Rate, Span};
 use super::Numbers;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
+use super::traces;
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -131,14 +132,19 @@ fn directions(
     let mut channel = |channel: &Option<document::Channel>, path: Path| {
         channel.as_ref().map(|channel| channels.resolve(channel, &path.key("channel"), problems))
     };
-    let duration = channels.duration;
+    let (files, duration) = (channels, channels.duration);
     let both_channel = channel(&link.both.channel, path.clone());
     let channels = sides.map(|(side, own)| channel(&own.channel, path.key(side)));
     let mut changes = changes(link, duration, path, problems);
+    let mut trace = |trace: &Option<document::Trace>, path: Path| {
+        trace.as_ref().map(|trace| traces::resolve(trace, files, &path.key("trace"), problems))
+    };
+    let both_trace = trace(&link.both.trace, path.clone());
+    let mut traces = sides.map(|(side, own)| trace(&own.trace, path.key(side)));
     let directions = [0, 1].map(|side| {
         let both = &link.both;
-        // Without `..`, so that a new key of the language has to reach the model. Rate, delay and
-        // channel are resolved above.
+        // Without `..`, so that a new key of the language has to reach the model. Rate, delay,
+        // channel and trace are resolved above.
         let document::Direction {
             rate: _,
             delay: _,
@@ -148,6 +154,7 @@ fn directions(
             aqm,
             overhead: added,
             channel: _,
+            trace: _,
         } = sides[side].1;
         let waiting = waiting.or(both.queue).unwrap_or_default();
         Direction {
@@ -164,6 +171,7 @@ fn directions(
                 .or(both_channel.as_ref())
                 .cloned()
                 .unwrap_or(Channel::Perfect),
+            trace: traces[side].take().or(both_trace.clone()).unwrap_or_default(),
             timeline: Timeline::new(std::mem::take(&mut changes[side])),
         }
     });

@@ -85,13 +85,13 @@ fn a_packed_scenario_has_its_files_beside_it() {
     let (folder, base) = rain();
     let packed = base.given.packed(&base.scenario, 1);
     let [(name, place)] = &packed.files[..] else { panic!("{:?}", packed.files) };
-    assert_eq!((name.as_str(), place), ("attenuation-0.csv", &folder.path().join("rain.csv")));
+    assert_eq!((name.as_str(), place), ("input-0.csv", &folder.path().join("rain.csv")));
     let there = tempfile::tempdir().unwrap();
     fs::copy(place, there.path().join(name)).unwrap();
     fs::write(there.path().join("scenario.toml"), &packed.text).unwrap();
     drop(folder);
     let again = Loaded::load(there.path().join("scenario.toml"), &[]).unwrap();
-    let model = |loaded: &Loaded| model(loaded).replace("attenuation-0.csv", "rain.csv");
+    let model = |loaded: &Loaded| model(loaded).replace("input-0.csv", "rain.csv");
     assert_eq!(model(&again), model(&base));
 }
 

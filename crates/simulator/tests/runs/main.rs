@@ -19,6 +19,7 @@ mod resume;
 mod sources;
 mod stops;
 mod theory;
+mod traces;
 mod values;
 
 use recording::Recording;

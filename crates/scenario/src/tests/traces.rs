@@ -1,0 +1,118 @@
+//! Traces: what files say, and which are refused.
+
+use tempfile::TempDir;
+use units::{Rate, Span};
+
+use crate::model::{Change, Timeline};
+use crate::{Loaded, ScenarioErrors, explain};
+
+/// A scenario of 2 s with `trace` forward, in a folder with these files.
+fn load(trace: &str, files: &[(&str, &str)]) -> Result<Loaded, ScenarioErrors> {
+    let folder = TempDir::new().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let text = format!(
+        "duration = \"2s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
+         delay = \"5ms\"\nforward.trace = {trace}\n[[flow]]\nfrom = \"a\"\nto = \"b\"\n\
+         controller = \"reno\"\ntraffic = {{ bulk = \"unlimited\" }}\n"
+    );
+    Loaded::parse(&text, folder.path().join("traced.toml"), &[])
+}
+
+fn timeline(trace: &str, files: &[(&str, &str)]) -> Timeline {
+    let loaded = load(trace, files).unwrap_or_else(|errors| panic!("{errors}"));
+    loaded.scenario.links[0].forward.trace.clone()
+}
+
+/// Time in milliseconds, rate in kbit/s, delay and outage in milliseconds.
+type Row = (u64, Option<u64>, Option<u64>, Option<u64>);
+
+fn changes(timeline: &Timeline) -> Vec<Row> {
+    let millis = |span: Span| span.as_nanos() / 1_000_000;
+    let kbps = |rate: Rate| rate.bits_per_second() / 1000;
+    let change = |change: &Change| {
+        let Change { at, every: _, rate, delay, outage } = *change;
+        (millis(at), rate.map(kbps), delay.map(millis), outage.map(millis))
+    };
+    timeline.changes().iter().map(change).collect()
+}
+
+#[test]
+fn a_row_holds_until_the_next_and_a_rate_of_zero_is_an_outage() {
+    let rows = "t_s,rate_mbps,delay_ms\n0,2,20\n0.5,0,30\n1.5,4.5,10\n";
+    let found = changes(&timeline("\"a.csv\"", &[("a.csv", rows)]));
+    assert_eq!(
+        found,
+        [
+            (0, Some(2000), Some(20), None),
+            (500, None, Some(30), Some(1000)),
+            (1500, Some(4500), Some(10), None),
+        ]
+    );
+}
+
+#[test]
+fn deliveries_are_a_rate_in_their_millisecond_and_silence_between_them() {
+    let found = timeline("{ deliveries = \"up\", loop = true }", &[("up", "1\n3\n3\n6\n")]);
+    // 1500 bytes in a millisecond are 12 Mbit/s. The end, 6 ms, is the beginning of the next round.
+    let (idle, busy) =
+        (|at, ms| (at, None, None, Some(ms)), |at, rate| (at, Some(rate), None, None));
+    let expected = [busy(0, 12_000), busy(1, 12_000), idle(2, 1), busy(3, 24_000), idle(4, 2)];
+    assert_eq!(changes(&found), expected);
+    let every = found.changes().iter().map(|change| change.every);
+    assert!(every.into_iter().all(|every| every == Some(Span::from_millis(6))));
+}
+
+#[test]
+fn delays_are_one_for_each_ten_milliseconds() {
+    let files = [("down", "21\n21\n35\n")];
+    let found = changes(&timeline("{ delays = \"down\", loop = true }", &files));
+    assert_eq!(found, [(0, None, Some(21), None), (20, None, Some(35), None)]);
+}
+
+#[test]
+fn deliveries_and_delays_go_together() {
+    let files = [("rate", "1\n2\n"), ("delay", "40\n")];
+    let trace = "{ deliveries = \"rate\", delays = \"delay\", loop = true }";
+    let found = timeline(trace, &files);
+    assert!(found.changes().iter().any(|change| change.delay.is_some()));
+    assert!(found.changes().iter().any(|change| change.rate.is_some()));
+}
+
+#[test]
+fn the_explanation_has_the_ends_of_a_trace() {
+    let rows = "t_s,rate_mbps,delay_ms\n0,2,20\n0.5,0,30\n1.5,4.5,10\n";
+    let loaded = load("\"a.csv\"", &[("a.csv", rows)]).unwrap();
+    let told = explain(&loaded.scenario, &loaded.written).to_string();
+    let expected = "3 changes, rate 2Mbit/s to 4.5Mbit/s, delay 10ms to 30ms, outages of 1s";
+    assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_trace_is_answered() {
+    let long = "t_s,rate_mbps\n0,2\n2,1\n";
+    let cases = [
+        ("\"a.csv\"", "t_s,rate_mbps\n0,2\n0.5,1\n", "a trace that lasts for the `duration` of 2s"),
+        ("\"a.csv\"", "t_s,speed\n0,2\n2,1\n", "a column of `t_s`"),
+        ("\"a.csv\"", "rate_mbps\n2\n1\n", "a column `t_s`"),
+        ("\"a.csv\"", "t_s\n0\n2\n", "a rate or a delay"),
+        ("\"a.csv\"", "t_s,delay_ms\n0,2\n2,fast\n", "a delay from 0 to"),
+        ("\"a.csv\"", "t_s,delay_ms\n1,2\n2,3\n", "a first row at 0s"),
+        ("\"a.csv\"", "t_s,delay_ms\n0,2\n0,3\n", "a time after"),
+        ("\"a.csv\"", "t_s,delay_ms\n0,2\n1\n", "2 columns, as in the header"),
+        ("\"b.csv\"", long, "no such file"),
+        ("{ loop = true }", long, "`file`, `deliveries` or `delays`"),
+        ("{ file = \"a.csv\", delays = \"a.csv\" }", long, "no other file with `file`"),
+        ("{ deliveries = \"a.csv\", loop = true }", long, "times in whole milliseconds"),
+        ("{ deliveries = \"a.csv\", loop = true }", "5\n4\n", "a time of at least 5 ms"),
+        ("{ delays = \"a.csv\", loop = true }", "", "at least 1 rows"),
+        ("{ delays = \"a.csv\", loop = true }", "2000000\n", "delays in whole milliseconds"),
+    ];
+    for (trace, text, expected) in cases {
+        let Err(errors) = load(trace, &[("a.csv", text)]) else { panic!("{trace} {text:?}") };
+        let told = errors.to_string();
+        assert!(told.contains(expected), "{trace} {text:?}: {told}");
+        assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{told}");
+    }
+}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
-MIDDLEBOXES = ["ack-filter"]
+MIDDLEBOXES = ["ack-decimation", "ack-filter", "ack-reconstruction", "snoop"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:

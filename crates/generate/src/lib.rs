@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use link::{Change, Marking, Settings};
-use middlebox::AckFilterSettings;
+use middlebox::{AckDecimationSettings, AckFilterSettings, SnoopSettings};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
@@ -206,7 +206,17 @@ fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
         let filter = Middlebox::AckFilter(AckFilterSettings::default());
         (filter, format!("{{ name = \"ack-filter\", rule = {rule:?} }}"))
     });
-    prop_oneof![default, rule]
+    let every = (2u32..9, 1u32..200).prop_map(|(every, hold)| {
+        let decimation = Middlebox::AckDecimation(AckDecimationSettings::default());
+        let table =
+            format!("{{ name = \"ack-decimation\", every = {every}, hold = \"{hold}ms\" }}");
+        (decimation, table)
+    });
+    let cache = (1u32..200, 1u32..4).prop_map(|(cache, dupacks)| {
+        let snoop = Middlebox::Snoop(SnoopSettings::default());
+        (snoop, format!("{{ name = \"snoop\", cache = {cache}, dupacks = {dupacks} }}"))
+    });
+    prop_oneof![default, rule, every, cache]
 }
 
 /// One to six flows between any two nodes.

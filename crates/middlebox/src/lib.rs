@@ -11,13 +11,21 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod ack_filter;
+mod decimation;
+mod device;
 mod header;
 mod ip;
+mod reconstruction;
 mod settings;
+mod snoop;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
+pub use decimation::{AckDecimationSettings, Decimation};
+pub use device::AnyDevice;
 pub use header::{Address, Endpoints, Header, SackBlocks, Visible, is_after, is_before};
+pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
+pub use snoop::{Snoop, SnoopSettings};
 
 use link::Mechanism;
 
@@ -25,3 +33,6 @@ use link::Mechanism;
 pub fn mechanisms() -> Vec<&'static Mechanism> {
     Middlebox::all().iter().map(Middlebox::about).collect()
 }
+
+#[cfg(test)]
+mod tests;

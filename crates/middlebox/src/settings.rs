@@ -4,6 +4,9 @@ use link::Mechanism;
 use units::Span;
 
 use crate::ack_filter::{self, AckFilterSettings};
+use crate::decimation::{self, AckDecimationSettings};
+use crate::reconstruction::{self, AckReconstructionSettings};
+use crate::snoop::{self, SnoopSettings};
 
 /// The key of scenarios that takes a middlebox.
 pub(crate) const KEY: &str = "node.middlebox";
@@ -18,15 +21,28 @@ pub(crate) const KIND: &str = "middlebox";
     schemars(inline)
 )]
 pub enum Middlebox {
+    /// ACK decimation: forwards one of several pure ACKs of a connection.
+    AckDecimation(AckDecimationSettings),
     /// ACK filter: takes ACKs out of the queues of the node's links when a later ACK of the same
     /// connection joins them.
     AckFilter(AckFilterSettings),
+    /// ACK reconstruction: sends the ACKs between two that are far apart, behind a link on which ACKs were
+    /// filtered.
+    AckReconstruction(AckReconstructionSettings),
+    /// Snoop: keeps copies of data, retransmits what the hop behind it loses, and hides the duplicate ACKs of
+    /// such losses.
+    Snoop(SnoopSettings),
 }
 
 impl Middlebox {
     /// All middleboxes with their defaults.
-    pub fn all() -> [Self; 1] {
-        [Self::AckFilter(AckFilterSettings::default())]
+    pub fn all() -> [Self; 4] {
+        [
+            Self::AckDecimation(AckDecimationSettings::default()),
+            Self::AckFilter(AckFilterSettings::default()),
+            Self::AckReconstruction(AckReconstructionSettings::default()),
+            Self::Snoop(SnoopSettings::default()),
+        ]
     }
 
     /// Its name in scenarios.
@@ -37,14 +53,19 @@ impl Middlebox {
     /// Its description.
     pub fn about(&self) -> &'static Mechanism {
         match self {
+            Self::AckDecimation(_) => &decimation::ABOUT,
             Self::AckFilter(_) => &ack_filter::ABOUT,
+            Self::AckReconstruction(_) => &reconstruction::ABOUT,
+            Self::Snoop(_) => &snoop::ABOUT,
         }
     }
 
     /// The most that it adds to the delay of a packet.
     pub fn most_added_delay(&self) -> Span {
         match self {
-            Self::AckFilter(_) => Span::ZERO,
+            Self::AckFilter(_) | Self::Snoop(_) => Span::ZERO,
+            Self::AckDecimation(settings) => settings.hold,
+            Self::AckReconstruction(settings) => settings.max_delay,
         }
     }
 
@@ -53,6 +74,7 @@ impl Middlebox {
     pub fn is_in_queues(&self) -> bool {
         match self {
             Self::AckFilter(_) => true,
+            Self::AckDecimation(_) | Self::AckReconstruction(_) | Self::Snoop(_) => false,
         }
     }
 }

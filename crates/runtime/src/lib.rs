@@ -18,6 +18,7 @@ mod distributions;
 mod flow;
 mod links;
 mod middlebox;
+mod nodes;
 mod topology;
 
 pub use address::{address, ipv4, ipv6, node};
@@ -25,5 +26,6 @@ pub use application::{Application, Connections, applications};
 pub use distributions::rtt_record;
 pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
-pub use middlebox::set_filters;
+pub use middlebox::{has_devices, set_filters};
+pub use nodes::{Nodes, Passing};
 pub use topology::topology;

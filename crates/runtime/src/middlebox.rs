@@ -73,8 +73,14 @@ pub(crate) fn is_filtered(scenario: &Scenario, node: usize) -> bool {
     scenario.nodes[node].middlebox.is_some_and(|middlebox| middlebox.is_in_queues())
 }
 
+/// Whether a middlebox sees the packets that its node forwards.
+pub fn has_devices(scenario: &Scenario) -> bool {
+    let middleboxes = scenario.nodes.iter().filter_map(|node| node.middlebox);
+    middleboxes.into_iter().any(|middlebox| !middlebox.is_in_queues())
+}
+
 /// Sets the filters of the scenario's middleboxes, before any packet is sent.
-pub fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut impl Fabric<B>) {
+pub fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut (impl Fabric<B> + ?Sized)) {
     for (node, settings) in scenario.nodes.iter().enumerate() {
         let Some(Middlebox::AckFilter(settings)) = settings.middlebox else { continue };
         for port in outgoing(scenario, node) {

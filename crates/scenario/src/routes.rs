@@ -36,7 +36,8 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow.
+/// The next hop of every node towards every end of a flow, and every middlebox: packets go from one
+/// middlebox to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination.
@@ -46,7 +47,9 @@ pub struct Routes {
 /// The routes of a scenario.
 pub fn routes(scenario: &Scenario) -> Routes {
     let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
-    Routes::towards(ends, scenario.nodes.len(), &scenario.links)
+    let nodes = scenario.nodes.iter().enumerate();
+    let middleboxes = nodes.filter(|(_, node)| node.middlebox.is_some()).map(|(node, _)| node);
+    Routes::towards(ends.chain(middleboxes), scenario.nodes.len(), &scenario.links)
 }
 
 impl Routes {

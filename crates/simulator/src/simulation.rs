@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, EndpointId};
+use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
 use tcp::Segment;
 use transport::Endpoint as _;
@@ -79,6 +79,11 @@ pub trait Controllers {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    if runtime::has_devices(scenario) {
+        let network = Network::new(runtime::topology(scenario, seed));
+        let network = Nodes::new(scenario, Box::new(network));
+        return Simulation::new(scenario, seed, network, options).run();
+    }
     let mut network = Network::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
     Simulation::new(scenario, seed, network, options).run()
@@ -87,6 +92,11 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
 pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    if runtime::has_devices(scenario) {
+        let network = ReferenceNetwork::new(runtime::topology(scenario, seed));
+        let network = Nodes::new(scenario, Box::new(network));
+        return Simulation::new(scenario, seed, network, options).run();
+    }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
     Simulation::new(scenario, seed, network, options).run()

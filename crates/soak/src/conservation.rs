@@ -1,6 +1,6 @@
 //! No packet appears or disappears: what hosts send is received, dropped, corrupted, or on its way.
 
-use recording::Recording;
+use recording::{Recording, Values};
 use scenario::{Routes, Scenario, routes};
 use simulator::Observed;
 
@@ -43,6 +43,15 @@ impl Ledger {
             let Some(passing) = arrived.checked_sub(self.received[node]) else {
                 return Some(format!("{} received more than links delivered", settings.name));
             };
+            // A middlebox may hold packets back, and make others.
+            let passing = match passed(recording, &settings.name) {
+                Some((received, _)) if received != passing => {
+                    let name = &settings.name;
+                    return Some(format!("{received} packets of {passing} at {name}"));
+                }
+                Some((_, sent)) => sent,
+                None => passing,
+            };
             let mut goes_out = self.sent[node] + passing;
             if settings.forwarding.is_some() {
                 if handled(forwarding) > passing {
@@ -63,6 +72,23 @@ impl Ledger {
         (offered != recording.packet_hops && !unrouted)
             .then(|| format!("{} hops of {offered} packets at ports", recording.packet_hops))
     }
+}
+
+/// Packets that the middlebox of a node has received and sent; `None` without one, and for those that work
+/// in queues.
+fn passed(recording: &Recording, node: &str) -> Option<(u64, u64)> {
+    let table = recording.tables.iter().find(|table| table.name() == "middlebox")?;
+    let columns = table.columns();
+    let [Values::Text(nodes), Values::Text(names), Values::U64(counts)] =
+        [&columns[0].values, &columns[2].values, &columns[3].values]
+    else {
+        return None;
+    };
+    let count = |counter: &str| {
+        let place = nodes.iter().zip(names).position(|row| row == (&node, &counter))?;
+        Some(counts[place])
+    };
+    count("received").zip(count("sent"))
 }
 
 /// The node at which a direction starts: the forward ones are even.

@@ -13,7 +13,7 @@ use link::Priority;
 use network::{
     Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
 };
-use runtime::{LinkRecorder, LinkSamples};
+use runtime::{LinkRecorder, LinkSamples, Nodes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use scenario::Scenario;
@@ -76,7 +76,7 @@ pub(crate) struct Emulated {
 /// The network and the ends of the hosts' interfaces.
 pub(crate) struct Emulator {
     clock: Clock,
-    network: Network<IpPacket>,
+    network: Box<dyn Fabric<IpPacket> + Send>,
     /// For each node the number of its port, if it is a host.
     by_node: Vec<Option<usize>>,
     /// For each node and destination, whether a route leads there.
@@ -107,8 +107,13 @@ impl Emulator {
         }
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         let reachable = topology.routes.iter().map(has_route).collect();
-        let mut network = Network::new(topology);
-        runtime::set_filters(scenario, &mut network);
+        let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::has_devices(scenario) {
+            Box::new(Nodes::new(scenario, Box::new(Network::new(topology))))
+        } else {
+            let mut network = Network::new(topology);
+            runtime::set_filters(scenario, &mut network);
+            Box::new(network)
+        };
         Self {
             clock,
             by_node,

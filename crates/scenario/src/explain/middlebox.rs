@@ -74,8 +74,80 @@ pub(super) fn warnings(
     let Some(middlebox) = scenario.nodes[node].middlebox else { return Vec::new() };
     let idle = match middlebox {
         Middlebox::AckFilter(_) => idle_filter(scenario, routes, flows, node),
+        Middlebox::Snoop(_) => slow_repair(scenario, routes, flows, node),
+        Middlebox::AckDecimation(_) => None,
+        Middlebox::AckReconstruction(_) => unthinned(scenario, routes, flows, node),
     };
     idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).into_iter().collect()
+}
+
+/// From this share of the round trip on, a repair by Snoop is hardly earlier than one by the sender.
+const MOST_OF_THE_PATH: f64 = 0.7;
+
+/// Snoop where no flow has a short way to its receiver.
+fn slow_repair(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<String> {
+    let links = &scenario.links;
+    let delay = |from: usize, to: usize| {
+        let hops = routes.path(from, to, links);
+        hops.iter().map(|hop| hop.direction(links).delay.as_millis_f64()).sum::<f64>()
+    };
+    // Routes lead to the ends of flows only; the rest of the way of the data is there, that of the ACKs
+    // is the whole way without the part behind the node.
+    let rest = |from: usize, to: usize| {
+        let hops = routes.path(from, to, links);
+        let behind = hops.iter().skip_while(|hop| hop.from(links) != node);
+        behind.map(|hop| hop.direction(links).delay.as_millis_f64()).sum::<f64>()
+    };
+    let share = |flow: &Flow| {
+        let whole = delay(flow.from, flow.to) + delay(flow.to, flow.from);
+        let local = rest(flow.from, flow.to) + delay(flow.to, flow.from) - rest(flow.to, flow.from);
+        (local / whole, local, whole)
+    };
+    let passing = flows.iter().filter(|(_, flow)| {
+        let hops = routes.path(flow.from, flow.to, links);
+        hops.iter().skip(1).any(|hop| hop.from(links) == node)
+    });
+    let shares = passing.map(|(explanation, flow)| (explanation, share(flow)));
+    let least = shares.min_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    let (explanation, (share, local, whole)) = least?;
+    (share >= MOST_OF_THE_PATH).then(|| {
+        format!(
+            "snoop repairs losses of {} within {local:.0}ms of a round trip of {whole:.0}ms: hardly \
+             earlier than the sender, whose RTO may expire meanwhile; put it before the lossy hop only, \
+             near the receiver",
+            explanation.name
+        )
+    })
+}
+
+/// Reconstruction of ACKs that nothing before it has thinned out.
+fn unthinned(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<String> {
+    let links = &scenario.links;
+    let is_thinned = flows.iter().any(|(_, flow)| {
+        let hops = routes.path(flow.to, flow.from, links);
+        let before = hops.iter().map(|hop| hop.from(links)).take_while(|at| *at != node);
+        before.into_iter().any(|at| {
+            matches!(
+                scenario.nodes[at].middlebox,
+                Some(Middlebox::AckFilter(_) | Middlebox::AckDecimation(_))
+            )
+        })
+    });
+    (!is_thinned).then(|| {
+        "ack-reconstruction has no ack-filter or ack-decimation before it on the way of the ACKs: it \
+         only acts on ACKs that are lost or delayed"
+            .to_owned()
+    })
 }
 
 /// An ACK filter before whose links no queue of ACKs forms.

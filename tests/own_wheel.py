@@ -83,7 +83,7 @@ def use(folder: Path, command: str) -> None:
         call(folder, command, "compare", "--controllers", "cubic,my-reno:kept=0.7", *window)
     )
     names = {row["controller"] for row in compared["workloads"][0]["ranking"]}
-    assert names == {"cubic", "my-reno:kept=0.7"}
+    assert {"cubic", "my-reno:kept=0.7"} <= names
     found = json.loads(lockstep(folder, command))
     assert found["difference"] is None, found
     assert found["steps"] > 100

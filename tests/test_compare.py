@@ -11,6 +11,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.compare import candidates, links
+from bentpipe.compare import mechanisms as on_path
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
 from bentpipe.compare.verdict import verdicts
@@ -127,6 +128,30 @@ def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_
     scenario = (tmp_path / "out/bulk-codel-target-20ms/scenario.toml").read_text()
     aqm = tomllib.loads(scenario)["link"][1]["forward"]["aqm"]
     assert aqm == {"name": "codel", "target": "20ms"}
+
+
+@pytest.mark.parametrize("mechanism", [one.name for one in bp.mechanisms()])
+def test_every_mechanism_has_its_place_on_a_path(mechanism: str) -> None:
+    # A router on both sides of the satellite, so that all see packets.
+    text = (EXAMPLES / "geo-fidelity.toml").read_text()
+    terminal = """
+[[link]]
+between = ["terminal", "client"]
+rate = "1Gbit/s"
+delay = "1ms"
+
+[[flow]]
+"""
+    text = text.replace('["gateway", "client"]', '["gateway", "terminal"]')
+    scenario = bp.Scenario.parse(text.replace("[[flow]]", terminal, 1))
+    link = links.Link("terminal", scenario)
+    as_it_is, found = on_path.chosen(mechanism, link)
+    assert as_it_is.on(link) is link
+    written = found.on(link).document
+    places = [*written.get("node", []), written["link"][1]["forward"]]
+    (place,) = [one for one in places if mechanism in map(str, one.values())]
+    thinning = mechanism in on_path.THINNING
+    assert place.get("name") in (None, "terminal" if thinning else "gateway")
 
 
 def test_the_worst_under_fade_is_the_last_of_its_ranking(bentpipe: Bentpipe) -> None:

@@ -1,8 +1,10 @@
 """Mechanisms on the path in a comparison: every controller runs over every one of them.
 
-The mechanism stands where it can help most: at the slowest link on the route of the data, in its
-direction. A candidate is then a controller with a mechanism, called `cubic + codel`. Without a
-mechanism it keeps the name of the controller, so the baselines stay the same.
+The mechanism stands where it can help most, at the slowest link on the route of the data: one of
+links in the direction of the data, and a middlebox at the node before the link. Middleboxes that
+thin out ACKs stand at the node behind it, before the ACKs return over the link. A candidate is then
+a controller with a mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the
+controller, so the baselines stay the same.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ NONE = "none"
 """The path as it is."""
 CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
 """Controllers that are compared over mechanisms unless others are named."""
+THINNING = frozenset({"ack-filter", "ack-decimation"})
+"""Middleboxes that stand before the return link."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""
 
@@ -85,7 +89,7 @@ def of_name(name: str, link: Link) -> OnPath:
             "put it into the file of --scenario, and run a study over that key"
         )
     value = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
-    found = OnPath(name, entry.status, {place(entry.key, link): value})
+    found = OnPath(name, entry.status, changes(entry.key, spec.target, value, link))
     try:
         found.on(link)
     except ScenarioError as error:
@@ -93,11 +97,20 @@ def of_name(name: str, link: Link) -> OnPath:
     return found
 
 
-def place(key: str, link: Link) -> str:
-    """The path in the scenario of a key of links: in the direction of the data."""
+def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
+    """The changes of the scenario that put the mechanism `name` with this value at its place."""
     table, _, rest = key.partition(".")
     hop = link.bottleneck
-    return f"{table}.{hop.link}.{hop.direction}.{rest}"
+    if table == "link":
+        return {f"link.{hop.link}.{hop.direction}.{rest}": value}
+    ends = link.document["link"][hop.link]["between"]
+    before, behind = ends if hop.direction == "forward" else reversed(ends)
+    node = behind if name in THINNING else before
+    nodes = link.document.get("node", [])
+    names = [one["name"] for one in nodes]
+    if node in names:
+        return {f"node.{names.index(node)}.{rest}": value}
+    return {"node": [*nodes, {"name": node, rest: value}]}
 
 
 def combined(candidates: Sequence[Candidate], mechanisms: Sequence[OnPath]) -> list[Candidate]:

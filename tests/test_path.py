@@ -114,9 +114,3 @@ def test_an_explanation_has_what_a_middlebox_sees(bentpipe: Bentpipe, tmp_path: 
         "sees data of flow-0 and ACKs of flow-0"
         in bentpipe("explain", tmp_path / "thin.toml").stdout
     )
-
-
-def test_a_comparison_refuses_a_mechanism_of_a_node(bentpipe: Bentpipe) -> None:
-    done = bentpipe("compare", "--link", "geo-ka", "--on-path", "snoop")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "expected a mechanism of a link, found 'snoop' of `node.middlebox`" in done.stderr

@@ -83,11 +83,6 @@ def of_name(name: str, link: Link) -> OnPath:
             f"--on-path: there is no mechanism {spec.target!r}"
             f"{nearest(spec.target, [*known, NONE])}"
         )
-    if not entry.key.startswith("link."):
-        raise InputError(
-            f"--on-path: expected a mechanism of a link, found {spec.target!r} of `{entry.key}`: "
-            "put it into the file of --scenario, and run a study over that key"
-        )
     value = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
     found = OnPath(name, entry.status, changes(entry.key, spec.target, value, link))
     try:

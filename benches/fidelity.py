@@ -106,10 +106,10 @@ PAIRS = (
 
 HEADS = {
     "as written": "As written",
-    "recovery linux": '`recovery = "linux"`, and CUBIC with `variant = "linux"`',
+    "recovery linux": '`recovery = "linux"`, and CUBIC and Reno with `variant = "linux"`',
 }
-LIKE_LINUX = {"cubic": '{ name = "cubic", variant = "linux" }'}
-"""Controllers that are another algorithm in Linux, for the model `recovery linux`."""
+LIKE_LINUX = {name: f'{{ name = "{name}", variant = "linux" }}' for name in ("cubic", "reno")}
+"""Controllers that differ in Linux, for the model `recovery linux`."""
 
 Choices = dict[str, dict[str, str]]
 """Name for people -> overrides."""
@@ -146,14 +146,19 @@ def like_linux(overrides: Mapping[str, str]) -> tuple[str, ...]:
         f"{path}={LIKE_LINUX[name]}"
         for path, value in overrides.items()
         for name in LIKE_LINUX
-        if value == CONTROLLERS[name]
+        if value == written(name)
     )
+
+
+def written(name: str) -> str:
+    """A controller of the tables as a value of a scenario."""
+    value = CONTROLLERS[name]
+    return value if "{" in value else f'"{value}"'
 
 
 def with_controller(name: str, flow: int = 0) -> dict[str, str]:
     """The overrides that give a flow this controller."""
-    written = CONTROLLERS[name]
-    overrides = {f"flow.{flow}.controller": written if "{" in written else f'"{written}"'}
+    overrides = {f"flow.{flow}.controller": written(name)}
     if name == "bbr":
         # BBR in Linux is always paced by Linux's rules.
         overrides[f"flow.{flow}.transport.pacing"] = "linux"

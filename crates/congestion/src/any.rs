@@ -26,7 +26,7 @@ impl<C: Controller + TcpPolicy + Debug> External for C {}
 /// the enum over all of them and the list for the registry.
 macro_rules! controllers {
     (
-        inline $inline_module:ident::$inline:ident;
+        inline $inline_module:ident::$inline:ident | $inline_linux:ident;
         $($module:ident::$boxed:ident $(| $linux:ident)?;)+
     ) => {
         use crate::parts::linux::{LINUX, ORIGINAL};
@@ -34,13 +34,14 @@ macro_rules! controllers {
         pub(crate) mod $inline_module;
         $(pub(crate) mod $module;)+
 
-        use $inline_module::$inline;
+        use $inline_module::{$inline, $inline_linux};
         $(use $module::{$boxed $(, $linux)?};)+
 
         /// Any of the controllers.
         #[derive(Debug)]
         pub enum AnyController {
             #[doc = concat!("`", stringify!($inline), "`.")] $inline($inline),
+            #[doc = concat!("`", stringify!($inline_linux), "`.")] $inline_linux(Box<$inline_linux>),
             $(
                 #[doc = concat!("`", stringify!($boxed), "`.")] $boxed(Box<$boxed>),
                 $(#[doc = concat!("`", stringify!($linux), "`.")] $linux(Box<$linux>),)?
@@ -53,6 +54,11 @@ macro_rules! controllers {
         pub(crate) const LISTS: &[fn() -> Vec<crate::registry::Registered>] = &[
             || crate::registry::entries_of::<$inline>(ORIGINAL, |settings, values| {
                 AnyController::$inline(<$inline as crate::Listed>::build(settings, values))
+            }),
+            || crate::registry::entries_of::<$inline_linux>(LINUX, |settings, values| {
+                AnyController::$inline_linux(Box::new(<$inline_linux as crate::Listed>::build(
+                    settings, values,
+                )))
             }),
             $(
                 || crate::registry::entries_of::<$boxed>(ORIGINAL, |settings, values| {
@@ -82,6 +88,7 @@ macro_rules! controllers {
             ($self:expr, $controller:ident => $call:expr) => {
                 match $self {
                     AnyController::$inline($controller) => $call,
+                    AnyController::$inline_linux($controller) => $call,
                     $(
                         AnyController::$boxed($controller) => $call,
                         $(AnyController::$linux($controller) => $call,)?

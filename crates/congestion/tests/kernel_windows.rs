@@ -230,6 +230,7 @@ files! {
     "illinois" illinois_has_the_windows_of_the_kernel,
     "lp" lp_has_the_windows_of_the_kernel,
     "nv" nv_has_the_windows_of_the_kernel,
+    "reno" reno_has_the_windows_of_the_kernel,
     "scalable" scalable_has_the_windows_of_the_kernel,
     "vegas" vegas_has_the_windows_of_the_kernel,
     "veno" veno_has_the_windows_of_the_kernel,

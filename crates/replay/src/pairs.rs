@@ -100,6 +100,7 @@ pub const PAIRS: &[Pair] = &[
         "Linux keeps the largest excess of ACKs of two times five rounds, adds the next burst to what is in \
          flight while it probes, and saves cwnd before the ACK that begins a recovery",
     ),
+    Pair::exact("reno", "reno").with(LINUX),
     Pair::exact("bic", "bic").with(LINUX),
     Pair { bound: 1, ..Pair::exact("cubic", "cubic").with(LINUX) }.but(
         "the kernel takes K from a table, 5 ms off on average; here the cube root is exact",

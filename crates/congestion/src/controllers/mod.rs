@@ -9,7 +9,7 @@
 use crate::any::controllers;
 
 controllers! {
-    inline reno::Reno;
+    inline reno::Reno | LinuxReno;
     adalr::Adalr;
     aliad::Aliad;
     bbr::Bbr;

@@ -5,14 +5,19 @@
 //! recovery that finds and repairs losses. All of it is the trait's default, but for the response of
 //! `newreno` to a mark with ABE (RFC 8511), an option.
 
+mod linux;
+
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::Loss;
 use crate::parameters::Values;
 use crate::parts::abe;
+use crate::parts::linux::VARIANT;
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
+
+pub use linux::LinuxReno;
 
 /// Standard TCP.
 #[derive(Clone, Debug)]
@@ -29,7 +34,7 @@ impl Listed for Reno {
             source: "RFC 5681",
             status: Status::Published,
             repair: Repair::SingleLoss,
-            parameters: &[],
+            parameters: &[VARIANT],
         },
         Entry {
             name: "newreno",

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
 MIDDLEBOXES = ["ack-decimation", "ack-filter", "ack-reconstruction", "snoop"]
+PROCEDURES = ["go-back-n", "selective-repeat"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    assert [one["name"] for one in listed] == ALGORITHMS + MIDDLEBOXES
+    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
-    assert all(name in printed for name in ALGORITHMS + MIDDLEBOXES)
+    assert all(one["name"] in printed for one in listed)
 
 
 def test_one_mechanism_is_described_with_its_parameters(bentpipe: Bentpipe) -> None:
@@ -114,3 +115,45 @@ def test_an_explanation_has_what_a_middlebox_sees(bentpipe: Bentpipe, tmp_path: 
         "sees data of flow-0 and ACKs of flow-0"
         in bentpipe("explain", tmp_path / "thin.toml").stdout
     )
+
+
+@pytest.mark.parametrize("arq", PROCEDURES)
+def test_a_recording_and_the_output_have_what_arq_did(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, arq: str
+) -> None:
+    sets = [f"link.0.forward.arq={arq}", "link.0.channel={ per = 0.05 }", "record.interval=100ms"]
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", small, "--out", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    assert arq in done.stdout
+    assert "given up" in done.stdout
+    run = bp.load(tmp_path / "out")
+    (row,) = run.table("arq").iter_rows(named=True)
+    assert row["direction"] == "forward"
+    assert row["repeated_frames"] > 0
+    assert row["given_up_packets"] <= 2
+    assert row["status_frames"] <= row["frames"] + row["repeated_frames"]
+    series = run.table("arq_series")
+    assert series["link"].unique().to_list() == [0]
+    assert series["repeated_frames"].to_list()[-1] == row["repeated_frames"]
+
+
+def test_a_window_that_the_sequence_space_cannot_number_is_refused(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    arq = '{ name = "selective-repeat", window = 65, sequence_bits = 7 }'
+    done = bentpipe("run", small, "--set", f"link.0.arq={arq}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "link[0].arq.window" in done.stderr
+    assert "at most 64" in done.stderr
+
+
+def test_explain_says_what_arq_adds_and_where_it_outlasts_the_rto(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    sets = ["link.0.arq=selective-repeat", "link.0.channel={ per = 0.01 }", "link.0.delay=250ms"]
+    options = [word for one in sets for word in ("--set", one)]
+    printed = bentpipe("explain", small, *options).stdout
+    assert "added delay" in printed
+    assert "hosts see" in printed
+    assert "RTO" in printed

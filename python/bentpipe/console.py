@@ -188,6 +188,8 @@ def print_recording(recording: Recording) -> None:
         print_aqm(recording)
     if "middlebox" in recording.names:
         print_middleboxes(recording)
+    if "arq" in recording.names:
+        print_arq(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -225,6 +227,25 @@ def print_middleboxes(recording: Recording) -> None:
     listed = table("node", "<middlebox", "<counter", "packets")
     for row in recording.table("middlebox").iter_rows(named=True):
         listed.add_row(row["node"], row["middlebox"], row["counter"], decimals(row["packets"], 0))
+    show(listed)
+
+
+def print_arq(recording: Recording) -> None:
+    """Print a table of what automatic repeat request did."""
+    listed = table(
+        "link", "<direction", "<arq", "frames", "repeats", "given up", "timeouts", "status", "held"
+    )
+    counts = (
+        "frames",
+        "repeated_frames",
+        "given_up_packets",
+        "timeouts",
+        "status_frames",
+        "held_packets",
+    )
+    for row in recording.table("arq").iter_rows(named=True):
+        numbers = (decimals(row[name], 0) for name in counts)
+        listed.add_row(row["link"], row["direction"], row["arq"], *numbers)
     show(listed)
 
 

@@ -74,6 +74,8 @@ class Direction:
     settings: list[Setting]
     channel: list[Setting]
     """Details of the channel, where there are any."""
+    arq: list[Setting]
+    """What automatic repeat request will do, where there is one."""
     events: list[Event]
 
 
@@ -285,6 +287,7 @@ def direction(data: dict[str, Any]) -> Direction:
         from_=data.pop("from"),
         settings=settings(data.pop("settings")),
         channel=settings(data.pop("channel")),
+        arq=settings(data.pop("arq")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

@@ -4,8 +4,8 @@
 //! is drawn here, or is left as it is on purpose.
 
 use link::{
-    Aqm, Change, CodelSettings, DualPi2Settings, Errors, FqCodelSettings, LowPriority, PieSettings,
-    QueueLimit, RedSettings, Settings,
+    Aqm, ArqSettings, Change, CodelSettings, DualPi2Settings, Errors, FqCodelSettings, LowPriority,
+    PieSettings, QueueLimit, RedSettings, Repeat, Settings,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -27,6 +27,8 @@ pub struct RandomDirection {
     pub changes: Vec<Change>,
     /// Active queue management.
     pub aqm: Option<Aqm>,
+    /// Automatic repeat request.
+    pub arq: Option<ArqSettings>,
     jitter_us: u32,
     overhead: u32,
 }
@@ -42,6 +44,7 @@ impl RandomDirection {
             per,
             changes,
             aqm,
+            arq,
             jitter_us,
             overhead,
         } = self;
@@ -54,6 +57,7 @@ impl RandomDirection {
             // A mark changes no arrival; the packets of these tests have no ECN.
             ecn_marking: None,
             aqm: *aqm,
+            arq: *arq,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.
@@ -130,6 +134,7 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 per,
                 changes,
                 aqm: None,
+                arq: None,
                 jitter_us,
                 overhead,
             }
@@ -211,6 +216,28 @@ pub fn managed() -> impl Strategy<Value = RandomDirection> {
     })
 }
 
+/// ARQ with windows and timers that matter within some milliseconds.
+fn arq() -> impl Strategy<Value = ArqSettings> {
+    let repeat = prop_oneof![
+        Just(Repeat::GoBackN),
+        any::<bool>().prop_map(|in_order| Repeat::Selective { in_order })
+    ];
+    let timer = prop_oneof![Just(1000u32), 100u32..30_000].prop_map(micros);
+    (repeat, 0u32..4, 1u32..6, any::<prop::sample::Index>(), timer, 0u32..30).prop_map(
+        |(repeat, persistence, sequence_bits, window, timer, header)| {
+            let largest = repeat.largest_window(sequence_bits) as usize;
+            let window = 1 + window.index(largest) as u32;
+            ArqSettings { repeat, persistence, window, sequence_bits, timer, header }
+        },
+    )
+}
+
+/// A direction that changes, with ARQ, and with or without active queue management.
+pub fn repeating() -> impl Strategy<Value = RandomDirection> {
+    (prop_oneof![changing(), managed()], arq())
+        .prop_map(|(direction, arq)| RandomDirection { arq: Some(arq), ..direction })
+}
+
 /// A direction that does not change, with any rule for packets of low priority.
 pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
     let rule = prop::sample::select(vec![
@@ -231,6 +258,7 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 per,
                 changes,
                 aqm: None,
+                arq: None,
                 jitter_us,
                 overhead,
             }

@@ -22,7 +22,7 @@ use middlebox::{AckDecimationSettings, AckFilterSettings, SnoopSettings};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
-pub use direction::{RandomDirection, changing, managed, micros, prioritised};
+pub use direction::{RandomDirection, changing, managed, micros, prioritised, repeating};
 pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
 pub use schema::admitted;
 
@@ -99,6 +99,23 @@ fn mark() -> impl Strategy<Value = String> {
     ]
 }
 
+/// ARQ with little persistence and short windows, so that packets are given up and wait for the window.
+fn arq() -> impl Strategy<Value = String> {
+    let own = (0u32..3, 1u32..9, any::<bool>(), 1u32..900).prop_map(
+        |(persistence, window, in_order, timer)| {
+            format!(
+                "arq = {{ name = \"selective-repeat\", persistence = {persistence}, window = {window}, sequence_bits = 4, in_order = {in_order}, timer = \"{timer}ms\" }}\n"
+            )
+        },
+    );
+    prop_oneof![
+        4 => Just(String::new()),
+        1 => prop::sample::select(link::Arq::all().map(|arq| arq.name()).to_vec())
+            .prop_map(|name| format!("arq = \"{name}\"\n")),
+        1 => own,
+    ]
+}
+
 /// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
 fn awgn() -> impl Strategy<Value = String> {
     let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
@@ -156,7 +173,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace()),
+        (mark(), jitter(), trace(), arq()),
         changes(),
         0u32..40,
     );
@@ -166,11 +183,11 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let (from, queue): (prop::sample::Index, String) = (from, queue);
                 let pushes_out = queue.contains("push-out");
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter, trace): (String, String, String) = more;
+                let (mark, jitter, trace, arq): (String, String, String, String) = more;
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
-                let more = if pushes_out { mark } else { mark + &jitter + &trace };
+                let more = if pushes_out { mark } else { mark + &jitter + &trace } + &arq;
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
@@ -410,6 +427,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         low_priority,
         ecn_marking,
         aqm,
+        arq,
         overhead,
         channel,
         trace,
@@ -428,6 +446,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
     }
     found.push(("link.aqm", format!("{:?}", aqm.map(|aqm| aqm.name()))));
     found.push(("link.trace", trace.changes().len().to_string()));
+    found.push(("link.arq", format!("{arq:?}")));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

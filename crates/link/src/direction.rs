@@ -14,13 +14,14 @@ use std::collections::VecDeque;
 
 use units::{Rate, Span, Time};
 
+use crate::arq::{ArqCounters, ArqSettings, Sender, Status};
 use crate::channel::{Channel, Errors};
 use crate::dynamics::{Cursor, Dynamics, Timeline};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
 use crate::queue::{
-    AnyDiscipline, Aqm, AqmCounters, Discipline, DropTail, Fifo, LowPriority, Marking, Queue,
-    QueueLimit, Queued, Queueing, Scheduled, Served, Surroundings,
+    AnyDiscipline, Aqm, AqmCounters, Content, Discipline, DropTail, Fifo, LowPriority, Marking,
+    Next, Queue, QueueLimit, Queued, Queueing, Scheduled, Served, Surroundings,
 };
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
@@ -43,6 +44,9 @@ pub struct Settings {
     /// Active queue management; `None` for drop-tail. It excludes a rule for low priority and
     /// [`ecn_marking`](Self::ecn_marking), because it decides about drops and marks itself.
     pub aqm: Option<Aqm>,
+    /// Automatic repeat request; `None` for none. Its status frames need the other direction of the link:
+    /// see [`Direction::deciding_at_dequeue`].
+    pub arq: Option<ArqSettings>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
@@ -65,6 +69,7 @@ impl Settings {
             low_priority: LowPriority::Ignore,
             ecn_marking: None,
             aqm: None,
+            arq: None,
             overhead: 0,
             channel: Errors::Perfect,
             trace: Timeline::default(),
@@ -84,6 +89,7 @@ impl Settings {
             low_priority: _,
             ecn_marking: _,
             aqm: _,
+            arq: _,
             overhead: _,
             channel: _,
             trace,
@@ -141,12 +147,14 @@ pub struct Counters {
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets that the far end has received corrupted.
+    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none.
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
-    /// Totals of the discipline; `None` for a FIFO.
+    /// Totals of the discipline; `None` without one.
     pub aqm: Option<AqmCounters>,
+    /// Totals of ARQ, as far as its sender knows them; `None` without.
+    pub arq: Option<ArqCounters>,
 }
 
 /// The far end: when it receives corrupted packets.
@@ -272,6 +280,7 @@ impl Direction {
             low_priority,
             ecn_marking,
             aqm,
+            arq,
             overhead,
             ref channel,
             ref trace,
@@ -303,7 +312,35 @@ impl Direction {
             None if is_plain => Queue::Plain(fifo),
             None => Queue::Fifo(fifo),
         };
-        Self { queue, line, dynamics, settings }
+        let direction = Self { queue, line, dynamics, settings };
+        match arq {
+            Some(arq) => direction.repeating(arq),
+            None => direction,
+        }
+    }
+
+    /// The idle direction with ARQ.
+    fn repeating(self, arq: ArqSettings) -> Self {
+        let mut direction = self.deciding_at_dequeue();
+        let empty_bytes = direction.line.overhead + arq.header;
+        if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.arq = Some(Sender::new(arq, empty_bytes).into());
+        }
+        direction
+    }
+
+    /// The idle direction with a queue that decides at dequeue: a drop-tail queue becomes a discipline that
+    /// decides as it does, and active queue management stays what it is. Waiting packets can be removed
+    /// from it, and status frames of the other direction's ARQ can join it.
+    #[must_use]
+    pub fn deciding_at_dequeue(mut self) -> Self {
+        if !self.is_scheduled() {
+            let Settings { queue, low_priority, ecn_marking, .. } = self.settings;
+            let discipline = DropTail::new(queue, low_priority, ecn_marking);
+            self.queue =
+                Queue::Scheduled(Scheduled::new(AnyDiscipline::DropTail(discipline)).into());
+        }
+        self
     }
 
     /// The idle direction with `discipline` as its queue, in place of the limit, the rule for low
@@ -312,19 +349,6 @@ impl Direction {
     pub fn with_discipline(mut self, discipline: Box<dyn Discipline>) -> Self {
         let discipline = AnyDiscipline::External(discipline);
         self.queue = Queue::Scheduled(Scheduled::new(discipline).into());
-        self
-    }
-
-    /// The idle direction with a queue from which waiting packets can be removed: a drop-tail queue
-    /// becomes a discipline that decides as it does, and active queue management stays what it is.
-    #[must_use]
-    pub fn with_removable_packets(mut self) -> Self {
-        if !self.is_scheduled() {
-            let Settings { queue, low_priority, ecn_marking, .. } = self.settings;
-            let discipline = DropTail::new(queue, low_priority, ecn_marking);
-            self.queue =
-                Queue::Scheduled(Scheduled::new(AnyDiscipline::DropTail(discipline)).into());
-        }
         self
     }
 
@@ -443,12 +467,13 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
-        let (max_waiting_bytes, aqm) = match &self.queue {
-            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None),
+        let (max_waiting_bytes, aqm, arq) = match &self.queue {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None, None),
             Queue::Scheduled(scheduled) => {
+                let arq = scheduled.arq.as_ref().map(|arq| arq.counters());
                 let is_managed = scheduled.discipline.is_managed();
                 let aqm = is_managed.then(|| scheduled.counters());
-                (scheduled.max_waiting_bytes(), aqm)
+                (scheduled.max_waiting_bytes(), aqm, arq)
             }
         };
         Counters {
@@ -457,6 +482,7 @@ impl Direction {
             corrupted_packets: self.line.far_end.corrupted_packets,
             max_waiting_bytes,
             aqm,
+            arq,
         }
     }
 
@@ -493,13 +519,14 @@ impl Direction {
     /// Everything until then must have been served.
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
-        packet.bytes += self.line.overhead;
+        let header = self.settings.arq.map_or(0, |arq| arq.header);
+        packet.bytes += self.line.overhead + header;
         if let Some(dynamics) = &mut self.dynamics {
             dynamics.before_packet(packet.since, &mut self.line.transmitter);
         }
-        let waits = packet.since < self.line.transmitter.free_at();
+        let waits = packet.since < self.line.transmitter.free_at() || scheduled.is_closed();
         let dropped_before = scheduled.dropped.len();
-        scheduled.last_arrival = packet.since;
+        scheduled.ready = packet.since;
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
         let dropped = (scheduled.dropped.len() - dropped_before) as u64;
         self.line.dropped_packets += dropped;
@@ -521,16 +548,46 @@ impl Direction {
         is_removed
     }
 
+    /// A status frame of `bytes` is due for the other direction's ARQ. Everything until `now` must have
+    /// been served.
+    pub fn offer_status(&mut self, now: Time, bytes: u32) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        scheduled.ready = now;
+        scheduled.offer_status(bytes + self.line.overhead);
+    }
+
+    /// A status frame for this direction's ARQ arrives. Everything until `now` must have been served.
+    pub fn on_status(&mut self, now: Time, status: &Status) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        scheduled.ready = now;
+        if let Some(arq) = &mut scheduled.arq {
+            arq.on_status(now, status);
+        }
+    }
+
+    /// When the timer of ARQ expires; never, if nothing is outstanding.
+    pub fn deadline(&self) -> Time {
+        let Queue::Scheduled(scheduled) = &self.queue else { return Time::NEVER };
+        scheduled.arq.as_ref().map_or(Time::NEVER, |arq| arq.deadline())
+    }
+
+    /// The timer of ARQ has expired, if it has. Everything until `now` must have been served.
+    pub fn on_timer(&mut self, now: Time) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        scheduled.ready = now;
+        if let Some(arq) = &mut scheduled.arq {
+            arq.on_timer(now);
+        }
+    }
+
     /// Starts the next transmission, if it starts by `now`.
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
         loop {
             scheduled.next_service = Time::NEVER;
-            if scheduled.is_empty() {
-                return None;
-            }
-            // What waits has waited since its arrival or the end of the transmission before.
-            let ready = scheduled.last_arrival;
+            let next = scheduled.next()?;
+            // It waited for a change, or for the end of the transmission before.
+            let ready = scheduled.ready;
             if let Some(dynamics) = &mut self.dynamics {
                 dynamics.before_packet(ready, &mut self.line.transmitter);
             }
@@ -539,28 +596,56 @@ impl Direction {
                 scheduled.next_service = start;
                 return None;
             }
-            let dropped_before = scheduled.dropped.len();
-            let packet = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
-            let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-            self.line.dropped_packets += dropped;
-            self.line.accepted_packets -= dropped;
-            let Some(packet) = packet else { continue };
-            let waited = start.since(packet.since);
-            scheduled.counters.count(waited);
-            if waited > Span::ZERO {
-                scheduled.queueing.delay.record(waited.as_nanos());
+            let (content, bytes) = match next {
+                Next::Status(bytes) => {
+                    scheduled.take_status();
+                    (Content::Status, bytes)
+                }
+                Next::Repeat => {
+                    let (frame, bytes) = scheduled.arq.as_mut()?.repeat()?;
+                    (Content::Repeat(frame), bytes)
+                }
+                Next::Packet => {
+                    let (before, _) = scheduled.discipline.waiting();
+                    let dropped_before = scheduled.dropped.len();
+                    let packet = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
+                    let (behind, _) = scheduled.discipline.waiting();
+                    scheduled.pass(before - behind);
+                    let dropped = (scheduled.dropped.len() - dropped_before) as u64;
+                    self.line.dropped_packets += dropped;
+                    self.line.accepted_packets -= dropped;
+                    let Some(packet) = packet else { continue };
+                    let waited = start.since(packet.since);
+                    scheduled.counters.count(waited);
+                    if waited > Span::ZERO {
+                        scheduled.queueing.delay.record(waited.as_nanos());
+                    }
+                    let frame = scheduled.arq.as_mut().map(|arq| arq.send(&packet));
+                    (frame.map_or(Content::Packet(packet), Content::Frame), packet.bytes)
+                }
+            };
+            let (_, left) = self.line.transmitter.send(start, bytes);
+            let corrupted = self.line.channel.corrupts(left, bytes - self.line.overhead);
+            if let (Content::Frame(frame) | Content::Repeat(frame), Some(arq)) =
+                (&content, &mut scheduled.arq)
+            {
+                arq.leaves(frame, left, corrupted);
             }
-            let (_, left) = self.line.transmitter.send(start, packet.bytes);
-            let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
             let arrival = match &mut self.dynamics {
                 Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
                 None => left + self.line.delay,
             };
-            let fate = match corrupted {
-                true => Fate::Corrupted(self.line.far_end.expect(now, arrival)),
-                false => Fate::Arrives(arrival),
+            let fate = match (corrupted, &content) {
+                (false, _) => Fate::Arrives(arrival),
+                (true, Content::Packet(_)) => {
+                    Fate::Corrupted(self.line.far_end.expect(now, arrival))
+                }
+                // No packet is lost yet.
+                (true, Content::Frame(_) | Content::Repeat(_) | Content::Status) => {
+                    Fate::Corrupted(arrival)
+                }
             };
-            return Some(Served { packet, fate });
+            return Some(Served { content, fate });
         }
     }
 

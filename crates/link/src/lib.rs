@@ -5,6 +5,7 @@
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod arq;
 mod channel;
 mod direction;
 mod dynamics;
@@ -15,6 +16,10 @@ mod queue;
 mod stream;
 mod transmitter;
 
+pub use arq::{
+    Accepted, Arq, ArqCounters, ArqSettings, Frame, GoBackNSettings, Receiver, Repeat,
+    SelectiveRepeatSettings, Sender, Status,
+};
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
 pub use dynamics::{Change, Cursor, Timeline, event_delay};
@@ -22,13 +27,16 @@ pub use mechanism::{Mechanism, Provenance};
 pub use priority::Priority;
 pub use propagation::{Drawn, Propagation};
 pub use queue::{
-    Aqm, AqmCounters, CodelSettings, Decisions, Discipline, DualPi2Settings, Ecn, FqCodelSettings,
-    LowPriority, Marker, Marking, PieSettings, QueueLimit, Queued, Queueing, RedSettings, Served,
+    Aqm, AqmCounters, CodelSettings, Content, Decisions, Discipline, DualPi2Settings, Ecn,
+    FqCodelSettings, LowPriority, Marker, Marking, PieSettings, QueueLimit, Queued, Queueing,
+    RedSettings, Served,
 };
 pub use stream::{Purpose, stream};
 pub use transmitter::Serialiser;
 
 /// The mechanisms of this crate, for `bentpipe path`.
 pub fn mechanisms() -> Vec<&'static Mechanism> {
-    Aqm::all().iter().map(Aqm::about).collect()
+    let queues = Aqm::all();
+    let repeats = Arq::all();
+    queues.iter().map(Aqm::about).chain(repeats.iter().map(Arq::about)).collect()
 }

@@ -16,13 +16,13 @@ pub use aqm::dualpi2::DualPi2Settings;
 pub use aqm::fq_codel::FqCodelSettings;
 pub use aqm::pie::PieSettings;
 pub use aqm::red::RedSettings;
-pub use discipline::{AqmCounters, Decisions, Discipline, Queued, Served};
+pub use discipline::{AqmCounters, Content, Decisions, Discipline, Queued, Served};
 pub use marker::{Marker, Marking};
 
 use sketch::Sketch;
 
 pub(crate) use aqm::{AnyDiscipline, Surroundings};
-pub(crate) use discipline::Scheduled;
+pub(crate) use discipline::{Next, Scheduled};
 pub(crate) use drop_tail::DropTail;
 pub(crate) use fifo::Fifo;
 

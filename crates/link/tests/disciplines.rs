@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 
 use link::{
-    Change, Direction, Discipline, Ecn, Errors, Fate, Priority, Queued, Served, Settings, Timeline,
+    Change, Content, Direction, Discipline, Ecn, Errors, Fate, Priority, Queued, Served, Settings,
+    Timeline,
 };
 use units::{Rate, Span, Time};
 
@@ -73,7 +74,10 @@ fn enqueue(link: &mut Direction, now: Time, ticket: u32) {
 /// All that is sent until `now`: tickets and fates.
 fn served(link: &mut Direction, now: Time) -> Vec<(u32, Fate)> {
     std::iter::from_fn(|| link.serve(now))
-        .map(|Served { packet, fate }| (packet.ticket, fate))
+        .map(|Served { content, fate }| match content {
+            Content::Packet(packet) => (packet.ticket, fate),
+            other => panic!("no ARQ: {other:?}"),
+        })
         .collect()
 }
 

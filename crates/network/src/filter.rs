@@ -2,7 +2,7 @@
 //!
 //! A filter is asked when a packet is about to join the queue, before the queue decides whether it has
 //! room for it. So what the filter takes out makes room. The queue must be a discipline from which
-//! packets can be removed ([`link::Direction::with_removable_packets`]).
+//! packets can be removed ([`link::Direction::deciding_at_dequeue`]).
 //!
 //! Decisions:
 //! - It is a trait object and not an enum: the network carries any content, and does not know what a

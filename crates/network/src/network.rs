@@ -1,13 +1,17 @@
 //! The fast engine.
 //!
 //! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
-//! of all ports: the starts of its transmissions. All other ports pay nothing for it.
+//! of all ports: the starts of its transmissions. A port with ARQ has three more, for the arrivals of
+//! its frames, the arrivals of its status frames, and its timer (`repeats`). All other ports pay nothing
+//! for it.
 //!
 //! Decisions:
 //! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
 //!   queues at an instant wrong.
 
-use link::{Direction, Fate, Priority, PushedOut, Queued};
+mod repeats;
+
+use link::{Content, Direction, Fate, Priority, PushedOut, Queued};
 use units::Time;
 
 use crate::arrivals::Arrivals;
@@ -18,6 +22,7 @@ use crate::port::{PortReport, QueueReport};
 use crate::ring::Ring;
 use crate::routes::{NextHop, Routes};
 use crate::topology::{PortKind, PortSpec, Topology};
+use repeats::Repeats;
 
 /// A port and the packets on their way through it, in the order in which they arrive.
 #[derive(Clone, Debug)]
@@ -25,9 +30,12 @@ struct Port<B> {
     packets: Ring<(Time, Packet<B>)>,
     delivered: Delivered,
     direction: Direction,
-    /// Packets in the queue of a discipline.
+    /// Packets in the queue of a discipline, and those that ARQ may have to repeat.
     held: Held<Packet<B>>,
     filter: Option<Box<Filtered<B>>>,
+    reverse: Option<u16>,
+    /// ARQ, apart from its sender.
+    repeats: Option<Box<Repeats>>,
 }
 
 /// A filter with what it has taken out of the queue.
@@ -69,8 +77,12 @@ impl<B> Network<B> {
     pub fn new(topology: Topology) -> Self {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
         let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
-        let services = ports.iter().filter(|port| port.direction.is_scheduled()).count();
-        let numbers = ports.len() * if services > 0 { 2 } else { 1 };
+        let kinds = match &ports {
+            ports if ports.iter().any(|port| port.repeats.is_some()) => 1 + repeats::TIMERS,
+            ports if ports.iter().any(|port| port.direction.is_scheduled()) => 2,
+            _ => 1,
+        };
+        let numbers = ports.len() * kinds;
         let arrivals = Arrivals::new(numbers);
         Self { routes, next_hop, ports, arrivals, hops: 0 }
     }
@@ -123,14 +135,28 @@ impl<B> Network<B> {
     #[cold]
     #[inline(never)]
     fn serve(&mut self, now: Time, number: usize) {
-        let port = &mut self.ports[number];
-        let was_empty = port.packets.len() == 0;
-        while let Some(served) = port.direction.serve(now) {
-            let packet = port.take(served.packet.ticket);
-            if let (Some(packet), Fate::Arrives(at)) = (packet, served.fate) {
-                port.packets.push((at, Packet { ecn: served.packet.ecn, ..packet }));
+        let was_empty = self.ports[number].packets.len() == 0;
+        while let Some(served) = self.ports[number].direction.serve(now) {
+            let arrival = match served.fate {
+                Fate::Arrives(at) => Some(at),
+                _ => None,
+            };
+            match served.content {
+                Content::Packet(queued) => {
+                    let port = &mut self.ports[number];
+                    if let (Some(packet), Some(at)) = (port.take(queued.ticket), arrival) {
+                        port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
+                    }
+                }
+                Content::Frame(frame) => {
+                    self.ports[number].leave(frame.ticket);
+                    self.frame_leaves(number, frame, arrival);
+                }
+                Content::Repeat(frame) => self.frame_leaves(number, frame, arrival),
+                Content::Status => self.status_leaves(number, arrival),
             }
         }
+        let port = &mut self.ports[number];
         while let Some(ticket) = port.direction.take_dropped() {
             port.take(ticket);
         }
@@ -142,15 +168,18 @@ impl<B> Network<B> {
         self.arrivals.change(service, (next != Time::NEVER).then_some(next));
     }
 
-    /// What happens next is no arrival at the end of a port: a discipline's port starts a
-    /// transmission.
+    /// What happens next is no arrival at the end of a port.
     #[cold]
     #[inline(never)]
-    fn start_transmission(&mut self, now: Time, service: usize) {
-        if let Some(number) =
-            service.checked_sub(self.ports.len()).filter(|n| *n < self.ports.len())
-        {
-            self.serve(now, number);
+    fn advance_otherwise(&mut self, now: Time, event: usize) {
+        let ports = self.ports.len();
+        match event.checked_div(ports) {
+            Some(1) => self.serve(now, event % ports),
+            Some(repeats::FRAMES) => self.frame_arrives(now, event % ports),
+            Some(repeats::STATUSES) => self.status_arrives(now, event % ports),
+            Some(repeats::TIMERS) => self.timer_expires(now, event % ports),
+            // Nothing happens any more.
+            _ => {}
         }
     }
 }
@@ -160,9 +189,11 @@ impl<B> Port<B> {
         Self {
             packets: Ring::new(),
             delivered: Delivered::default(),
-            direction: spec.direction,
             held: Held::new(),
             filter: None,
+            repeats: Repeats::of(&spec),
+            reverse: spec.reverse,
+            direction: spec.direction,
         }
     }
 
@@ -177,6 +208,13 @@ impl<B> Port<B> {
             let was_there = self.direction.remove(removed, flow);
             debug_assert!(was_there, "a filter removes packets that wait");
             filtered.packets += 1;
+        }
+    }
+
+    /// A packet has left the queue, and is still held.
+    fn leave(&mut self, ticket: u32) {
+        if let (Some(filtered), Some(packet)) = (&mut self.filter, self.held.get(ticket)) {
+            filtered.filter.leave(ticket, packet);
         }
     }
 
@@ -248,7 +286,7 @@ impl<B> Fabric<B> for Network<B> {
     fn advance(&mut self) -> Option<Delivery<B>> {
         let (at, number) = self.arrivals.earliest();
         let Some(port) = self.ports.get_mut(number as usize) else {
-            self.start_transmission(at, number as usize);
+            self.advance_otherwise(at, number as usize);
             return None;
         };
         let (_, packet) = port.packets.take_first()?;
@@ -270,7 +308,7 @@ impl<B> Fabric<B> for Network<B> {
     {
         let (at, number) = self.arrivals.earliest();
         let Some(port) = self.ports.get_mut(number as usize) else {
-            self.start_transmission(at, number as usize);
+            self.advance_otherwise(at, number as usize);
             return None;
         };
         let (_, packet) = port.packets.first()?;
@@ -298,7 +336,7 @@ impl<B> Fabric<B> for Network<B> {
             PortReport {
                 delivered_packets: port.delivered.packets,
                 delivered_bytes: port.delivered.bytes,
-                counters: port.direction.counters(now),
+                counters: port.counters(now),
                 busy: port.direction.busy_until(now),
                 waiting_packets,
                 waiting_bytes,

@@ -3,7 +3,7 @@
 //! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
 //! own event in one sorted map. So there are two events per packet and hop, and no computed
 //! departures. A discipline is the same state machine as in the fast engine; when it is asked, and what
-//! becomes of its packets, is found out here (`managed`).
+//! becomes of its packets, is found out here (`managed`). So it is with the two ends of ARQ (`repeating`).
 //!
 //! Decisions:
 //! - The reference engine checks that a packet leaves when its channel was asked about: a channel may
@@ -11,17 +11,19 @@
 //!   it was asked for.
 
 mod managed;
+mod repeating;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use link::{
-    Change, Channel, Counters, Drawn, LowPriority, Marker, Priority, Propagation, QueueLimit,
-    Queueing, Serialiser, Settings,
+    Change, Channel, Counters, Drawn, Frame, LowPriority, Marker, Priority, Propagation,
+    QueueLimit, Queueing, Serialiser, Settings, Status,
 };
 use sketch::Sketch;
 use units::{Rate, Span, Time};
 
 use managed::Managed;
+use repeating::{Repeating, WaitingStatus};
 
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
@@ -37,12 +39,27 @@ enum Kind {
     /// An outage is over in which packets had to wait.
     Resumes,
     Arrives,
+    /// A frame of ARQ arrives at the far end, or a status frame at its sender, or the sender's timer
+    /// expires.
+    FrameArrives,
+    StatusArrives,
+    TimerExpires,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+enum Load<B> {
+    Packet(Packet<B>),
+    Frame(Frame),
+    Status(Status),
 }
 
 /// A packet with what is decided when it is accepted.
 #[derive(Clone, Copy, Debug)]
 struct Accepted<B> {
-    packet: Packet<B>,
+    load: Load<B>,
+    /// Bytes on the link.
+    bytes: u32,
     arrived: Time,
     corrupted: bool,
     /// Decisions about its propagation; none where nothing of it is random.
@@ -51,6 +68,12 @@ struct Accepted<B> {
     duration: Span,
     /// When it leaves if nothing is pushed out before it: the time for which its channel is asked.
     leaves: Time,
+}
+
+impl<B> Accepted<B> {
+    fn is_low(&self) -> bool {
+        matches!(&self.load, Load::Packet(packet) if packet.priority == Priority::Low)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +93,12 @@ struct SlowLane<B> {
     marker: Option<Marker>,
     /// A discipline and its packets; `waiting` is empty then.
     managed: Option<Managed<B>>,
+    /// The port of the other direction of the link.
+    reverse: Option<usize>,
+    /// Both ends of ARQ.
+    repeating: Option<Repeating>,
+    /// A status frame of the other direction's ARQ that waits.
+    status: Option<WaitingStatus>,
     waiting: VecDeque<Accepted<B>>,
     /// Bytes of all that waits.
     waiting_bytes: u64,
@@ -90,7 +119,7 @@ struct SlowLane<B> {
 pub struct ReferenceNetwork<B> {
     routes: Routes,
     ports: Vec<SlowLane<B>>,
-    events: BTreeMap<(Time, Kind, usize, u64), Option<Packet<B>>>,
+    events: BTreeMap<(Time, Kind, usize, u64), Option<Load<B>>>,
     sequence: u64,
     hops: u64,
 }
@@ -103,9 +132,9 @@ impl<B: Copy> ReferenceNetwork<B> {
         Self { routes, ports, events: BTreeMap::new(), sequence: 0, hops: 0 }
     }
 
-    fn schedule(&mut self, at: Time, kind: Kind, port: usize, packet: Option<Packet<B>>) {
+    fn schedule(&mut self, at: Time, kind: Kind, port: usize, load: Option<Load<B>>) {
         self.sequence += 1;
-        self.events.insert((at, kind, port, self.sequence), packet);
+        self.events.insert((at, kind, port, self.sequence), load);
     }
 
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
@@ -135,12 +164,13 @@ impl<B: Copy> ReferenceNetwork<B> {
         let leaves = starts + duration;
         let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
         let drawn = port.propagation.as_mut().map(Propagation::draw);
-        let accepted = Accepted { packet, arrived: now, corrupted, drawn, duration, leaves };
+        let load = Load::Packet(packet);
+        let accepted = Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
         let counters: &mut Counters = &mut port.report.counters;
         counters.accepted_packets += 1;
         if port.is_busy(now) {
             port.waiting.push_back(accepted);
-            port.waiting_bytes += port.bytes_of(&accepted);
+            port.waiting_bytes += u64::from(bytes);
             let counters = &mut port.report.counters;
             counters.max_waiting_bytes = counters.max_waiting_bytes.max(port.waiting_bytes);
             if let Some(lengths) = &mut port.queueing.bytes {
@@ -166,7 +196,7 @@ impl<B: Copy> ReferenceNetwork<B> {
                 self.schedule(starts, Kind::Resumes, number, None);
             }
         } else if let Some(next) = port.waiting.pop_front() {
-            port.waiting_bytes -= port.bytes_of(&next);
+            port.waiting_bytes -= u64::from(next.bytes);
             port.queueing.delay.record(now.since(next.arrived).as_nanos());
             self.start(now, number, next);
         }
@@ -191,12 +221,19 @@ impl<B: Copy> ReferenceNetwork<B> {
         let jitter = sent.drawn.map_or(Span::ZERO, |Drawn { jitter }| jitter);
         // Packets do not overtake each other.
         let arrival = port.last_arrival.max(now + port.delay_at(now) + jitter);
-        if sent.corrupted {
+        if sent.corrupted && !matches!(sent.load, Load::Packet(_)) {
+            // No packet is lost yet.
+        } else if sent.corrupted {
             port.last_corrupted = port.last_corrupted.max(arrival);
             port.corrupted.push(port.last_corrupted);
         } else {
             port.last_arrival = arrival;
-            self.schedule(arrival, Kind::Arrives, number, Some(sent.packet));
+            let (kind, number) = match (sent.load, port.reverse) {
+                (Load::Packet(_), _) => (Kind::Arrives, number),
+                (Load::Frame(_), _) => (Kind::FrameArrives, number),
+                (Load::Status(_), reverse) => (Kind::StatusArrives, reverse.unwrap_or(number)),
+            };
+            self.schedule(arrival, kind, number, Some(sent.load));
         }
         self.start_next(now, number);
     }
@@ -215,6 +252,7 @@ impl<B: Copy> SlowLane<B> {
             overhead,
             // The direction has a discipline for it.
             aqm: _,
+            arq,
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
@@ -237,6 +275,9 @@ impl<B: Copy> SlowLane<B> {
             managed: direction
                 .discipline()
                 .map(|discipline| Managed::new(discipline, direction.is_managed())),
+            reverse: port.reverse.map(usize::from),
+            repeating: arq.map(|arq| Repeating::new(arq, overhead)),
+            status: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             sending: None,
@@ -255,13 +296,9 @@ impl<B: Copy> SlowLane<B> {
         }
     }
 
-    fn bytes_of(&self, waiting: &Accepted<B>) -> u64 {
-        u64::from(waiting.packet.bytes) + u64::from(self.overhead)
-    }
-
     /// Bytes that wait, without the first `skipped` packets, counted anew.
     fn bytes_behind(&self, skipped: usize) -> u64 {
-        self.waiting.iter().skip(skipped).map(|waiting| self.bytes_of(waiting)).sum()
+        self.waiting.iter().skip(skipped).map(|waiting| u64::from(waiting.bytes)).sum()
     }
 
     /// When the last packet accepted so far will have left, or has.
@@ -317,9 +354,9 @@ impl<B: Copy> SlowLane<B> {
         let (mut left, mut left_bytes) = (self.waiting.clone(), self.waiting_bytes);
         let mut pushed_out = 0;
         while !self.fits(bytes, left.len(), left_bytes) {
-            let last = left.iter().rposition(|waiting| waiting.packet.priority == Priority::Low);
+            let last = left.iter().rposition(Accepted::is_low);
             let Some(waiting) = last.and_then(|last| left.remove(last)) else { return false };
-            left_bytes -= self.bytes_of(&waiting);
+            left_bytes -= u64::from(waiting.bytes);
             pushed_out += 1;
         }
         (self.waiting, self.waiting_bytes) = (left, left_bytes);
@@ -367,19 +404,20 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
-        let ((at, kind, port, _), packet) = self.events.pop_first()?;
-        match kind {
-            Kind::TransmissionEnds => {
-                self.transmission_ends(at, port);
+        let ((at, kind, port, _), load) = self.events.pop_first()?;
+        let packet = match (kind, load) {
+            (Kind::Arrives, Some(Load::Packet(packet))) => packet,
+            (kind, load) => {
+                match (kind, load) {
+                    (Kind::TransmissionEnds, _) => self.transmission_ends(at, port),
+                    (Kind::Resumes, _) => self.start_next(at, port),
+                    (_, Some(Load::Frame(frame))) => self.frame_arrives(at, port, &frame),
+                    (_, Some(Load::Status(status))) => self.status_arrives(at, port, &status),
+                    _ => self.timer_expires(at, port),
+                }
                 return None;
             }
-            Kind::Resumes => {
-                self.start_next(at, port);
-                return None;
-            }
-            Kind::Arrives => {}
-        }
-        let packet = packet?;
+        };
         let port = &mut self.ports[port];
         port.report.delivered_packets += 1;
         port.report.delivered_bytes += u64::from(packet.bytes);
@@ -411,6 +449,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                     corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
                         as u64,
                     aqm: managed.and_then(Managed::counters),
+                    arq: port.repeating.as_ref().map(Repeating::counters),
                     ..port.report.counters
                 },
                 ..port.report

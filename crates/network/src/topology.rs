@@ -25,6 +25,9 @@ pub struct PortSpec {
     pub kind: PortKind,
     /// Queue, transmitter, channel and delay.
     pub direction: Direction,
+    /// The port of the other direction of the link; `None` without one. The status frames of ARQ take
+    /// it.
+    pub reverse: Option<u16>,
 }
 
 /// A graph that is ready to carry packets.

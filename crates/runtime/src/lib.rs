@@ -14,6 +14,7 @@
 mod address;
 mod application;
 mod aqm;
+mod arq;
 mod distributions;
 mod flow;
 mod links;

@@ -5,9 +5,8 @@ use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use units::{Span, Time};
 
-use crate::aqm;
 use crate::distributions::queueing_record;
-use crate::middlebox;
+use crate::{aqm, arq, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -17,6 +16,7 @@ pub struct LinkRecorder {
     series: LinkSeries,
     aqm: aqm::Recorder,
     middleboxes: middlebox::Recorder,
+    arq: arq::Recorder,
 }
 
 /// Samples of all links.
@@ -37,6 +37,7 @@ impl LinkRecorder {
             series: LinkSeries::default(),
             aqm: aqm::Recorder::default(),
             middleboxes: middlebox::Recorder::new(scenario),
+            arq: arq::Recorder::default(),
         }
     }
 
@@ -60,6 +61,7 @@ impl LinkRecorder {
         }
         self.aqm.sample(at, ports);
         self.middleboxes.sample(at, ports, nodes);
+        self.arq.sample(at, ports);
     }
 
     /// Number of rows so far.
@@ -69,7 +71,7 @@ impl LinkRecorder {
 
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
-        let tables = [self.aqm.into_table(), self.middleboxes.into_table()];
+        let tables = [self.aqm.into_table(), self.arq.into_table(), self.middleboxes.into_table()];
         LinkSamples { series: self.series, tables: tables.into_iter().flatten().collect() }
     }
 }
@@ -81,7 +83,8 @@ pub fn link_tables(
     nodes: &[NodeReport],
 ) -> Vec<ExtraTable> {
     let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
-    aqm::totals(scenario, ports).into_iter().chain(middleboxes).collect()
+    let tables = [aqm::totals(scenario, ports), arq::totals(scenario, ports)];
+    tables.into_iter().flatten().chain(middleboxes).collect()
 }
 
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the

@@ -26,23 +26,26 @@ fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
 pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     let mut ports: Vec<PortSpec> = Vec::new();
     let end = Time::ZERO + scenario.duration;
-    let mut add = |to: usize, kind, settings, is_filtered: bool| {
+    let mut add = |to: usize, kind, settings, decides_at_dequeue: bool| {
         let mut direction = Direction::new(settings, seed, ports.len() as u64, end);
-        if is_filtered {
-            direction = direction.with_removable_packets();
+        if decides_at_dequeue {
+            direction = direction.deciding_at_dequeue();
         }
-        ports.push(PortSpec { to: NodeId(number(to)), kind, direction });
+        // The two directions of a link are neighbours.
+        let reverse = (kind == PortKind::Link).then_some(number(ports.len() ^ 1));
+        ports.push(PortSpec { to: NodeId(number(to)), kind, direction, reverse });
         number(ports.len() - 1)
     };
     let delay = scenario.event_delay(seed);
     for link in &scenario.links {
         let [first, second] = link.ends;
+        let repeats = link.forward.arq.is_some() || link.backward.arq.is_some();
         for (from, to, settings) in
             [(first, second, &link.forward), (second, first, &link.backward)]
         {
             let timeline = settings.timeline.later(delay);
             let settings = Settings { timeline, ..settings.clone() };
-            add(to, PortKind::Link, settings, is_filtered(scenario, from));
+            add(to, PortKind::Link, settings, repeats || is_filtered(scenario, from));
         }
     }
     let nodes = scenario.nodes.iter().enumerate();

@@ -2,6 +2,7 @@
 //! determine throughput, and warnings.
 
 mod aqm;
+mod arq;
 mod changes;
 mod channels;
 mod cost;
@@ -96,6 +97,8 @@ pub struct DirectionExplanation {
     pub settings: Vec<Setting>,
     /// What the channel does, if more can be said of it than a word.
     pub channel: Vec<Setting>,
+    /// What automatic repeat request will do: added delay, added rate, and what hosts see.
+    pub arq: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -201,6 +204,7 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             to: to.clone(),
             settings: settings::of_direction(direction, i, side, written),
             channel: channels::details(scenario, &direction.channel, i, side, written),
+            arq: arq::details(scenario, link, side == "forward"),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

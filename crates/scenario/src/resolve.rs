@@ -1,5 +1,6 @@
 //! Resolution of a document into a scenario: defaults are filled in, names resolved.
 
+mod arq;
 mod bounds;
 mod changes;
 mod channels;

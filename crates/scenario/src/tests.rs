@@ -2,6 +2,7 @@
 
 mod accepted;
 mod aqm;
+mod arq;
 mod changelog;
 mod changes;
 mod explained;

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIXED = ("flows", "links", "pages", "objects", "flow_series", "link_series")
 """Tables of every recording."""
 SERIES = "_series"
-TITLES = {"aqm": "Active queue management"}
+TITLES = {"aqm": "Active queue management", "arq": "Automatic repeat request"}
 """Kinds whose name alone says too little."""
 
 

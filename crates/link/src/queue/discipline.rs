@@ -6,6 +6,7 @@ use sketch::Sketch;
 use units::{Span, Time};
 
 use super::{AnyDiscipline, Ecn, Queueing};
+use crate::arq::{Frame, Sender};
 use crate::direction::Fate;
 use crate::priority::Priority;
 
@@ -107,13 +108,47 @@ impl AqmCounters {
     }
 }
 
-/// A packet whose transmission has started.
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A packet, with its ECN field behind the queue.
+    Packet(Queued),
+    /// A frame of the direction's ARQ. Its packet has left the queue, and stays held until the far end has
+    /// taken it.
+    Frame(Frame),
+    /// The same once more.
+    Repeat(Frame),
+    /// A status frame of the other direction's ARQ.
+    Status,
+}
+
+/// A transmission that has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// The packet, with its ECN field behind the queue.
-    pub packet: Queued,
+    /// What is sent.
+    pub content: Content,
     /// [`Fate::Arrives`] or [`Fate::Corrupted`].
     pub fate: Fate,
+}
+
+/// A status frame that waits.
+#[derive(Clone, Copy, Debug)]
+struct WaitingStatus {
+    /// Bytes on the link.
+    bytes: u32,
+    /// Packets that came before it and wait.
+    ahead: usize,
+}
+
+/// What the transmitter sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A status frame of so many bytes.
+    Status(u32),
+    /// A repeat of ARQ.
+    Repeat,
+    /// A packet of the queue.
+    Packet,
 }
 
 /// A discipline at work.
@@ -121,8 +156,11 @@ pub struct Served {
 pub(crate) struct Scheduled {
     pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
-    /// When the last packet arrived.
-    pub last_arrival: Time,
+    pub arq: Option<Box<Sender>>,
+    status: Option<WaitingStatus>,
+    /// When something last changed that a transmission may have waited for: a packet arrived, for
+    /// example.
+    pub ready: Time,
     /// When the next transmission starts; never, if nothing waits.
     pub next_service: Time,
     pub queueing: Queueing,
@@ -135,7 +173,9 @@ impl Scheduled {
         Self {
             discipline,
             dropped: Vec::new(),
-            last_arrival: Time::ZERO,
+            arq: None,
+            status: None,
+            ready: Time::ZERO,
             next_service: Time::NEVER,
             queueing: Queueing { delay: Sketch::new(), bytes: Some(Sketch::new()) },
             counters: AqmCounters::default(),
@@ -156,7 +196,42 @@ impl Scheduled {
         self.queueing.bytes.as_ref().map_or(0, Sketch::max)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.discipline.waiting().0 == 0
+    /// Whether ARQ keeps packets in the queue.
+    pub fn is_closed(&self) -> bool {
+        self.arq.as_ref().is_some_and(|arq| !arq.is_open())
+    }
+
+    /// What is sent next; `None` if nothing is, until something changes.
+    pub fn next(&self) -> Option<Next> {
+        let (waiting, _) = self.discipline.waiting();
+        let has_packet = waiting > 0 && !self.is_closed();
+        let has_repeat = self.arq.as_ref().is_some_and(|arq| arq.has_repeat());
+        match self.status {
+            // It waits for packets that came before it. Repeats, and packets that ARQ keeps back, let it
+            // pass.
+            Some(status) if status.ahead.min(waiting) == 0 || has_repeat || !has_packet => {
+                Some(Next::Status(status.bytes))
+            }
+            _ if has_repeat => Some(Next::Repeat),
+            _ => has_packet.then_some(Next::Packet),
+        }
+    }
+
+    /// A status frame of `bytes` is due: it waits behind the packets, unless one waits already.
+    pub fn offer_status(&mut self, bytes: u32) {
+        let (ahead, _) = self.discipline.waiting();
+        self.status.get_or_insert(WaitingStatus { bytes, ahead });
+    }
+
+    /// The status frame is sent.
+    pub fn take_status(&mut self) {
+        self.status = None;
+    }
+
+    /// So many packets have left the queue.
+    pub fn pass(&mut self, packets: usize) {
+        if let Some(status) = &mut self.status {
+            status.ahead = status.ahead.saturating_sub(packets);
+        }
     }
 }

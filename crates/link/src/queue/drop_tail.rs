@@ -1,8 +1,8 @@
 //! First in, first out, as a discipline that decides at dequeue.
 //!
 //! It drops, marks and gives way as the FIFO with computed departures does. It is for ports where
-//! something looks at the packets that wait and takes some of them out, so that departures cannot be
-//! computed.
+//! something looks at the packets that wait and takes some of them out, or where ARQ sends more than the
+//! packets of the queue, so that departures cannot be computed.
 
 use units::Time;
 

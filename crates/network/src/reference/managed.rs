@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use link::{AqmCounters, Discipline, Propagation, Queued, Queueing};
 use units::{Span, Time};
 
-use super::{Accepted, Kind, ReferenceNetwork};
+use super::repeating::{Next, Repeating};
+use super::{Accepted, Kind, Load, ReferenceNetwork};
 use crate::fabric::Packet;
 use crate::filter::QueueFilter;
 
@@ -79,6 +80,11 @@ impl<B: Copy> Managed<B> {
         self.is_aqm.then_some(AqmCounters { decisions, ..self.counters })
     }
 
+    /// Takes the packet of a frame that the far end has accepted.
+    pub fn take(&mut self, ticket: u32) -> Option<Packet<B>> {
+        self.packets.remove(&ticket)
+    }
+
     /// Returns the numbers of packets that were dropped and filtered, and whether the packet joined the
     /// queue.
     fn enqueue(
@@ -101,16 +107,18 @@ impl<B: Copy> Managed<B> {
     }
 
     /// The next packet to be sent, and the number of those that were dropped.
-    fn dequeue(&mut self, now: Time, queueing: &mut Queueing) -> (Option<Packet<B>>, u64) {
+    pub fn dequeue(&mut self, now: Time, queueing: &mut Queueing) -> (Option<Queued>, u64) {
         let mut dropped = Vec::new();
-        let sent = self.discipline.dequeue(now, &mut dropped).map(|queued| {
+        let sent = self.discipline.dequeue(now, &mut dropped).inspect(|queued| {
             let delay = now.since(queued.since);
             self.counters.count(delay);
             if delay > Span::ZERO {
                 queueing.delay.record(delay.as_nanos());
             }
-            let packet = self.left(queued.ticket);
-            Packet { ecn: queued.ecn, ..packet.expect("a packet is sent once") }
+            let packet = self.packets.get(&queued.ticket).expect("a packet is sent once");
+            if let Some(filter) = &mut self.filter {
+                filter.leave(queued.ticket, packet);
+            }
         });
         (sent, self.forget(&dropped))
     }
@@ -128,9 +136,11 @@ impl<B: Copy> ReferenceNetwork<B> {
     pub(super) fn enter_managed(&mut self, now: Time, number: usize, packet: Packet<B>) {
         let port = &mut self.ports[number];
         let is_silent = port.up_from(now) > now;
+        let overhead = port.frame_overhead();
         let Some(managed) = &mut port.managed else { return };
-        let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
-        let (dropped, filtered, joined) = managed.enqueue(now, packet, port.overhead, waits);
+        let is_closed = port.repeating.as_ref().is_some_and(Repeating::is_closed);
+        let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent || is_closed;
+        let (dropped, filtered, joined) = managed.enqueue(now, packet, overhead, waits);
         let (_, bytes) = managed.waiting();
         let counters = &mut port.report.counters;
         counters.dropped_packets += dropped;
@@ -146,22 +156,17 @@ impl<B: Copy> ReferenceNetwork<B> {
 
     /// Starts the next transmission of a discipline, or waits for the end of an outage.
     pub(super) fn start_next_managed(&mut self, now: Time, number: usize) {
-        let port = &mut self.ports[number];
-        let starts = port.up_from(now);
-        let Some(managed) = &mut port.managed else { return };
-        if port.sending.is_some() {
+        if self.ports[number].sending.is_some() {
             return;
         }
-        while managed.waiting().0 > 0 {
+        while let Some(next) = self.ports[number].next() {
+            let starts = self.ports[number].up_from(now);
             if starts > now {
                 self.schedule(starts, Kind::Resumes, number, None);
                 return;
             }
-            let (packet, dropped) = managed.dequeue(now, &mut port.queueing);
-            port.report.counters.dropped_packets += dropped;
-            port.report.counters.accepted_packets -= dropped;
-            let Some(packet) = packet else { continue };
-            let bytes = u32::from(packet.bytes) + port.overhead;
+            let Some((load, bytes)) = self.take_next(now, number, next) else { continue };
+            let port = &mut self.ports[number];
             let rate = port.rate_at(now);
             port.serialiser.set_rate(rate);
             let duration = if now > port.last_end {
@@ -170,14 +175,44 @@ impl<B: Copy> ReferenceNetwork<B> {
                 port.serialiser.next(bytes)
             };
             let leaves = now + duration;
-            let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
+            let corrupted = port.channel.corrupts(leaves, bytes - port.overhead);
             let drawn = port.propagation.as_mut().map(Propagation::draw);
-            self.start(
-                now,
-                number,
-                Accepted { packet, arrived: now, corrupted, drawn, duration, leaves },
-            );
-            return;
+            let accepted =
+                Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
+            self.start(now, number, accepted);
+            return self.set_timer(now, number, &load, leaves, corrupted);
+        }
+    }
+
+    /// Takes what is sent next, with its bytes on the link; `None` if all packets were dropped.
+    fn take_next(&mut self, now: Time, number: usize, next: Next) -> Option<(Load<B>, u32)> {
+        let port = &mut self.ports[number];
+        match next {
+            Next::Status => self.take_status(number),
+            Next::Repeat => {
+                let (frame, bytes) = port.repeating.as_mut()?.sender.repeat()?;
+                Some((Load::Frame(frame), bytes))
+            }
+            Next::Packet => {
+                let managed = port.managed.as_mut()?;
+                let (before, _) = managed.waiting();
+                let (queued, dropped) = managed.dequeue(now, &mut port.queueing);
+                let left = before - managed.waiting().0;
+                if let Some(status) = &mut port.status {
+                    status.ahead -= status.ahead.min(left);
+                }
+                port.report.counters.dropped_packets += dropped;
+                port.report.counters.accepted_packets -= dropped;
+                let queued = queued?;
+                let load = match &mut port.repeating {
+                    Some(repeating) => Load::Frame(repeating.sender.send(&queued)),
+                    None => {
+                        let packet = managed.take(queued.ticket).expect("a packet is sent once");
+                        Load::Packet(Packet { ecn: queued.ecn, ..packet })
+                    }
+                };
+                Some((load, queued.bytes))
+            }
         }
     }
 
@@ -192,7 +227,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             match key.1 {
                 Kind::TransmissionEnds => self.transmission_ends(now, key.2),
                 Kind::Resumes => self.start_next_managed(now, key.2),
-                Kind::Arrives => {}
+                _ => {}
             }
         }
     }

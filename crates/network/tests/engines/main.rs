@@ -3,6 +3,7 @@
 mod changes;
 mod disciplines;
 mod priorities;
+mod repeats;
 
 use generate::{RandomDirection, micros};
 use link::{Direction, Priority};
@@ -30,7 +31,8 @@ fn sendings() -> impl Strategy<Value = Vec<Sending>> {
 fn chain(hops: &[RandomDirection]) -> Topology {
     let port = |(number, hop): (usize, &RandomDirection)| {
         let direction = Direction::new(hop.settings(), 1, number as u64, Time::NEVER);
-        PortSpec { to: NodeId(number as u16 + 1), kind: PortKind::Link, direction }
+        let to = NodeId(number as u16 + 1);
+        PortSpec { to, kind: PortKind::Link, direction, reverse: None }
     };
     let ports = hops.iter().enumerate().map(port).collect();
     let nodes = hops.len() + 1;

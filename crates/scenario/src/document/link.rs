@@ -92,6 +92,12 @@ pub(crate) struct Direction {
     /// `low_priority` then. It replaces `ecn_marking`. The defaults suit RTTs around 100 ms.
     #[schemars(extend("default" = "none"))]
     pub aqm: Option<Aqm>,
+    /// Automatic repeat request (ARQ, RFC 3366): repeat frames that the channel has corrupted. A name
+    /// stands for the procedure with its defaults, a table sets parameters, and `"none"` repeats
+    /// nothing. Status frames take the other direction of the link: they use its rate, wait in its
+    /// queue and can be corrupted.
+    #[schemars(extend("default" = "none"))]
+    pub arq: Option<Arq>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -174,6 +180,11 @@ impl Default for Queue {
 named! {
     /// An algorithm by its name, or with parameters.
     Aqm, AqmName, link::Aqm
+}
+
+named! {
+    /// A procedure by its name, or with parameters.
+    Arq, ArqName, link::Arq
 }
 
 /// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, or

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::arq;
 use crate::model::{Flow, QueueLimit, Scenario, Traffic};
 use crate::routes::{Hop, Routes};
 
@@ -218,7 +219,7 @@ impl Way {
             propagation += direction.delay.as_secs_f64();
             #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
             let bytes = packet as u32;
-            arrives *= 1.0 - direction.channel.packet_error_rate(bytes);
+            arrives *= 1.0 - arq::loss(direction, bytes);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);
@@ -238,7 +239,7 @@ impl Way {
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);
-    let framed = packet + f64::from(direction.overhead);
+    let framed = packet + f64::from(arq::overhead(direction));
     let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),

@@ -6,11 +6,13 @@ use serde_json::{Value as Json, json};
 use tcp::AckTiming;
 use units::{Bytes, Rate, Span};
 
+use link::Repeat;
+
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Aqm, Change, Channel, Direction, Distribution, Flow, LowPriority, Marking, QueueLimit,
-    Scenario, Timeline, Traffic,
+    Aqm, ArqSettings, Change, Channel, Direction, Distribution, Flow, LowPriority, Marking,
+    QueueLimit, Scenario, Timeline, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -134,8 +136,9 @@ pub(super) fn of_direction(
 
 /// The keys of a direction of which more is to be said than the value that was written.
 fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
-    let &Direction { jitter: most, queue: limit, low_priority, ecn_marking, aqm: managed, .. } =
-        direction;
+    let &Direction {
+        jitter: most, queue: limit, low_priority, ecn_marking, aqm: managed, arq, ..
+    } = direction;
     Some(match key {
         "jitter" => (most.into(), jitter(most)),
         "queue" => (queue_data(limit, low_priority), queue(limit, low_priority)),
@@ -149,6 +152,10 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
         }
         "trace" => (Amount::plain(trace_data(&direction.trace)), trace(&direction.trace)),
+        "arq" => (
+            Amount::plain(arq.map_or(Json::Null, arq_data)),
+            arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
+        ),
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
     })
@@ -191,6 +198,23 @@ fn mark(mark: Marking) -> String {
 /// The algorithm with its parameters, in alphabetical order.
 fn aqm(aqm: Aqm) -> String {
     parameters(aqm.name(), &serde_json::to_value(aqm).unwrap_or(Json::Null))
+}
+
+/// The settings of ARQ, with what follows from defaults.
+fn arq_data(arq: ArqSettings) -> Json {
+    let ArqSettings { repeat, persistence, window, sequence_bits, timer, header } = arq;
+    let mut data = json!({
+        "name": arq.name(),
+        "persistence": persistence,
+        "window": window,
+        "sequence_bits": sequence_bits,
+        "timer": timer,
+        "header": Bytes(header.into()),
+    });
+    if let Repeat::Selective { in_order } = repeat {
+        data["in_order"] = in_order.into();
+    }
+    data
 }
 
 /// A mechanism with its parameters, in alphabetical order.

@@ -8,6 +8,7 @@ use units::Span;
 
 use super::FlowExplanation;
 use super::aqm;
+use super::arq;
 use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
@@ -63,6 +64,10 @@ pub enum WarningKind {
     AqmBelowRtt,
     AqmWithoutEffect,
     MiddleboxWithoutEffect,
+    ArqWithoutEffect,
+    ArqOutlastsRto,
+    ArqWindowBelowBdp,
+    ArqTimerBelowRtt,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -116,15 +121,24 @@ pub(super) fn warnings(
             let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
             let passes =
                 |hop: &Hop| hop.link as usize == number && hop.forward == (side == "forward");
-            let passing = flows.iter().filter(|(_, flow)| {
-                let is_managed = direction.aqm.is_some();
-                is_managed && routes.path(flow.from, flow.to, &scenario.links).iter().any(passes)
-            });
-            let passing: Vec<_> = passing.map(|(explanation, _)| &explanation.figures).collect();
-            let managed = aqm::warnings(direction, &passing);
+            let is_passed =
+                |from: usize, to: usize| routes.path(from, to, &scenario.links).iter().any(passes);
+            let has_any = direction.aqm.is_some() || direction.arq.is_some();
+            let flows = flows.iter().filter(|_| has_any);
+            let with_data = flows.clone().filter(|(_, flow)| is_passed(flow.from, flow.to));
+            let with_acks = flows.filter(|(_, flow)| is_passed(flow.to, flow.from));
+            let figures: Vec<_> = with_data.clone().map(|(found, _)| &found.figures).collect();
+            let managed = aqm::warnings(direction, &figures);
+            let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
+            let passing: Vec<_> = passing.collect();
+            let repeated = arq::warnings(scenario, link, side == "forward", &passing);
             let place = format!("{} {side}", link.name);
             warnings.extend(
-                found.chain(idle).chain(managed).map(|(kind, text)| warning(kind, &place, text)),
+                found
+                    .chain(idle)
+                    .chain(managed)
+                    .chain(repeated)
+                    .map(|(kind, text)| warning(kind, &place, text)),
             );
         }
     }

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 
 use super::Numbers;
+use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use super::traces;
@@ -141,10 +142,11 @@ fn directions(
     };
     let both_trace = trace(&link.both.trace, path.clone());
     let mut traces = sides.map(|(side, own)| trace(&own.trace, path.key(side)));
-    let directions = [0, 1].map(|side| {
+    let mut directions = [0, 1].map(|side| {
         let both = &link.both;
         // Without `..`, so that a new key of the language has to reach the model. Rate, delay,
-        // channel and trace are resolved above.
+        // channel and trace are resolved above, and ARQ below, because its timer depends on both
+        // directions.
         let document::Direction {
             rate: _,
             delay: _,
@@ -152,6 +154,7 @@ fn directions(
             queue: waiting,
             ecn_marking,
             aqm,
+            arq: _,
             overhead: added,
             channel: _,
             trace: _,
@@ -165,6 +168,7 @@ fn directions(
             low_priority: low_priority(waiting),
             ecn_marking: ecn_marking.or(both.ecn_marking),
             aqm: aqm.as_ref().or(both.aqm.as_ref()).and_then(document::Aqm::resolve),
+            arq: None,
             overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
@@ -175,6 +179,10 @@ fn directions(
             timeline: Timeline::new(std::mem::take(&mut changes[side])),
         }
     });
+    let repeats = arq::resolve(link, sides, &directions, path, problems);
+    for (direction, arq) in directions.iter_mut().zip(repeats) {
+        direction.arq = arq;
+    }
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));
     for ((name, own), side) in sides.iter().zip(&directions) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod aqm;
+mod arq;
 mod background;
 mod behaviour;
 mod changes;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod aqm;
+mod arq;
 mod changes;
 mod middlebox;
 

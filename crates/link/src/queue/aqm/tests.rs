@@ -75,11 +75,12 @@ pub(super) fn drive(
     let mut waits = vec![Time::ZERO; arrivals.len()];
     let mut serve = |link: &mut Direction, now: Time, waits: &[Time]| {
         while let Some(served) = link.serve(now) {
-            let ticket = served.packet.ticket as usize;
+            let crate::queue::Content::Packet(packet) = served.content else { panic!("no ARQ") };
+            let ticket = packet.ticket as usize;
             let crate::direction::Fate::Arrives(left) = served.fate else { panic!("perfect") };
-            let sending = Span::from_nanos(u64::from(served.packet.bytes) * 1000);
+            let sending = Span::from_nanos(u64::from(packet.bytes) * 1000);
             let delay = left.since(waits[ticket] + sending);
-            let before = outcomes[ticket].replace(Outcome::Sent { delay, ecn: served.packet.ecn });
+            let before = outcomes[ticket].replace(Outcome::Sent { delay, ecn: packet.ecn });
             assert_eq!(before, None, "each packet leaves once");
         }
         while let Some(ticket) = link.take_dropped() {

@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+use units::{Span, Time};
+
+use super::*;
+use crate::priority::Priority;
+use crate::queue::Queued;
+
+fn settings(repeat: Repeat, window: u32, sequence_bits: u32) -> ArqSettings {
+    let timer = Span::from_millis(100);
+    ArqSettings { repeat, persistence: 3, window, sequence_bits, timer, header: 14 }
+}
+
+const SELECTIVE: Repeat = Repeat::Selective { in_order: true };
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// Sends packet `ticket`, whose last bit leaves at that many milliseconds.
+fn send(sender: &mut Sender, ticket: u32) -> Frame {
+    let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
+    let since = Time::ZERO;
+    let frame = sender.send(&Queued { ticket, flow: 0, bytes: 1000, priority, ecn, since });
+    sender.leaves(&frame, at(ticket.into()), false);
+    frame
+}
+
+fn receive(receiver: &mut Receiver, frame: &Frame) -> (Vec<u32>, Status) {
+    let mut accepted = Vec::new();
+    receiver.on_frame(frame, &mut accepted);
+    (accepted.iter().map(|one| one.ticket).collect(), receiver.status())
+}
+
+/// The flaw of HDLC in ns-2: an SREJ is sent once, and if it is lost, only the timer repairs.
+#[test]
+fn a_lost_srej_is_asked_again_by_the_next_frame_and_a_lost_repeat_too() {
+    let settings = settings(SELECTIVE, 8, 4);
+    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    let frames: Vec<_> = (0..4).map(|ticket| send(&mut sender, ticket)).collect();
+    assert_eq!(receive(&mut receiver, &frames[0]).0, [0]);
+    // Frame 1 is lost, and so is the status frame of frame 2.
+    let (taken, lost) = receive(&mut receiver, &frames[2]);
+    assert_eq!((taken, lost.is_reject), (vec![], true));
+    let (_, again) = receive(&mut receiver, &frames[3]);
+    sender.on_status(at(10), &again);
+    let (repeat, bytes) = sender.repeat().unwrap();
+    assert_eq!((repeat.number, bytes), (1, 1000));
+    assert!(!sender.has_repeat());
+    sender.leaves(&repeat, at(11), true);
+    // The repeat is lost. The same answer once more repeats nothing, and the next frame's does.
+    sender.on_status(at(12), &again);
+    assert!(!sender.has_repeat());
+    let next = send(&mut sender, 4);
+    let (_, status) = receive(&mut receiver, &next);
+    sender.on_status(at(13), &status);
+    let (repeat, _) = sender.repeat().unwrap();
+    assert_eq!(repeat.number, 1);
+    sender.leaves(&repeat, at(14), false);
+    assert_eq!(receive(&mut receiver, &repeat).0, [1, 2, 3, 4]);
+    assert_eq!(sender.counters().timeouts, 0);
+    assert_eq!(receiver.counters(sender.counters()).held_packets, 3);
+}
+
+/// The largest windows work, and larger ones take a repeat for a new frame: all frames of a window arrive,
+/// no answer does, and the first frame is repeated.
+#[test]
+fn a_window_that_the_sequence_space_cannot_number_delivers_a_packet_twice() {
+    let selective = Repeat::Selective { in_order: false };
+    for (repeat, bits) in [(selective, 3), (Repeat::GoBackN, 3), (selective, 5)] {
+        for more in [0, 1] {
+            let window = repeat.largest_window(bits) + more;
+            let settings = settings(repeat, window, bits);
+            let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+            for ticket in 0..window {
+                assert!(sender.is_open());
+                let frame = send(&mut sender, ticket);
+                assert_eq!(receive(&mut receiver, &frame).0, [ticket]);
+            }
+            assert!(!sender.is_open());
+            sender.on_timer(at(1000));
+            let (frame, _) = sender.repeat().unwrap();
+            assert_eq!(frame.ticket, 0);
+            let again = receive(&mut receiver, &frame).0;
+            assert_eq!(again.is_empty(), more == 0, "{repeat:?}, {bits} bits");
+        }
+    }
+}
+
+#[test]
+fn a_packet_is_given_up_after_its_last_repeat_and_its_number_is_sent_without_it() {
+    let settings = ArqSettings { persistence: 1, ..settings(SELECTIVE, 8, 4) };
+    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    send(&mut sender, 0);
+    let mut now = at(0);
+    let mut repeats = Vec::new();
+    for _ in 0..3 {
+        now += Span::from_millis(200);
+        assert!(sender.deadline() <= now);
+        sender.on_timer(now);
+        let (frame, bytes) = sender.repeat().unwrap();
+        sender.leaves(&frame, now, false);
+        repeats.push((frame.is_skip, bytes));
+    }
+    assert_eq!(repeats, [(false, 1000), (true, 14), (true, 14)]);
+    assert_eq!(sender.counters().given_up_packets, 1);
+    let frame =
+        Frame { number: 0, transmission: 3, ticket: 0, ecn: Ecn::NotCapable, is_skip: true };
+    let mut accepted = Vec::new();
+    receiver.on_frame(&frame, &mut accepted);
+    assert!(accepted[0].is_skip);
+    sender.on_status(now, &receiver.status());
+    assert_eq!(sender.deadline(), Time::NEVER);
+}
+
+proptest! {
+    /// Whatever is lost on either way, each packet is passed on once, and in order if order is kept.
+    #[test]
+    fn all_packets_arrive_once_over_any_loss(
+        is_selective in any::<bool>(), in_order in any::<bool>(),
+        bits in 1u32..6, packets in 1u32..60,
+        losses in prop::collection::vec(any::<[bool; 2]>(), 0..400),
+    ) {
+        let repeat = if is_selective { Repeat::Selective { in_order } } else { Repeat::GoBackN };
+        let settings =
+            ArqSettings { persistence: u32::MAX, ..settings(repeat, repeat.largest_window(bits), bits) };
+        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let mut losses = losses.into_iter();
+        let (mut now, mut next, mut taken) = (at(0), 0, Vec::new());
+        while taken.len() < packets as usize || sender.deadline() != Time::NEVER {
+            let frame = match sender.repeat() {
+                Some((frame, _)) => frame,
+                None if sender.is_open() && next < packets => {
+                    next += 1;
+                    let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
+                    sender.send(&Queued { ticket: next - 1, flow: 0, bytes: 1, priority, ecn, since: now })
+                }
+                None => {
+                    now = sender.deadline();
+                    prop_assert!(now != Time::NEVER, "nothing happens any more");
+                    sender.on_timer(now);
+                    continue;
+                }
+            };
+            now += Span::from_millis(1);
+            sender.leaves(&frame, now, false);
+            let [is_lost, answer_is_lost] = losses.next().unwrap_or_default();
+            if is_lost {
+                continue;
+            }
+            let (tickets, status) = receive(&mut receiver, &frame);
+            taken.extend(tickets);
+            if !answer_is_lost {
+                sender.on_status(now, &status);
+            }
+        }
+        let expected: Vec<_> = (0..packets).collect();
+        if repeat != (Repeat::Selective { in_order: false }) {
+            prop_assert_eq!(&taken, &expected);
+        }
+        taken.sort_unstable();
+        prop_assert_eq!(taken, expected);
+    }
+}

@@ -1,0 +1,168 @@
+//! ARQ in the fast engine: what joins the sender of a port with its receiver at the far end.
+//!
+//! Frames and status frames on their way wait in queues of their own, each with a number in the list of
+//! next arrivals. A packet stays held until the receiver has taken its frame. It then arrives at the end
+//! of the port as any other packet, at the same instant.
+
+use std::collections::VecDeque;
+
+use link::{Accepted, Counters, Frame, Receiver, Status};
+use units::Time;
+
+use super::{Network, Port};
+use crate::fabric::Packet;
+use crate::topology::PortSpec;
+
+/// The numbers of events behind those of all ports, in numbers of ports: arrivals of frames, arrivals of
+/// status frames, and timers. Of events at one instant, the lowest number is first.
+pub(super) const FRAMES: usize = 2;
+pub(super) const STATUSES: usize = 3;
+pub(super) const TIMERS: usize = 4;
+
+/// ARQ of a port, apart from its sender.
+#[derive(Clone, Debug)]
+pub(super) struct Repeats {
+    receiver: Receiver,
+    status_bytes: u32,
+    /// Frames on their way.
+    frames: VecDeque<(Time, Frame)>,
+    /// Status frames on their way back.
+    statuses: VecDeque<(Time, Status)>,
+    /// When the event of the timer happens; never, if there is none.
+    timer: Time,
+    accepted: Vec<Accepted>,
+}
+
+impl Repeats {
+    pub(super) fn of(spec: &PortSpec) -> Option<Box<Self>> {
+        let arq = spec.direction.settings().arq?;
+        let repeats = Self {
+            receiver: Receiver::new(arq),
+            status_bytes: arq.status_bytes(),
+            frames: VecDeque::new(),
+            statuses: VecDeque::new(),
+            timer: Time::NEVER,
+            accepted: Vec::new(),
+        };
+        Some(repeats.into())
+    }
+}
+
+/// Takes the first of `queue`; the time of the next one is given too.
+fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Option<Time>) {
+    let first = queue.pop_front().map(|(_, first)| first);
+    (first, queue.front().map(|(at, _)| *at))
+}
+
+impl<B> Port<B> {
+    /// Totals of the direction, those of the far end included.
+    pub(super) fn counters(&mut self, now: Time) -> Counters {
+        let counters = self.direction.counters(now);
+        let repeats = self.repeats.as_ref();
+        let arq = counters.arq.and_then(|arq| Some(repeats?.receiver.counters(arq)));
+        Counters { arq, ..counters }
+    }
+}
+
+impl<B> Network<B> {
+    /// A frame of port `number` is sent; without an arrival, it is corrupted.
+    pub(super) fn frame_leaves(&mut self, number: usize, frame: Frame, arrival: Option<Time>) {
+        let Some(repeats) = &mut self.ports[number].repeats else { return };
+        if let Some(at) = arrival {
+            repeats.frames.push_back((at, frame));
+            if repeats.frames.len() == 1 {
+                self.arrivals.insert(FRAMES * self.ports.len() + number, at);
+            }
+        }
+        self.arm(number);
+    }
+
+    /// Port `number` sends a status frame, for the port whose reverse it is.
+    pub(super) fn status_leaves(&mut self, number: usize, arrival: Option<Time>) {
+        let Some(data) = self.ports[number].reverse.map(usize::from) else { return };
+        let Some(repeats) = &mut self.ports[data].repeats else { return };
+        let status = repeats.receiver.status();
+        if let Some(at) = arrival {
+            repeats.statuses.push_back((at, status));
+            if repeats.statuses.len() == 1 {
+                self.arrivals.insert(STATUSES * self.ports.len() + data, at);
+            }
+        }
+    }
+
+    /// A frame arrives at the end of port `number`: its packet, and those that have waited for it, go
+    /// on, and a status frame is due.
+    pub(super) fn frame_arrives(&mut self, now: Time, number: usize) {
+        let reverse = self.ports[number].reverse.map(usize::from);
+        if let Some(reverse) = reverse {
+            // A status frame that has started does not know of it.
+            self.serve(now, reverse);
+        }
+        let event = FRAMES * self.ports.len() + number;
+        let Port { repeats: Some(repeats), packets, held, .. } = &mut self.ports[number] else {
+            return;
+        };
+        let (frame, next) = take_first(&mut repeats.frames);
+        self.arrivals.change(event, next);
+        let was_empty = packets.len() == 0;
+        if let Some(frame) = frame {
+            repeats.receiver.on_frame(&frame, &mut repeats.accepted);
+        }
+        for Accepted { ticket, ecn, is_skip } in repeats.accepted.drain(..) {
+            if let (Some(packet), false) = (held.take(ticket), is_skip) {
+                packets.push((now, Packet { ecn, ..packet }));
+            }
+        }
+        if was_empty && packets.len() > 0 {
+            self.arrivals.insert(number, now);
+        }
+        let status_bytes = repeats.status_bytes;
+        if let Some(reverse) = reverse {
+            self.ports[reverse].direction.offer_status(now, status_bytes);
+            self.serve(now, reverse);
+        }
+    }
+
+    /// A status frame for the sender of port `number` arrives.
+    pub(super) fn status_arrives(&mut self, now: Time, number: usize) {
+        self.serve(now, number);
+        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
+            return;
+        };
+        let (status, next) = take_first(&mut repeats.statuses);
+        if let Some(status) = status {
+            direction.on_status(now, &status);
+        }
+        self.arrivals.change(STATUSES * self.ports.len() + number, next);
+        self.serve(now, number);
+        self.arm(number);
+    }
+
+    /// The event of the timer of port `number` happens. The timer itself may have moved on.
+    pub(super) fn timer_expires(&mut self, now: Time, number: usize) {
+        self.arrivals.change(TIMERS * self.ports.len() + number, None);
+        self.serve(now, number);
+        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
+            return;
+        };
+        repeats.timer = Time::NEVER;
+        if direction.deadline() <= now {
+            direction.on_timer(now);
+            self.serve(now, number);
+        }
+        self.arm(number);
+    }
+
+    /// Enters the timer of port `number`, unless its event is already there: it only moves to later
+    /// times.
+    fn arm(&mut self, number: usize) {
+        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
+            return;
+        };
+        let deadline = direction.deadline();
+        if repeats.timer == Time::NEVER && deadline != Time::NEVER {
+            repeats.timer = deadline;
+            self.arrivals.insert(TIMERS * self.ports.len() + number, deadline);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Automatic repeat request of the directions of a link.
+
+use link::{ArqSettings, Repeat, Serialiser};
+use units::Span;
+
+use crate::document;
+use crate::error::Problem;
+use crate::model::Direction;
+use crate::path::Path;
+
+/// Bytes of a packet for which the default of the timer is made.
+const PACKET: u32 = 1500;
+
+/// ARQ of both directions; `path` is that of the link, and `sides` are the directions with keys of
+/// their own.
+pub(super) fn resolve(
+    link: &document::Link,
+    sides: [(&str, &document::Direction); 2],
+    directions: &[Direction; 2],
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> [Option<ArqSettings>; 2] {
+    let mut complained_about_both = false;
+    sides.map(|(side, own)| {
+        let is_own = own.arq.is_some();
+        let arq = own.arq.as_ref().or(link.both.arq.as_ref())?.resolve()?;
+        let header = arq.settings(Span::ZERO).header;
+        let arq = arq.settings(timer(directions, header));
+        let largest = arq.repeat.largest_window(arq.sequence_bits);
+        if arq.window > largest && (is_own || !complained_about_both) {
+            complained_about_both |= !is_own;
+            let place = if is_own { path.key(side) } else { path.clone() };
+            let bits = arq.sequence_bits;
+            let expected = format!("at most {largest} with sequence_bits = {bits}");
+            let found = arq.window.to_string();
+            let problem = Problem::new(place.key("arq").key("window"), expected, found);
+            let rule = match arq.repeat {
+                Repeat::GoBackN => "2^bits - 1 frames of go-back-n",
+                Repeat::Selective { .. } => "2^(bits - 1) frames of selective-repeat",
+            };
+            problems.push(problem.because(format!(
+                "the sequence space can tell apart {rule}; with more, a repeat looks like a new frame"
+            )));
+        }
+        Some(arq)
+    })
+}
+
+/// The default of the timer: a status frame has come back, even if it and its frame had to wait for a
+/// packet in transmission.
+fn timer(directions: &[Direction; 2], header: u32) -> Span {
+    let of_direction = |direction: &Direction| {
+        let changes = [&direction.timeline, &direction.trace];
+        let changes = changes.into_iter().flat_map(|timeline| timeline.changes());
+        let delays = changes.clone().filter_map(|change| change.delay);
+        let delay = delays.fold(direction.delay, Span::max);
+        let rates = changes.filter_map(|change| change.rate);
+        let rates = rates.chain([direction.rate]);
+        let slowest = rates.min_by_key(|rate| rate.bits_per_second());
+        let bytes = 2 * (PACKET + header.saturating_add(direction.overhead));
+        let sending = slowest.map(|rate| Serialiser::new(rate).restart(bytes));
+        delay + sending.unwrap_or(Span::ZERO)
+    };
+    directions.iter().map(of_direction).fold(Span::ZERO, |sum, span| sum + span)
+}

@@ -44,7 +44,7 @@ impl Arrivals {
     }
 
     /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow_earliest(&mut self, next: Option<Time>) {
         match self {
             Self::Few(list) => list.follow_earliest(next),

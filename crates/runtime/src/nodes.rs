@@ -9,6 +9,8 @@
 //!   their nodes.
 //! - The fabric is behind a vtable: only scenarios with middleboxes pay for it, and the loop of the
 //!   simulator is compiled once for both engines.
+//! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the hot path
+//!   that had one caller before are `inline(always)`, or all networks would pay 5 % more instructions.
 
 use middlebox::{AnyDevice, Header, Visible};
 use network::{

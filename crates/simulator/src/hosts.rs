@@ -251,7 +251,7 @@ impl Hosts {
     }
 
     /// Takes in a packet. Returns the number of its endpoint, and whether its reader must be woken.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[number.index()];

@@ -30,7 +30,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_established_segment(&mut self, now: Time, segment: &Segment) {
         let Some(number) = self.acknowledged_by_ordinary(segment) else {
             self.on_unusual_segment(now, segment);
@@ -112,7 +112,7 @@ impl Connection {
     }
 
     /// A number between SND.UNA and SND.NXT is acknowledged.
-    #[inline]
+    #[inline(always)]
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, number: u64) {
         let window = u64::from(segment.window) << self.peer_shift;
         if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {

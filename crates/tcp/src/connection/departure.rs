@@ -19,7 +19,7 @@ impl Connection {
     }
 
     /// The next segment to be sent, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         match self.urgent {
             Urgent::Nothing => {}

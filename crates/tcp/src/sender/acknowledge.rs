@@ -34,7 +34,7 @@ pub(crate) struct Acknowledgement {
 
 impl Sender {
     /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_acknowledgement(
         &mut self,
         now: Time,

@@ -27,7 +27,7 @@ pub(crate) struct Chunk {
 impl Sender {
     /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
     /// window, for the application or for a timer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.is_held_by_pacing(now) {
             return None;
@@ -162,6 +162,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         let end = self.pass_arrived().min(self.buffered);
         let available = end.saturating_sub(self.max);
@@ -194,6 +195,7 @@ impl Sender {
     }
 
     /// Bytes of new data that the congestion window lets into the network.
+    #[inline(always)]
     fn congestion_room(&self, config: &Config) -> u64 {
         let cwnd = self.controller.window().cwnd;
         match self.phase {

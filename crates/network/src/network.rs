@@ -121,7 +121,7 @@ impl<B> Network<B> {
     #[cold]
     #[inline(never)]
     fn hold(&mut self, now: Time, number: usize, packet: Packet<B>) {
-        self.serve(now, number);
+        self.catch_up(now, number);
         let port = &mut self.ports[number];
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let ticket = port.held.hold(packet);
@@ -131,11 +131,20 @@ impl<B> Network<B> {
         self.serve(now, number);
     }
 
+    /// Starts the transmissions of a discipline's port that start by `now`, if nothing has changed since it
+    /// was served last.
+    fn catch_up(&mut self, now: Time, number: usize) {
+        if self.ports[number].direction.next_service() <= now {
+            self.serve(now, number);
+        }
+    }
+
     /// Starts all transmissions of a discipline's port that start by `now`.
     #[cold]
     #[inline(never)]
     fn serve(&mut self, now: Time, number: usize) {
         let was_empty = self.ports[number].packets.len() == 0;
+        let planned = self.ports[number].direction.next_service();
         while let Some(served) = self.ports[number].direction.serve(now) {
             let arrival = match served.fate {
                 Fate::Arrives(at) => Some(at),
@@ -164,8 +173,10 @@ impl<B> Network<B> {
             self.arrivals.insert(number, *at);
         }
         let next = port.direction.next_service();
-        let service = self.ports.len() + number;
-        self.arrivals.change(service, (next != Time::NEVER).then_some(next));
+        if next != planned {
+            let service = self.ports.len() + number;
+            self.arrivals.change(service, (next != Time::NEVER).then_some(next));
+        }
     }
 
     /// What happens next is no arrival at the end of a port.

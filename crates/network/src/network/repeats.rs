@@ -94,16 +94,16 @@ impl<B> Network<B> {
     /// on, and a status frame is due.
     pub(super) fn frame_arrives(&mut self, now: Time, number: usize) {
         let reverse = self.ports[number].reverse.map(usize::from);
+        let Some(repeats) = &mut self.ports[number].repeats else { return };
+        let (frame, next) = take_first(&mut repeats.frames);
+        self.arrivals.follow_earliest(next);
         if let Some(reverse) = reverse {
             // A status frame that has started does not know of it.
-            self.serve(now, reverse);
+            self.catch_up(now, reverse);
         }
-        let event = FRAMES * self.ports.len() + number;
         let Port { repeats: Some(repeats), packets, held, .. } = &mut self.ports[number] else {
             return;
         };
-        let (frame, next) = take_first(&mut repeats.frames);
-        self.arrivals.change(event, next);
         let was_empty = packets.len() == 0;
         if let Some(frame) = frame {
             repeats.receiver.on_frame(&frame, &mut repeats.accepted);
@@ -125,29 +125,26 @@ impl<B> Network<B> {
 
     /// A status frame for the sender of port `number` arrives.
     pub(super) fn status_arrives(&mut self, now: Time, number: usize) {
-        self.serve(now, number);
-        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
-            return;
-        };
+        let Some(repeats) = &mut self.ports[number].repeats else { return };
         let (status, next) = take_first(&mut repeats.statuses);
+        self.arrivals.follow_earliest(next);
+        self.catch_up(now, number);
         if let Some(status) = status {
-            direction.on_status(now, &status);
+            self.ports[number].direction.on_status(now, &status);
         }
-        self.arrivals.change(STATUSES * self.ports.len() + number, next);
         self.serve(now, number);
         self.arm(number);
     }
 
     /// The event of the timer of port `number` happens. The timer itself may have moved on.
     pub(super) fn timer_expires(&mut self, now: Time, number: usize) {
-        self.arrivals.change(TIMERS * self.ports.len() + number, None);
-        self.serve(now, number);
-        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
-            return;
-        };
-        repeats.timer = Time::NEVER;
-        if direction.deadline() <= now {
-            direction.on_timer(now);
+        self.arrivals.follow_earliest(None);
+        if let Some(repeats) = &mut self.ports[number].repeats {
+            repeats.timer = Time::NEVER;
+        }
+        self.catch_up(now, number);
+        if self.ports[number].direction.deadline() <= now {
+            self.ports[number].direction.on_timer(now);
             self.serve(now, number);
         }
         self.arm(number);

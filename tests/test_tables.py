@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,34 @@ from bentpipe.study.quantities import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+ON_THE_PATH = """
+name = "path"
+duration = "20s"
+
+[[node]]
+name = "gateway"
+middlebox = "ack-filter"
+
+[[link]]
+between = ["server", "gateway"]
+rate = "2Mbit/s"
+delay = "50ms"
+aqm = "codel"
+
+[[link]]
+between = ["gateway", "client"]
+rate = "10Mbit/s"
+delay = "250ms"
+channel = { per = 0.01 }
+arq = "go-back-n"
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { bulk = "unlimited" }
+"""
 
 NUMBER = re.compile(r"(?<![\w.,])[-+]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\w.]|,\d)")
 WALL_TIME = re.compile(r"0\.\d{3}")
@@ -52,86 +81,110 @@ def on_a_terminal(command: list[str], width: int, folder: Path) -> str:
     return BOLD.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
 
 
-def numbers(text: str) -> set[float]:
-    """The numbers of a text, without separators of thousands."""
+def numbers(text: str) -> set[Decimal]:
+    """The numbers of a text with their digits, without separators of thousands."""
     found = NUMBER.findall(text.replace("\N{MINUS SIGN}", "-"))
-    return {float(number.replace(",", "")) for number in found}
+    return {Decimal(number.replace(",", "")) for number in found}
 
 
-def values(tree: Any) -> Iterator[float]:
-    """All numbers of a JSON value."""
+def values(tree: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """All numbers of a JSON value with their paths; positions in lists are not part of a path."""
     if isinstance(tree, dict | list):
-        for value in tree.values() if isinstance(tree, dict) else tree:
-            yield from values(value)
+        items = tree.items() if isinstance(tree, dict) else (("*", value) for value in tree)
+        for key, value in items:
+            yield from values(value, f"{path}.{key}" if path else key)
     elif isinstance(tree, int | float) and not isinstance(tree, bool):
-        yield float(tree)
+        yield path, float(tree)
 
 
-def is_shown(value: float, printed: set[float]) -> bool:
-    """True if a value is printed, with at least three digits, in one of the units of tables."""
-    scaled = (value * factor for factor in (1, 1e-6, 1e-3, 100))
-    return any(abs(one - other) <= 5e-3 * abs(one) for one in scaled for other in printed)
+def is_shown(value: float, printed: set[Decimal]) -> bool:
+    """True if a value is printed in one of the units of tables, and rounded to its last digit."""
+    scaled = [Decimal(value) * factor for factor in (1, Decimal("1e-6"), Decimal("1e-3"), 100)]
+    return any(
+        abs(one - other) <= Decimal("0.501").scaleb(int(other.as_tuple().exponent))
+        for one in scaled
+        for other in printed
+    )
+
+
+def of_statements(found: dict[str, Any]) -> dict[str, Any]:
+    """`papers run --json` with only the rows that its table has: one row decides the statement."""
+    for paper in found["papers"]:
+        deciding = [
+            one["rows"][0]
+            for one in paper["statements"]
+            if one["counted"] and len(one["rows"]) == 1
+        ]
+        assert deciding
+        paper["rows"] = [row for row in paper["rows"] if row["id"] in deciding]
+    return found
 
 
 SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,hybla"]
+LEO = ["compare", "--link", "leo"]
+PAIRED = r"against_(best|baseline)\.(n|difference|relative)"
+AGAINST = r"against\.\*\.(n|difference|relative|mean_ci95\.\*)"
+RUN = (
+    r"wall_s|packet_hops"
+    r"|flows\.\*\.(throughput_bps|(srtt|min_rtt|mean_rtt|p99_rtt|max_rtt)_ms|cwnd_bytes"
+    r"|start_s|probes_sent|fast_recoveries)"
+    r"|links\.\*\.(delivered_bytes|(mean|median|p99|max)_queueing_delay_ms"
+    r"|(mean|median|p95|p99)_queue_bytes)"
+)
+RANKED = rf"workloads\.\*\.(runs|ranking\.\*\.(undefined|n|{PAIRED}|against_best\.ci95\.\*))"
+BUFFERS = r"buffers\.(runs|combinations\.\*\.(n|.*\.against_recommended\..*))"
+FINDINGS = rf"items\.\*\.(runs|findings\.\*\.(n|undefined|{AGAINST}))"
+STUDY = r"cells\.\*\.(variant|undefined)"
+PAPERS = r"papers\.\*\.(summary\..*|rows\.\*\.(deviation|tolerance|spread))"
+
+# Command, and the numbers that only --json has: a pattern of their paths. All others are printed.
+COMMANDS = [
+    (["run", "small.toml"], RUN),
+    (["run", "path.toml"], RUN),
+    ([*LEO, *SHORT], RANKED),
+    ([*LEO, "--on-path", "codel", *SHORT], RANKED),
+    ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT], BUFFERS),
+    (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], FINDINGS),
+    (["study", "study.toml"], STUDY),
+    (["papers", "run", "adalr"], PAPERS),
+    (["papers", "list"], ""),
+    (["controllers"], ""),
+    (["controllers", "hybla"], ""),
+    (["path"], ""),
+    (["path", "codel"], ""),
+]
 
 
 @pytest.mark.parametrize(
-    ("command", "select"),
-    [
-        (["run", "small.toml"], lambda found: [
-            [flow["completion_s"], flow["goodput_bps"], flow["p95_rtt_ms"], flow["bytes"],
-             flow["segments_sent"], flow["segments_retransmitted"]] for flow in found["flows"]
-        ] + [[link["utilisation"], link["delivered_packets"], link["max_queue_bytes"],
-              link["p95_queueing_delay_ms"]]
-             for link in found["links"]]),
-        (["compare", "--link", "leo", *SHORT], lambda found: [
-            [row["rank"], row["mean"], row["ci95"], *row["also"].values(),
-             (row["against_baseline"] or {}).get("ci95")]
-            for one in found["workloads"] for row in one["ranking"]
-        ]),
-        (["compare", "--link", "leo", "--queue", "0.5bdp,1bdp", *SHORT], lambda found: [
-            [one["goodput_bps"]["mean"], one["goodput_bps"]["ci95"], one["p95_rtt_ms"]["mean"],
-             one["p95_rtt_ms"]["ci95"], one["p95_queueing_delay_ms"], one["timeouts"]]
-            for one in found["buffers"]["combinations"]
-        ]),
-        (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], lambda found: [
-            [one["mean"], one["ci95"], [[row["mean"], row["ci95"]] for row in one["against"]]]
-            for item in found["items"] for one in item["findings"]
-        ]),
-        (["study", "study.toml"], lambda found: [
-            [[cell["n"], cell["mean"], cell["ci95"], cell["median"], cell["percentiles"]]
-             for cell in found["cells"]],
-            [[row["difference"], row["ci95"]] for row in found["comparisons"]],
-        ]),
-        (["controllers"], lambda found: []),
-        (["controllers", "hybla"], lambda found: []),
-        (["papers", "list"], lambda found: []),
-        (["path"], lambda found: []),
-        (["path", "codel"], lambda found: []),
-    ],
-    ids=lambda value: "-".join(value[:4]) if isinstance(value, list) else None,
-)  # fmt: skip
+    ("command", "only_json"),
+    COMMANDS,
+    ids=lambda value: "-".join(value[:4]) if isinstance(value, list) else "",
+)
 def test_no_word_or_number_is_split_at_any_width(
-    file: Path, command: list[str], select: Any
+    file: Path, command: list[str], only_json: str
 ) -> None:
     file.write_text(file.read_text().replace("count = 20", "count = 3"))
     folder = file.parent
+    (folder / "path.toml").write_text(ON_THE_PATH)
     wide = on_a_terminal(command, 400, folder)
+    assert "[/" not in wide
     words = {word for word in wide.split() if len(word) <= 40 and not set(word) <= set("─━ ")}
     done = subprocess.run(
         [sys.executable, "-m", "bentpipe", *command, "--json"],
         capture_output=True, cwd=folder, check=True,
     )  # fmt: skip
-    expected = list(values(select(json.loads(done.stdout))))
+    found = json.loads(done.stdout)
+    numbered = list(values(of_statements(found) if command[:2] == ["papers", "run"] else found))
+    hidden = re.compile(only_json)
+    expected = [(path, value) for path, value in numbered if not hidden.fullmatch(path)]
     for width in (60, 80, 120):
         narrow = on_a_terminal(command, width, folder)
         assert max(map(len, narrow.splitlines())) <= width
-        found = set(narrow.replace(":", " : ").split()) | set(narrow.split())
-        lost = {word for word in words - found if f"{word}:" not in found}
+        tokens = set(narrow.replace(":", " : ").split()) | set(narrow.split())
+        lost = {word for word in words - tokens if f"{word}:" not in tokens}
         assert {word for word in lost if not WALL_TIME.fullmatch(word)} == set(), width
         printed = numbers(narrow)
-        assert [value for value in expected if not is_shown(value, printed)] == []
+        assert [one for one in expected if not is_shown(one[1], printed)] == []
 
 
 def test_a_quantity_has_one_unit_in_all_tables() -> None:

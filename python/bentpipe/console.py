@@ -70,10 +70,14 @@ def table(*columns: str) -> Table:
 
 
 def show(*renderables: Any) -> None:
-    """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal."""
+    """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal.
+
+    Texts are printed as they are: brackets are no markup.
+    """
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    width = None if sys.stdout.isatty() else 200
+    console = Console(width=width, highlight=False, markup=False)
     console.print(*(fitting(one, console) for one in renderables))
 
 
@@ -103,7 +107,12 @@ def fitting(renderable: Any, console: Console) -> Any:
     rows = zip(*(column.cells for column in renderable.columns), strict=True)
     return Group(
         *(
-            Text("\n".join(f"{name}: {cell}" for name, cell in zip(names, row, strict=True)) + "\n")
+            Text(
+                "\n".join(
+                    f"{name}: {cell}" for name, cell in zip(names, row, strict=True) if str(cell)
+                )
+                + "\n"
+            )
             for row in rows
         )
     )

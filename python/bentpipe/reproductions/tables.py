@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
+    from rich.text import Text
 
     from bentpipe.reproductions.judgement import Counts, Judged, Row, Summary, Verdict
     from bentpipe.reproductions.published import Kind
@@ -73,17 +74,29 @@ def statements_table(outcome: Outcome) -> Table:
     """The statements that are counted, with their judgements. Fits 80 columns."""
     listed = table("statement", "published", "measured", "<judgement", "note")
     rows = {row.id: row for row in outcome.rows}
-    numbered = numbers_of(outcome.statements)
-    for one in outcome.statements:
-        if one.counted:
-            listed.add_row(
-                one.quantity,
-                published_of(one, rows),
-                measured_of(one, rows),
-                f"[{COLOURS[one.verdict]}]{one.judgement}[/]",
-                str(numbered[one.note]) if one.note else "",
-            )
+    statements = counted(outcome)
+    numbered = numbers_of(statements)
+    for one in statements:
+        listed.add_row(
+            one.quantity,
+            published_of(one, rows),
+            measured_of(one, rows),
+            coloured(one),
+            str(numbered[one.note]) if one.note else "",
+        )
     return listed
+
+
+def counted(outcome: Outcome) -> list[Judged]:
+    """The statements that are counted."""
+    return [one for one in outcome.statements if one.counted]
+
+
+def coloured(item: Row | Judged) -> Text:
+    """The judgement in the colour of its verdict."""
+    from rich.text import Text
+
+    return Text(item.judgement, style=COLOURS[item.verdict])
 
 
 def side_by_side(rows: list[Row]) -> Table:
@@ -99,7 +112,7 @@ def side_by_side(rows: list[Row]) -> Table:
             measured(row),
             deviation(row),
             NONE if row.tolerance is None else f"{percent(row.tolerance)} %",
-            f"[{COLOURS[row.verdict]}]{row.judgement}[/]",
+            coloured(row),
             row.removed,
             str(numbered[row.note]) if row.note else "",
         )
@@ -163,7 +176,7 @@ def print_outcome(outcome: Outcome) -> None:
     """Print title, statements, notes, all removals, and the counts."""
     show(outcome.reproduction.publication.title)
     show(statements_table(outcome))
-    show(notes_text(one for one in outcome.statements if one.counted))
+    show(notes_text(counted(outcome)))
     show(removals_text(outcome.rows))
     show(summary_table([(outcome.reproduction.name, outcome.summary)]))
     if not outcome.complete:
@@ -175,7 +188,7 @@ def as_text(outcome: Outcome) -> str:
     from rich.console import Console
 
     text = io.StringIO()
-    console = Console(file=text, width=200, highlight=False)
+    console = Console(file=text, width=200, highlight=False, markup=False)
     console.print(outcome.reproduction.publication.title)
     if not outcome.complete:
         console.print(INTERRUPTED)
@@ -183,6 +196,6 @@ def as_text(outcome: Outcome) -> str:
     console.print(notes_text(outcome.rows))
     console.print(removals_text(outcome.rows))
     console.print(statements_table(outcome))
-    console.print(notes_text(outcome.statements))
+    console.print(notes_text(counted(outcome)))
     console.print(summary_table([(outcome.reproduction.name, outcome.summary)]))
     return text.getvalue()

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
 MIDDLEBOXES = ["ack-decimation", "ack-filter", "ack-reconstruction", "snoop"]
 PROCEDURES = ["go-back-n", "selective-repeat"]
+CODES = ["reed-solomon"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + MIDDLEBOXES
+    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + CODES + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)
@@ -157,3 +158,44 @@ def test_explain_says_what_arq_adds_and_where_it_outlasts_the_rto(
     assert "added delay" in printed
     assert "hosts see" in printed
     assert "RTO" in printed
+
+
+def test_a_recording_and_the_output_have_what_fec_did(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    fec = '{ name = "reed-solomon", data = 10, parity = 2 }'
+    sets = [f"link.0.forward.fec={fec}", "link.0.channel={ per = 0.02 }", "record.interval=100ms"]
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", small, "--out", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    assert "reed-solomon" in done.stdout
+    assert "repaired" in done.stdout
+    run = bp.load(tmp_path / "out")
+    (row,) = run.table("fec").iter_rows(named=True)
+    assert row["direction"] == "forward"
+    assert row["repaired_packets"] > 0
+    assert row["parity_packets"] == 2 * row["blocks"]
+    assert row["lost_packets"] < row["repaired_packets"]
+    series = run.table("fec_series")
+    assert series["link"].unique().to_list() == [0]
+    assert series["repaired_packets"].to_list()[-1] == row["repaired_packets"]
+
+
+def test_a_code_of_more_packets_than_its_symbols_can_number_is_refused(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    fec = '{ name = "reed-solomon", data = 250, parity = 6 }'
+    done = bentpipe("run", small, "--set", f"link.0.fec={fec}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "link[0].fec.parity" in done.stderr
+    assert "at most 5 with data = 250" in done.stderr
+
+
+def test_explain_says_what_fec_adds_and_that_it_needs_errors(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    sets = ["link.0.fec=reed-solomon", "link.0.channel=perfect"]
+    options = [word for one in sets for word in ("--set", one)]
+    printed = bentpipe("explain", small, *options).stdout
+    assert "added rate" in printed
+    assert "the channel corrupts nothing" in printed

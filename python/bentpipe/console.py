@@ -199,6 +199,8 @@ def print_recording(recording: Recording) -> None:
         print_middleboxes(recording)
     if "arq" in recording.names:
         print_arq(recording)
+    if "fec" in recording.names:
+        print_fec(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -255,6 +257,16 @@ def print_arq(recording: Recording) -> None:
     for row in recording.table("arq").iter_rows(named=True):
         numbers = (decimals(row[name], 0) for name in counts)
         listed.add_row(row["link"], row["direction"], row["arq"], *numbers)
+    show(listed)
+
+
+def print_fec(recording: Recording) -> None:
+    """Print a table of what forward error correction did."""
+    listed = table("link", "<direction", "<fec", "data", "parity", "repaired", "lost", "held")
+    counts = ("data_packets", "parity_packets", "repaired_packets", "lost_packets", "held_packets")
+    for row in recording.table("fec").iter_rows(named=True):
+        numbers = (decimals(row[name], 0) for name in counts)
+        listed.add_row(row["link"], row["direction"], row["fec"], *numbers)
     show(listed)
 
 

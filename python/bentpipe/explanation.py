@@ -76,6 +76,8 @@ class Direction:
     """Details of the channel, where there are any."""
     arq: list[Setting]
     """What automatic repeat request will do, where there is one."""
+    fec: list[Setting]
+    """What forward error correction will do, where there is one."""
     events: list[Event]
 
 
@@ -288,6 +290,7 @@ def direction(data: dict[str, Any]) -> Direction:
         settings=settings(data.pop("settings")),
         channel=settings(data.pop("channel")),
         arq=settings(data.pop("arq")),
+        fec=settings(data.pop("fec")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

@@ -4,8 +4,8 @@
 //! is drawn here, or is left as it is on purpose.
 
 use link::{
-    Aqm, ArqSettings, Change, CodelSettings, DualPi2Settings, Errors, FqCodelSettings, LowPriority,
-    PieSettings, QueueLimit, RedSettings, Repeat, Settings,
+    Aqm, ArqSettings, Change, CodelSettings, DualPi2Settings, Errors, FecSettings, FqCodelSettings,
+    LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -29,6 +29,8 @@ pub struct RandomDirection {
     pub aqm: Option<Aqm>,
     /// Automatic repeat request.
     pub arq: Option<ArqSettings>,
+    /// Forward error correction.
+    pub fec: Option<FecSettings>,
     jitter_us: u32,
     overhead: u32,
 }
@@ -45,6 +47,7 @@ impl RandomDirection {
             changes,
             aqm,
             arq,
+            fec,
             jitter_us,
             overhead,
         } = self;
@@ -58,6 +61,7 @@ impl RandomDirection {
             ecn_marking: None,
             aqm: *aqm,
             arq: *arq,
+            fec: *fec,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.
@@ -135,6 +139,7 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 changes,
                 aqm: None,
                 arq: None,
+                fec: None,
                 jitter_us,
                 overhead,
             }
@@ -238,6 +243,27 @@ pub fn repeating() -> impl Strategy<Value = RandomDirection> {
         .prop_map(|(direction, arq)| RandomDirection { arq: Some(arq), ..direction })
 }
 
+/// FEC with short blocks, and timers that matter within some milliseconds.
+fn fec() -> impl Strategy<Value = FecSettings> {
+    let timer = prop_oneof![Just(1000u32), 100u32..30_000].prop_map(micros);
+    (1u32..7, 1u32..4, 1u32..4, timer, any::<bool>(), 0u32..30).prop_map(
+        |(data, parity, depth, timer, in_order, header)| FecSettings {
+            data,
+            parity,
+            depth,
+            timer,
+            in_order,
+            header,
+        },
+    )
+}
+
+/// A direction that changes, with FEC, and with or without active queue management.
+pub fn coding() -> impl Strategy<Value = RandomDirection> {
+    (prop_oneof![changing(), managed()], fec())
+        .prop_map(|(direction, fec)| RandomDirection { fec: Some(fec), ..direction })
+}
+
 /// A direction that does not change, with any rule for packets of low priority.
 pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
     let rule = prop::sample::select(vec![
@@ -259,6 +285,7 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 changes,
                 aqm: None,
                 arq: None,
+                fec: None,
                 jitter_us,
                 overhead,
             }

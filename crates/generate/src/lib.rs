@@ -22,7 +22,7 @@ use middlebox::{AckDecimationSettings, AckFilterSettings, SnoopSettings};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
-pub use direction::{RandomDirection, changing, managed, micros, prioritised, repeating};
+pub use direction::{RandomDirection, changing, coding, managed, micros, prioritised, repeating};
 pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
 pub use schema::admitted;
 
@@ -116,6 +116,23 @@ fn arq() -> impl Strategy<Value = String> {
     ]
 }
 
+/// ARQ, or FEC with blocks that are short enough to be closed by their number and by their timer.
+fn repair() -> impl Strategy<Value = String> {
+    let own = (1u32..8, 1u32..4, 1u32..4, any::<bool>(), 1u32..900).prop_map(
+        |(data, parity, depth, in_order, timer)| {
+            format!(
+                "fec = {{ name = \"reed-solomon\", data = {data}, parity = {parity}, depth = {depth}, in_order = {in_order}, timer = \"{timer}ms\" }}\n"
+            )
+        },
+    );
+    prop_oneof![
+        6 => arq(),
+        1 => prop::sample::select(link::Fec::all().map(|fec| fec.name()).to_vec())
+            .prop_map(|name| format!("fec = \"{name}\"\n")),
+        1 => own,
+    ]
+}
+
 /// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
 fn awgn() -> impl Strategy<Value = String> {
     let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
@@ -173,7 +190,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), arq()),
+        (mark(), jitter(), trace(), repair()),
         changes(),
         0u32..40,
     );
@@ -183,11 +200,11 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let (from, queue): (prop::sample::Index, String) = (from, queue);
                 let pushes_out = queue.contains("push-out");
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter, trace, arq): (String, String, String, String) = more;
+                let (mark, jitter, trace, repair): (String, String, String, String) = more;
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
-                let more = if pushes_out { mark } else { mark + &jitter + &trace } + &arq;
+                let more = if pushes_out { mark } else { mark + &jitter + &trace } + &repair;
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
@@ -428,6 +445,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         ecn_marking,
         aqm,
         arq,
+        fec,
         overhead,
         channel,
         trace,
@@ -447,6 +465,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
     found.push(("link.aqm", format!("{:?}", aqm.map(|aqm| aqm.name()))));
     found.push(("link.trace", trace.changes().len().to_string()));
     found.push(("link.arq", format!("{arq:?}")));
+    found.push(("link.fec", format!("{fec:?}")));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

@@ -88,7 +88,7 @@ impl Errors {
 ///
 /// Sums the tail that does not hold the mean, from its largest term on, until the terms no longer
 /// count: some standard deviations, and not all `k` terms.
-fn more_errors_than(k: f64, n: f64, p: f64) -> f64 {
+pub(crate) fn more_errors_than(k: f64, n: f64, p: f64) -> f64 {
     if p <= 0.0 || k >= n {
         return 0.0;
     }

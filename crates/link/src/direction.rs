@@ -16,7 +16,8 @@ use units::{Rate, Span, Time};
 
 use crate::arq::{ArqCounters, ArqSettings, Sender, Status};
 use crate::channel::{Channel, Errors};
-use crate::dynamics::{Cursor, Dynamics, Timeline};
+use crate::dynamics::{Change, Cursor, Dynamics, Timeline};
+use crate::fec::{Encoder, FecCounters, FecSettings};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
 use crate::queue::{
@@ -47,6 +48,8 @@ pub struct Settings {
     /// Automatic repeat request; `None` for none. Its status frames need the other direction of the link:
     /// see [`Direction::deciding_at_dequeue`].
     pub arq: Option<ArqSettings>,
+    /// Forward error correction; `None` for none. It excludes [`arq`](Self::arq).
+    pub fec: Option<FecSettings>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
@@ -70,6 +73,7 @@ impl Settings {
             ecn_marking: None,
             aqm: None,
             arq: None,
+            fec: None,
             overhead: 0,
             channel: Errors::Perfect,
             trace: Timeline::default(),
@@ -90,6 +94,7 @@ impl Settings {
             ecn_marking: _,
             aqm: _,
             arq: _,
+            fec: _,
             overhead: _,
             channel: _,
             trace,
@@ -103,11 +108,27 @@ impl Settings {
         found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
     }
 
+    /// Bytes that ARQ or FEC add to each packet. They can be corrupted.
+    pub fn header(&self) -> u32 {
+        self.arq.map_or(0, |arq| arq.header) + self.fec.map_or(0, |fec| fec.header)
+    }
+
+    /// All its changes, periodic ones once.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.timeline.changes().iter().chain(self.trace.changes())
+    }
+
     /// The shortest propagation delay that it may have.
     pub fn least_delay(&self) -> Span {
-        let changes = self.timeline.changes().iter().chain(self.trace.changes());
-        let changed = changes.filter_map(|change| change.delay);
+        let changed = self.changes().filter_map(|change| change.delay);
         changed.fold(self.delay, Span::min)
+    }
+
+    /// The lowest rate that it may have.
+    pub fn lowest_rate(&self) -> Rate {
+        let changed = self.changes().filter_map(|change| change.rate);
+        changed
+            .fold(self.rate, |a, b| if b.bits_per_second() < a.bits_per_second() { b } else { a })
     }
 }
 
@@ -147,7 +168,8 @@ pub struct Counters {
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none.
+    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none, nor
+    /// are packets with FEC.
     pub corrupted_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
@@ -155,6 +177,8 @@ pub struct Counters {
     pub aqm: Option<AqmCounters>,
     /// Totals of ARQ, as far as its sender knows them; `None` without.
     pub arq: Option<ArqCounters>,
+    /// Totals of FEC, as far as its encoder knows them; `None` without.
+    pub fec: Option<FecCounters>,
 }
 
 /// The far end: when it receives corrupted packets.
@@ -281,6 +305,7 @@ impl Direction {
             ecn_marking,
             aqm,
             arq,
+            fec,
             overhead,
             ref channel,
             ref trace,
@@ -313,10 +338,23 @@ impl Direction {
             None => Queue::Fifo(fifo),
         };
         let direction = Self { queue, line, dynamics, settings };
-        match arq {
+        let direction = match arq {
             Some(arq) => direction.repeating(arq),
             None => direction,
+        };
+        match fec {
+            Some(fec) => direction.coding(fec),
+            None => direction,
         }
+    }
+
+    /// The idle direction with FEC.
+    fn coding(self, fec: FecSettings) -> Self {
+        let mut direction = self.deciding_at_dequeue();
+        if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.fec = Some(Encoder::new(fec).into());
+        }
+        direction
     }
 
     /// The idle direction with ARQ.
@@ -467,13 +505,14 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
-        let (max_waiting_bytes, aqm, arq) = match &self.queue {
-            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None, None),
+        let (max_waiting_bytes, aqm, arq, fec) = match &self.queue {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None, None, None),
             Queue::Scheduled(scheduled) => {
                 let arq = scheduled.arq.as_ref().map(|arq| arq.counters());
+                let fec = scheduled.fec.as_ref().map(|fec| fec.counters());
                 let is_managed = scheduled.discipline.is_managed();
                 let aqm = is_managed.then(|| scheduled.counters());
-                (scheduled.max_waiting_bytes(), aqm, arq)
+                (scheduled.max_waiting_bytes(), aqm, arq, fec)
             }
         };
         Counters {
@@ -483,6 +522,7 @@ impl Direction {
             max_waiting_bytes,
             aqm,
             arq,
+            fec,
         }
     }
 
@@ -519,8 +559,7 @@ impl Direction {
     /// Everything until then must have been served.
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
-        let header = self.settings.arq.map_or(0, |arq| arq.header);
-        packet.bytes += self.line.overhead + header;
+        packet.bytes += self.line.overhead + self.settings.header();
         if let Some(dynamics) = &mut self.dynamics {
             dynamics.before_packet(packet.since, &mut self.line.transmitter);
         }
@@ -565,18 +604,25 @@ impl Direction {
         }
     }
 
-    /// When the timer of ARQ expires; never, if nothing is outstanding.
+    /// When the timer of ARQ or FEC expires; never, if nothing is outstanding.
     pub fn deadline(&self) -> Time {
         let Queue::Scheduled(scheduled) = &self.queue else { return Time::NEVER };
-        scheduled.arq.as_ref().map_or(Time::NEVER, |arq| arq.deadline())
+        match (&scheduled.arq, &scheduled.fec) {
+            (Some(arq), _) => arq.deadline(),
+            (None, Some(fec)) => fec.deadline(),
+            (None, None) => Time::NEVER,
+        }
     }
 
-    /// The timer of ARQ has expired, if it has. Everything until `now` must have been served.
+    /// The timer of ARQ or FEC has expired, if it has. Everything until `now` must have been served.
     pub fn on_timer(&mut self, now: Time) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         scheduled.ready = now;
         if let Some(arq) = &mut scheduled.arq {
             arq.on_timer(now);
+        }
+        if let Some(fec) = &mut scheduled.fec {
+            fec.on_timer(now);
         }
     }
 
@@ -605,6 +651,10 @@ impl Direction {
                     let (frame, bytes) = scheduled.arq.as_mut()?.repeat()?;
                     (Content::Repeat(frame), bytes)
                 }
+                Next::Parity => {
+                    let (frame, bytes) = scheduled.fec.as_mut()?.parity()?;
+                    (Content::Coded(frame), bytes)
+                }
                 Next::Packet => {
                     let (before, _) = scheduled.discipline.waiting();
                     let dropped_before = scheduled.dropped.len();
@@ -620,8 +670,12 @@ impl Direction {
                     if waited > Span::ZERO {
                         scheduled.queueing.delay.record(waited.as_nanos());
                     }
-                    let frame = scheduled.arq.as_mut().map(|arq| arq.send(&packet));
-                    (frame.map_or(Content::Packet(packet), Content::Frame), packet.bytes)
+                    let content = match (&mut scheduled.arq, &mut scheduled.fec) {
+                        (Some(arq), _) => Content::Frame(arq.send(&packet)),
+                        (None, Some(fec)) => Content::Coded(fec.send(start, &packet)),
+                        (None, None) => Content::Packet(packet),
+                    };
+                    (content, packet.bytes)
                 }
             };
             let (_, left) = self.line.transmitter.send(start, bytes);
@@ -630,6 +684,9 @@ impl Direction {
                 (&content, &mut scheduled.arq)
             {
                 arq.leaves(frame, left, corrupted);
+            }
+            if let (Content::Coded(_), Some(fec)) = (&content, &mut scheduled.fec) {
+                fec.leaves(corrupted);
             }
             let arrival = match &mut self.dynamics {
                 Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
@@ -641,9 +698,10 @@ impl Direction {
                     Fate::Corrupted(self.line.far_end.expect(now, arrival))
                 }
                 // No packet is lost yet.
-                (true, Content::Frame(_) | Content::Repeat(_) | Content::Status) => {
-                    Fate::Corrupted(arrival)
-                }
+                (
+                    true,
+                    Content::Frame(_) | Content::Repeat(_) | Content::Status | Content::Coded(_),
+                ) => Fate::Corrupted(arrival),
             };
             return Some(Served { content, fate });
         }

@@ -9,6 +9,7 @@ mod arq;
 mod channel;
 mod direction;
 mod dynamics;
+mod fec;
 mod mechanism;
 mod priority;
 mod propagation;
@@ -23,6 +24,10 @@ pub use arq::{
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
 pub use dynamics::{Change, Cursor, Timeline, event_delay};
+pub use fec::{
+    CodedFrame, Decoder, Encoder, Fec, FecCounters, FecSettings, LONGEST_BLOCK, Part,
+    ReedSolomonSettings,
+};
 pub use mechanism::{Mechanism, Provenance};
 pub use priority::Priority;
 pub use propagation::{Drawn, Propagation};
@@ -38,5 +43,7 @@ pub use transmitter::Serialiser;
 pub fn mechanisms() -> Vec<&'static Mechanism> {
     let queues = Aqm::all();
     let repeats = Arq::all();
-    queues.iter().map(Aqm::about).chain(repeats.iter().map(Arq::about)).collect()
+    let codes = Fec::all();
+    let on_links = repeats.iter().map(Arq::about).chain(codes.iter().map(Fec::about));
+    queues.iter().map(Aqm::about).chain(on_links).collect()
 }

@@ -2,16 +2,18 @@
 //!
 //! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
 //! of all ports: the starts of its transmissions. A port with ARQ has three more, for the arrivals of
-//! its frames, the arrivals of its status frames, and its timer (`repeats`). All other ports pay nothing
+//! its frames, the arrivals of its status frames, and its timer (`repeats`). A port with FEC has the first
+//! and the third of them, and one for the timer at the far end (`coding`). All other ports pay nothing
 //! for it.
 //!
 //! Decisions:
 //! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
 //!   queues at an instant wrong.
 
+mod coding;
 mod repeats;
 
-use link::{Content, Direction, Fate, Priority, PushedOut, Queued};
+use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued};
 use units::Time;
 
 use crate::arrivals::Arrivals;
@@ -22,6 +24,7 @@ use crate::port::{PortReport, QueueReport};
 use crate::ring::Ring;
 use crate::routes::{NextHop, Routes};
 use crate::topology::{PortKind, PortSpec, Topology};
+use coding::Coding;
 use repeats::Repeats;
 
 /// A port and the packets on their way through it, in the order in which they arrive.
@@ -30,12 +33,15 @@ struct Port<B> {
     packets: Ring<(Time, Packet<B>)>,
     delivered: Delivered,
     direction: Direction,
-    /// Packets in the queue of a discipline, and those that ARQ may have to repeat.
+    /// Packets in the queue of a discipline, those that ARQ may have to repeat, and those that FEC has not
+    /// decided about.
     held: Held<Packet<B>>,
     filter: Option<Box<Filtered<B>>>,
     reverse: Option<u16>,
     /// ARQ, apart from its sender.
     repeats: Option<Box<Repeats>>,
+    /// FEC, apart from its encoder.
+    coding: Option<Box<Coding>>,
 }
 
 /// A filter with what it has taken out of the queue.
@@ -78,6 +84,7 @@ impl<B> Network<B> {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
         let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
         let kinds = match &ports {
+            ports if ports.iter().any(|port| port.coding.is_some()) => 1 + coding::HOLDS,
             ports if ports.iter().any(|port| port.repeats.is_some()) => 1 + repeats::TIMERS,
             ports if ports.iter().any(|port| port.direction.is_scheduled()) => 2,
             _ => 1,
@@ -163,6 +170,12 @@ impl<B> Network<B> {
                 }
                 Content::Repeat(frame) => self.frame_leaves(number, frame, arrival),
                 Content::Status => self.status_leaves(number, arrival),
+                Content::Coded(frame) => {
+                    if let Part::Data { ticket, .. } = frame.part {
+                        self.ports[number].leave(ticket);
+                    }
+                    self.coded_leaves(number, frame, arrival);
+                }
             }
         }
         let port = &mut self.ports[number];
@@ -186,11 +199,43 @@ impl<B> Network<B> {
         let ports = self.ports.len();
         match event.checked_div(ports) {
             Some(1) => self.serve(now, event % ports),
+            Some(repeats::FRAMES) if self.ports[event % ports].coding.is_some() => {
+                self.coded_arrives(now, event % ports);
+            }
             Some(repeats::FRAMES) => self.frame_arrives(now, event % ports),
             Some(repeats::STATUSES) => self.status_arrives(now, event % ports),
             Some(repeats::TIMERS) => self.timer_expires(now, event % ports),
+            Some(coding::HOLDS) => self.hold_expires(now, event % ports),
             // Nothing happens any more.
             _ => {}
+        }
+    }
+
+    /// The event of the timer of port `number` happens. The timer itself may have moved on.
+    fn timer_expires(&mut self, now: Time, number: usize) {
+        self.arrivals.follow_earliest(None);
+        if let Some(timer) = self.ports[number].timer() {
+            *timer = Time::NEVER;
+        }
+        self.catch_up(now, number);
+        if self.ports[number].direction.deadline() <= now {
+            self.ports[number].direction.on_timer(now);
+            self.serve(now, number);
+        }
+        self.arm(number);
+    }
+
+    /// Enters the timer of port `number`, unless its event is already there: it only moves to later
+    /// times.
+    fn arm(&mut self, number: usize) {
+        let port = &mut self.ports[number];
+        let deadline = port.direction.deadline();
+        if let Some(timer) = port.timer()
+            && *timer == Time::NEVER
+            && deadline != Time::NEVER
+        {
+            *timer = deadline;
+            self.arrivals.insert(repeats::TIMERS * self.ports.len() + number, deadline);
         }
     }
 }
@@ -203,9 +248,27 @@ impl<B> Port<B> {
             held: Held::new(),
             filter: None,
             repeats: Repeats::of(&spec),
+            coding: Coding::of(&spec),
             reverse: spec.reverse,
             direction: spec.direction,
         }
+    }
+
+    /// When the event of the timer of ARQ or FEC happens.
+    fn timer(&mut self) -> Option<&mut Time> {
+        match (&mut self.repeats, &mut self.coding) {
+            (Some(repeats), _) => Some(&mut repeats.timer),
+            (None, coding) => coding.as_mut().map(|coding| &mut coding.timer),
+        }
+    }
+
+    /// Totals of the direction, those of the far end included.
+    fn counters(&mut self, now: Time) -> Counters {
+        let counters = self.direction.counters(now);
+        let (repeats, coding) = (self.repeats.as_ref(), self.coding.as_ref());
+        let arq = counters.arq.and_then(|arq| Some(repeats?.receiver().counters(arq)));
+        let fec = counters.fec.and_then(|fec| Some(coding?.decoder().counters(fec)));
+        Counters { arq, fec, ..counters }
     }
 
     /// A packet is about to join the queue: takes out those that it replaces.

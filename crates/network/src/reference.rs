@@ -3,25 +3,28 @@
 //! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
 //! own event in one sorted map. So there are two events per packet and hop, and no computed
 //! departures. A discipline is the same state machine as in the fast engine; when it is asked, and what
-//! becomes of its packets, is found out here (`managed`). So it is with the two ends of ARQ (`repeating`).
+//! becomes of its packets, is found out here (`managed`). So it is with the two ends of ARQ (`repeating`)
+//! and of FEC (`coding`).
 //!
 //! Decisions:
 //! - The reference engine checks that a packet leaves when its channel was asked about: a channel may
 //!   change while packets wait; only where low priority gives way may a packet leave earlier than
 //!   it was asked for.
 
+mod coding;
 mod managed;
 mod repeating;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use link::{
-    Change, Channel, Counters, Drawn, Frame, LowPriority, Marker, Priority, Propagation,
-    QueueLimit, Queueing, Serialiser, Settings, Status,
+    Change, Channel, CodedFrame, Counters, Drawn, Frame, LowPriority, Marker, Priority,
+    Propagation, QueueLimit, Queueing, Serialiser, Settings, Status,
 };
 use sketch::Sketch;
 use units::{Rate, Span, Time};
 
+use coding::Coding;
 use managed::Managed;
 use repeating::{Repeating, WaitingStatus};
 
@@ -39,11 +42,12 @@ enum Kind {
     /// An outage is over in which packets had to wait.
     Resumes,
     Arrives,
-    /// A frame of ARQ arrives at the far end, or a status frame at its sender, or the sender's timer
-    /// expires.
+    /// A frame of ARQ or FEC arrives at the far end, or a status frame at its sender, or the sender's
+    /// timer expires, or that of the far end.
     FrameArrives,
     StatusArrives,
     TimerExpires,
+    HoldExpires,
 }
 
 /// What is sent.
@@ -52,6 +56,7 @@ enum Load<B> {
     Packet(Packet<B>),
     Frame(Frame),
     Status(Status),
+    Coded(CodedFrame),
 }
 
 /// A packet with what is decided when it is accepted.
@@ -85,6 +90,8 @@ struct SlowLane<B> {
     queue: QueueLimit,
     low_priority: LowPriority,
     overhead: u32,
+    /// Bytes that ARQ or FEC add to each packet.
+    header: u32,
     /// All changes with their times.
     changes: Vec<(Time, Change)>,
     propagation: Option<Propagation>,
@@ -97,6 +104,8 @@ struct SlowLane<B> {
     reverse: Option<usize>,
     /// Both ends of ARQ.
     repeating: Option<Repeating>,
+    /// Both ends of FEC.
+    coding: Option<Coding>,
     /// A status frame of the other direction's ARQ that waits.
     status: Option<WaitingStatus>,
     waiting: VecDeque<Accepted<B>>,
@@ -230,7 +239,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             port.last_arrival = arrival;
             let (kind, number) = match (sent.load, port.reverse) {
                 (Load::Packet(_), _) => (Kind::Arrives, number),
-                (Load::Frame(_), _) => (Kind::FrameArrives, number),
+                (Load::Frame(_) | Load::Coded(_), _) => (Kind::FrameArrives, number),
                 (Load::Status(_), reverse) => (Kind::StatusArrives, reverse.unwrap_or(number)),
             };
             self.schedule(arrival, kind, number, Some(sent.load));
@@ -253,6 +262,7 @@ impl<B: Copy> SlowLane<B> {
             // The direction has a discipline for it.
             aqm: _,
             arq,
+            fec,
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
@@ -267,6 +277,7 @@ impl<B: Copy> SlowLane<B> {
             queue,
             low_priority,
             overhead,
+            header: direction.settings().header(),
             changes: direction.changes().into_iter().flatten().collect(),
             propagation: direction.propagation().cloned(),
             serialiser: Serialiser::new(rate),
@@ -277,6 +288,7 @@ impl<B: Copy> SlowLane<B> {
                 .map(|discipline| Managed::new(discipline, direction.is_managed())),
             reverse: port.reverse.map(usize::from),
             repeating: arq.map(|arq| Repeating::new(arq, overhead)),
+            coding: fec.map(Coding::new),
             status: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -413,6 +425,8 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                     (Kind::Resumes, _) => self.start_next(at, port),
                     (_, Some(Load::Frame(frame))) => self.frame_arrives(at, port, &frame),
                     (_, Some(Load::Status(status))) => self.status_arrives(at, port, &status),
+                    (_, Some(Load::Coded(frame))) => self.coded_arrives(at, port, &frame),
+                    (Kind::HoldExpires, _) => self.hold_expires(at, port),
                     _ => self.timer_expires(at, port),
                 }
                 return None;
@@ -450,6 +464,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                         as u64,
                     aqm: managed.and_then(Managed::counters),
                     arq: port.repeating.as_ref().map(Repeating::counters),
+                    fec: port.coding.as_ref().map(Coding::counters),
                     ..port.report.counters
                 },
                 ..port.report

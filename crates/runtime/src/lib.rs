@@ -16,6 +16,7 @@ mod application;
 mod aqm;
 mod arq;
 mod distributions;
+mod fec;
 mod flow;
 mod links;
 mod middlebox;

@@ -6,7 +6,7 @@ use scenario::Scenario;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{aqm, arq, middlebox};
+use crate::{aqm, arq, fec, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -17,6 +17,7 @@ pub struct LinkRecorder {
     aqm: aqm::Recorder,
     middleboxes: middlebox::Recorder,
     arq: arq::Recorder,
+    fec: fec::Recorder,
 }
 
 /// Samples of all links.
@@ -38,6 +39,7 @@ impl LinkRecorder {
             aqm: aqm::Recorder::default(),
             middleboxes: middlebox::Recorder::new(scenario),
             arq: arq::Recorder::default(),
+            fec: fec::Recorder::default(),
         }
     }
 
@@ -62,6 +64,7 @@ impl LinkRecorder {
         self.aqm.sample(at, ports);
         self.middleboxes.sample(at, ports, nodes);
         self.arq.sample(at, ports);
+        self.fec.sample(at, ports);
     }
 
     /// Number of rows so far.
@@ -71,8 +74,9 @@ impl LinkRecorder {
 
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
-        let tables = [self.aqm.into_table(), self.arq.into_table(), self.middleboxes.into_table()];
-        LinkSamples { series: self.series, tables: tables.into_iter().flatten().collect() }
+        let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
+        let tables = on_links.into_iter().chain([self.middleboxes.into_table()]);
+        LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
 }
 
@@ -83,7 +87,7 @@ pub fn link_tables(
     nodes: &[NodeReport],
 ) -> Vec<ExtraTable> {
     let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
-    let tables = [aqm::totals(scenario, ports), arq::totals(scenario, ports)];
+    let tables = [aqm::totals, arq::totals, fec::totals].map(|totals| totals(scenario, ports));
     tables.into_iter().flatten().chain(middleboxes).collect()
 }
 

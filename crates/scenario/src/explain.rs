@@ -6,6 +6,7 @@ mod arq;
 mod changes;
 mod channels;
 mod cost;
+mod fec;
 mod figures;
 mod middlebox;
 mod settings;
@@ -99,6 +100,8 @@ pub struct DirectionExplanation {
     pub channel: Vec<Setting>,
     /// What automatic repeat request will do: added delay, added rate, and what hosts see.
     pub arq: Vec<Setting>,
+    /// What forward error correction will do: the same.
+    pub fec: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -205,6 +208,7 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             settings: settings::of_direction(direction, i, side, written),
             channel: channels::details(scenario, &direction.channel, i, side, written),
             arq: arq::details(scenario, link, side == "forward"),
+            fec: fec::details(scenario, direction),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

@@ -7,6 +7,7 @@ mod changelog;
 mod changes;
 mod explained;
 mod fades;
+mod fec;
 mod given;
 mod middlebox;
 mod refused;

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 FIXED = ("flows", "links", "pages", "objects", "flow_series", "link_series")
 """Tables of every recording."""
 SERIES = "_series"
-TITLES = {"aqm": "Active queue management", "arq": "Automatic repeat request"}
+TITLES = {
+    "aqm": "Active queue management",
+    "arq": "Automatic repeat request",
+    "fec": "Forward error correction",
+}
 """Kinds whose name alone says too little."""
 
 

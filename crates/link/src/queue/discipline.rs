@@ -8,6 +8,7 @@ use units::{Span, Time};
 use super::{AnyDiscipline, Ecn, Queueing};
 use crate::arq::{Frame, Sender};
 use crate::direction::Fate;
+use crate::fec::{CodedFrame, Encoder};
 use crate::priority::Priority;
 
 /// A packet in a discipline's queue. The network holds the packet itself.
@@ -120,6 +121,9 @@ pub enum Content {
     Repeat(Frame),
     /// A status frame of the other direction's ARQ.
     Status,
+    /// A packet of the direction's FEC. A data packet has left the queue, and stays held until the far end
+    /// has taken it, or has found that it is lost.
+    Coded(CodedFrame),
 }
 
 /// A transmission that has started.
@@ -147,6 +151,8 @@ pub(crate) enum Next {
     Status(u32),
     /// A repeat of ARQ.
     Repeat,
+    /// A parity packet of FEC.
+    Parity,
     /// A packet of the queue.
     Packet,
 }
@@ -157,6 +163,7 @@ pub(crate) struct Scheduled {
     pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
     pub arq: Option<Box<Sender>>,
+    pub fec: Option<Box<Encoder>>,
     status: Option<WaitingStatus>,
     /// When something last changed that a transmission may have waited for: a packet arrived, for
     /// example.
@@ -174,6 +181,7 @@ impl Scheduled {
             discipline,
             dropped: Vec::new(),
             arq: None,
+            fec: None,
             status: None,
             ready: Time::ZERO,
             next_service: Time::NEVER,
@@ -205,15 +213,20 @@ impl Scheduled {
     pub fn next(&self) -> Option<Next> {
         let (waiting, _) = self.discipline.waiting();
         let has_packet = waiting > 0 && !self.is_closed();
-        let has_repeat = self.arq.as_ref().is_some_and(|arq| arq.has_repeat());
+        let before_packets = if self.arq.as_ref().is_some_and(|arq| arq.has_repeat()) {
+            Some(Next::Repeat)
+        } else {
+            self.fec.as_ref().and_then(|fec| fec.has_parity().then_some(Next::Parity))
+        };
         match self.status {
-            // It waits for packets that came before it. Repeats, and packets that ARQ keeps back, let it
-            // pass.
-            Some(status) if status.ahead.min(waiting) == 0 || has_repeat || !has_packet => {
+            // It waits for packets that came before it. Repeats, parity packets, and packets that ARQ
+            // keeps back, let it pass.
+            Some(status)
+                if status.ahead.min(waiting) == 0 || before_packets.is_some() || !has_packet =>
+            {
                 Some(Next::Status(status.bytes))
             }
-            _ if has_repeat => Some(Next::Repeat),
-            _ => has_packet.then_some(Next::Packet),
+            _ => before_packets.or(has_packet.then_some(Next::Packet)),
         }
     }
 

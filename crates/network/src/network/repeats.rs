@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use link::{Accepted, Counters, Frame, Receiver, Status};
+use link::{Accepted, Frame, Receiver, Status};
 use units::Time;
 
 use super::{Network, Port};
@@ -29,11 +29,15 @@ pub(super) struct Repeats {
     /// Status frames on their way back.
     statuses: VecDeque<(Time, Status)>,
     /// When the event of the timer happens; never, if there is none.
-    timer: Time,
+    pub timer: Time,
     accepted: Vec<Accepted>,
 }
 
 impl Repeats {
+    pub(super) fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
     pub(super) fn of(spec: &PortSpec) -> Option<Box<Self>> {
         let arq = spec.direction.settings().arq?;
         let repeats = Self {
@@ -49,19 +53,9 @@ impl Repeats {
 }
 
 /// Takes the first of `queue`; the time of the next one is given too.
-fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Option<Time>) {
+pub(super) fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Option<Time>) {
     let first = queue.pop_front().map(|(_, first)| first);
     (first, queue.front().map(|(at, _)| *at))
-}
-
-impl<B> Port<B> {
-    /// Totals of the direction, those of the far end included.
-    pub(super) fn counters(&mut self, now: Time) -> Counters {
-        let counters = self.direction.counters(now);
-        let repeats = self.repeats.as_ref();
-        let arq = counters.arq.and_then(|arq| Some(repeats?.receiver.counters(arq)));
-        Counters { arq, ..counters }
-    }
 }
 
 impl<B> Network<B> {
@@ -134,32 +128,5 @@ impl<B> Network<B> {
         }
         self.serve(now, number);
         self.arm(number);
-    }
-
-    /// The event of the timer of port `number` happens. The timer itself may have moved on.
-    pub(super) fn timer_expires(&mut self, now: Time, number: usize) {
-        self.arrivals.follow_earliest(None);
-        if let Some(repeats) = &mut self.ports[number].repeats {
-            repeats.timer = Time::NEVER;
-        }
-        self.catch_up(now, number);
-        if self.ports[number].direction.deadline() <= now {
-            self.ports[number].direction.on_timer(now);
-            self.serve(now, number);
-        }
-        self.arm(number);
-    }
-
-    /// Enters the timer of port `number`, unless its event is already there: it only moves to later
-    /// times.
-    fn arm(&mut self, number: usize) {
-        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
-            return;
-        };
-        let deadline = direction.deadline();
-        if repeats.timer == Time::NEVER && deadline != Time::NEVER {
-            repeats.timer = deadline;
-            self.arrivals.insert(TIMERS * self.ports.len() + number, deadline);
-        }
     }
 }

@@ -180,6 +180,9 @@ impl<B: Copy> ReferenceNetwork<B> {
             let accepted =
                 Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
             self.start(now, number, accepted);
+            if let Load::Coded(frame) = &load {
+                self.coded_leaves(now, number, frame, corrupted);
+            }
             return self.set_timer(now, number, &load, leaves, corrupted);
         }
     }
@@ -193,6 +196,10 @@ impl<B: Copy> ReferenceNetwork<B> {
                 let (frame, bytes) = port.repeating.as_mut()?.sender.repeat()?;
                 Some((Load::Frame(frame), bytes))
             }
+            Next::Parity => {
+                let (frame, bytes) = port.coding.as_mut()?.encoder.parity()?;
+                Some((Load::Coded(frame), bytes))
+            }
             Next::Packet => {
                 let managed = port.managed.as_mut()?;
                 let (before, _) = managed.waiting();
@@ -204,9 +211,10 @@ impl<B: Copy> ReferenceNetwork<B> {
                 port.report.counters.dropped_packets += dropped;
                 port.report.counters.accepted_packets -= dropped;
                 let queued = queued?;
-                let load = match &mut port.repeating {
-                    Some(repeating) => Load::Frame(repeating.sender.send(&queued)),
-                    None => {
+                let load = match (&mut port.repeating, &mut port.coding) {
+                    (Some(repeating), _) => Load::Frame(repeating.sender.send(&queued)),
+                    (None, Some(coding)) => Load::Coded(coding.encoder.send(now, &queued)),
+                    (None, None) => {
                         let packet = managed.take(queued.ticket).expect("a packet is sent once");
                         Load::Packet(Packet { ecn: queued.ecn, ..packet })
                     }

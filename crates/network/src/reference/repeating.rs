@@ -29,6 +29,7 @@ pub(super) struct WaitingStatus {
 pub(super) enum Next {
     Status,
     Repeat,
+    Parity,
     Packet,
 }
 
@@ -53,8 +54,7 @@ impl Repeating {
 impl<B: Copy> SlowLane<B> {
     /// Bytes that the link adds to a packet.
     pub(super) fn frame_overhead(&self) -> u32 {
-        let arq = self.repeating.as_ref().map(|repeating| repeating.sender.settings());
-        self.overhead + arq.map_or(0, |arq| arq.header)
+        self.overhead + self.header
     }
 
     /// A status frame waits only while a packet that came before it is next.
@@ -63,6 +63,8 @@ impl<B: Copy> SlowLane<B> {
         let repeating = self.repeating.as_ref();
         let next = if repeating.is_some_and(|repeating| repeating.sender.has_repeat()) {
             Some(Next::Repeat)
+        } else if self.coding.as_ref().is_some_and(|coding| coding.encoder.has_parity()) {
+            Some(Next::Parity)
         } else if waiting > 0 && !repeating.is_some_and(Repeating::is_closed) {
             Some(Next::Packet)
         } else {
@@ -147,6 +149,7 @@ impl<B: Copy> ReferenceNetwork<B> {
     }
 
     pub(super) fn timer_expires(&mut self, now: Time, number: usize) {
+        self.block_timer_expires(now, number);
         let Some(repeating) = &mut self.ports[number].repeating else { return };
         if repeating.sender.deadline() <= now {
             repeating.sender.on_timer(now);

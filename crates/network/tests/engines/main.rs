@@ -1,6 +1,7 @@
 //! The fast engine and the slow one, packet by packet.
 
 mod changes;
+mod coding;
 mod disciplines;
 mod priorities;
 mod repeats;

@@ -42,10 +42,10 @@ fn chain(hops: &[[RandomDirection; 2]]) -> Topology {
     Topology { ports, routes, forwarding: vec![None; nodes] }
 }
 
-type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);
+pub(super) type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);
 
 /// Packets with an even number go to the right, and every third with an odd number back.
-fn is_back(number: usize) -> bool {
+pub(super) fn is_back(number: usize) -> bool {
     number % 6 == 1 || number % 6 == 3
 }
 
@@ -78,7 +78,7 @@ fn run(mut fabric: impl Fabric<u32>, nodes: usize, sendings: &[Sending]) -> Outc
     (deliveries, reports, queues)
 }
 
-fn run_both(hops: &[[RandomDirection; 2]], sendings: &[Sending]) -> [Outcome; 2] {
+pub(super) fn run_both(hops: &[[RandomDirection; 2]], sendings: &[Sending]) -> [Outcome; 2] {
     let (topology, nodes) = (chain(hops), hops.len() + 1);
     let fast = run(Network::new(topology.clone()), nodes, sendings);
     [fast, run(ReferenceNetwork::new(topology), nodes, sendings)]

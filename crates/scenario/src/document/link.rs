@@ -98,6 +98,12 @@ pub(crate) struct Direction {
     /// queue and can be corrupted.
     #[schemars(extend("default" = "none"))]
     pub arq: Option<Arq>,
+    /// Forward error correction over packets (FEC): add parity packets to blocks of data packets, and
+    /// rebuild packets that the channel has corrupted. A name stands for the code with its defaults, a
+    /// table sets parameters, and `"none"` adds nothing. Parity takes the rate of the direction. A
+    /// direction has `arq` or `fec`, and not both.
+    #[schemars(extend("default" = "none"))]
+    pub fec: Option<Fec>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -185,6 +191,11 @@ named! {
 named! {
     /// A procedure by its name, or with parameters.
     Arq, ArqName, link::Arq
+}
+
+named! {
+    /// A code by its name, or with parameters.
+    Fec, FecName, link::Fec
 }
 
 /// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, or

@@ -11,16 +11,13 @@ use super::warnings::WarningKind as Kind;
 use crate::model::{Direction, Flow, Link, Scenario};
 
 /// Bytes that a direction adds to a packet.
-pub(super) fn overhead(direction: &Direction) -> u32 {
-    direction.overhead.saturating_add(direction.arq.map_or(0, |arq| arq.header))
+fn overhead(direction: &Direction) -> u32 {
+    direction.overhead.saturating_add(direction.header())
 }
 
 /// Probability that a direction loses a packet of `bytes`, in clear sky, with all its repeats.
-pub(super) fn loss(direction: &Direction, bytes: u32) -> f64 {
-    match direction.arq {
-        Some(arq) => arq.residual_loss(frame_loss(direction, &arq, bytes)),
-        None => direction.channel.packet_error_rate(bytes),
-    }
+pub(super) fn loss(direction: &Direction, arq: &ArqSettings, bytes: u32) -> f64 {
+    arq.residual_loss(frame_loss(direction, arq, bytes))
 }
 
 /// Probability that a transmission of a packet of `bytes` is lost.
@@ -47,7 +44,7 @@ fn sides(link: &Link, is_forward: bool) -> (&Direction, &Direction) {
     if is_forward { (there, back) } else { (back, there) }
 }
 
-fn longest_packet(scenario: &Scenario) -> u32 {
+pub(super) fn longest_packet(scenario: &Scenario) -> u32 {
     let longest = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max();
     u32::try_from(longest.unwrap_or(0)).unwrap_or(u32::MAX)
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::arq;
-use crate::model::{Flow, QueueLimit, Scenario, Traffic};
+use super::{arq, fec};
+use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic};
 use crate::routes::{Hop, Routes};
 
 /// What can be said about a flow before it runs. Times are without any queue, and links as they are at
@@ -219,7 +219,7 @@ impl Way {
             propagation += direction.delay.as_secs_f64();
             #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
             let bytes = packet as u32;
-            arrives *= 1.0 - arq::loss(direction, bytes);
+            arrives *= 1.0 - loss(direction, bytes);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);
@@ -236,10 +236,27 @@ impl Way {
     }
 }
 
+/// Probability that a direction loses a packet of `bytes`, in clear sky, after all repairs.
+fn loss(direction: &Direction, bytes: u32) -> f64 {
+    match (&direction.arq, &direction.fec) {
+        (Some(arq), _) => arq::loss(direction, arq, bytes),
+        (None, Some(code)) => fec::loss(direction, code, bytes),
+        (None, None) => direction.channel.packet_error_rate(bytes),
+    }
+}
+
+/// Bytes that a packet takes on a direction, with its share of parity.
+fn framed(direction: &Direction, packet: f64) -> f64 {
+    let plain = packet + f64::from(direction.overhead);
+    #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
+    let expansion = direction.fec.map(|fec| fec.expansion(packet as u32, direction.overhead));
+    expansion.map_or(plain + f64::from(direction.header()), |expansion| plain * expansion)
+}
+
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);
-    let framed = packet + f64::from(arq::overhead(direction));
+    let framed = framed(direction, packet);
     let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),

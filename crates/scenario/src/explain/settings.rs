@@ -11,8 +11,8 @@ use link::Repeat;
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Aqm, ArqSettings, Change, Channel, Direction, Distribution, Flow, LowPriority, Marking,
-    QueueLimit, Scenario, Timeline, Traffic,
+    Aqm, ArqSettings, Change, Channel, Direction, Distribution, FecSettings, Flow, LowPriority,
+    Marking, QueueLimit, Scenario, Timeline, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -137,7 +137,14 @@ pub(super) fn of_direction(
 /// The keys of a direction of which more is to be said than the value that was written.
 fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
     let &Direction {
-        jitter: most, queue: limit, low_priority, ecn_marking, aqm: managed, arq, ..
+        jitter: most,
+        queue: limit,
+        low_priority,
+        ecn_marking,
+        aqm: managed,
+        arq,
+        fec,
+        ..
     } = direction;
     Some(match key {
         "jitter" => (most.into(), jitter(most)),
@@ -155,6 +162,10 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
         "arq" => (
             Amount::plain(arq.map_or(Json::Null, arq_data)),
             arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
+        ),
+        "fec" => (
+            Amount::plain(fec.map_or(Json::Null, fec_data)),
+            fec.map_or("none".into(), |fec| parameters(fec.name(), &fec_data(fec))),
         ),
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
@@ -215,6 +226,20 @@ fn arq_data(arq: ArqSettings) -> Json {
         data["in_order"] = in_order.into();
     }
     data
+}
+
+/// The settings of FEC, with what follows from defaults.
+fn fec_data(fec: FecSettings) -> Json {
+    let FecSettings { data, parity, depth, timer, in_order, header } = fec;
+    json!({
+        "name": fec.name(),
+        "data": data,
+        "parity": parity,
+        "depth": depth,
+        "timer": timer,
+        "in_order": in_order,
+        "header": Bytes(header.into()),
+    })
 }
 
 /// A mechanism with its parameters, in alphabetical order.

@@ -12,6 +12,7 @@ use super::arq;
 use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
+use super::fec;
 use super::figures::Figures;
 use super::middlebox;
 use super::text::{bytes, rate};
@@ -68,6 +69,9 @@ pub enum WarningKind {
     ArqOutlastsRto,
     ArqWindowBelowBdp,
     ArqTimerBelowRtt,
+    FecWithoutEffect,
+    FecBelowBurst,
+    FecTimerBelowBlock,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -132,12 +136,14 @@ pub(super) fn warnings(
             let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
             let passing: Vec<_> = passing.collect();
             let repeated = arq::warnings(scenario, link, side == "forward", &passing);
+            let coded = fec::warnings(scenario, direction);
             let place = format!("{} {side}", link.name);
             warnings.extend(
                 found
                     .chain(idle)
                     .chain(managed)
                     .chain(repeated)
+                    .chain(coded)
                     .map(|(kind, text)| warning(kind, &place, text)),
             );
         }

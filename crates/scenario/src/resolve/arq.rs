@@ -8,8 +8,8 @@ use crate::error::Problem;
 use crate::model::Direction;
 use crate::path::Path;
 
-/// Bytes of a packet for which the default of the timer is made.
-const PACKET: u32 = 1500;
+/// Bytes of a packet for which the defaults of timers are made.
+pub(super) const PACKET: u32 = 1500;
 
 /// ARQ of both directions; `path` is that of the link, and `sides` are the directions with keys of
 /// their own.
@@ -50,16 +50,10 @@ pub(super) fn resolve(
 /// packet in transmission.
 fn timer(directions: &[Direction; 2], header: u32) -> Span {
     let of_direction = |direction: &Direction| {
-        let changes = [&direction.timeline, &direction.trace];
-        let changes = changes.into_iter().flat_map(|timeline| timeline.changes());
-        let delays = changes.clone().filter_map(|change| change.delay);
+        let delays = direction.changes().filter_map(|change| change.delay);
         let delay = delays.fold(direction.delay, Span::max);
-        let rates = changes.filter_map(|change| change.rate);
-        let rates = rates.chain([direction.rate]);
-        let slowest = rates.min_by_key(|rate| rate.bits_per_second());
         let bytes = 2 * (PACKET + header.saturating_add(direction.overhead));
-        let sending = slowest.map(|rate| Serialiser::new(rate).restart(bytes));
-        delay + sending.unwrap_or(Span::ZERO)
+        delay + Serialiser::new(direction.lowest_rate()).restart(bytes)
     };
     directions.iter().map(of_direction).fold(Span::ZERO, |sum, span| sum + span)
 }

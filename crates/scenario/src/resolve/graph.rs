@@ -10,6 +10,7 @@ use super::Numbers;
 use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
+use super::fec;
 use super::traces;
 use crate::document::{self, Document};
 use crate::error::Problem;
@@ -145,8 +146,8 @@ fn directions(
     let mut directions = [0, 1].map(|side| {
         let both = &link.both;
         // Without `..`, so that a new key of the language has to reach the model. Rate, delay,
-        // channel and trace are resolved above, and ARQ below, because its timer depends on both
-        // directions.
+        // channel and trace are resolved above, and ARQ and FEC below, because their timers depend on
+        // whole directions.
         let document::Direction {
             rate: _,
             delay: _,
@@ -155,6 +156,7 @@ fn directions(
             ecn_marking,
             aqm,
             arq: _,
+            fec: _,
             overhead: added,
             channel: _,
             trace: _,
@@ -169,6 +171,7 @@ fn directions(
             ecn_marking: ecn_marking.or(both.ecn_marking),
             aqm: aqm.as_ref().or(both.aqm.as_ref()).and_then(document::Aqm::resolve),
             arq: None,
+            fec: None,
             overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
@@ -182,6 +185,10 @@ fn directions(
     let repeats = arq::resolve(link, sides, &directions, path, problems);
     for (direction, arq) in directions.iter_mut().zip(repeats) {
         direction.arq = arq;
+    }
+    let codes = fec::resolve(link, sides, &directions, path, problems);
+    for (direction, fec) in directions.iter_mut().zip(codes) {
+        direction.fec = fec;
     }
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));

@@ -9,6 +9,7 @@ mod behaviour;
 mod changes;
 mod cost;
 mod fades;
+mod fec;
 mod golden;
 mod latency;
 mod middlebox;

@@ -6,6 +6,7 @@
 mod aqm;
 mod arq;
 mod changes;
+mod fec;
 mod middlebox;
 
 use std::io::Write;

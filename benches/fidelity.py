@@ -95,8 +95,13 @@ SMALL_PAGES = (
 )
 # Each on the link that has the losses.
 MECHANISMS = {
-    name: {"link.1.forward.aqm": name}
-    for name in ("none", "codel", "fq-codel", "pie", "red", "dualpi2")
+    name: {f"link.1.forward.{key}": name}
+    for key, names in {
+        "aqm": ("none", "codel", "fq-codel", "pie", "red", "dualpi2"),
+        "arq": ("go-back-n", "selective-repeat"),
+        "fec": ("reed-solomon",),
+    }.items()
+    for name in names
 }
 LINUX = ("flow.0.transport.recovery=linux",)
 PAIRS = (

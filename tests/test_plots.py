@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +162,26 @@ def panels(parameters: list[dict[str, str]]) -> Figure:
 def many_lines() -> Figure:
     lines = {f"{NAMES[n % 4]} {n}": ([0.0, 3e5], [0.0, n * 1e6]) for n in range(20)}
     return line_figure("lines", "Lines", "time (s)", "cwnd (kB)", as_points(lines))
+
+
+def test_colours_of_findings_do_not_depend_on_their_order() -> None:
+    findings = ["best", "equal", "worse"]
+    for order in (findings, ["worse", "best"]):
+        points = [Point(finding, finding, 1.0, 0.9, 1.1) for finding in order]
+        figure = ranking_figure("ranking", "Ranking", "goodput", points, series=findings)
+        text = json.dumps(figure.to_dict())
+        domains = re.findall(r'"domain": (\[.*?\])', text)
+        assert [json.loads(domain) for domain in domains] == [findings] * 3
+
+
+@pytest.mark.parametrize(("largest", "label"), [(1e-7, "1e-7"), (1e-2, "0.010")])
+def test_small_values_on_an_axis_have_an_exponent(
+    tmp_path: Path, largest: float, label: str
+) -> None:
+    points = [Point("cubic", x * largest, 1.0, 0.9, 1.1) for x in (0.1, 0.5, 1.0)]
+    path = tmp_path / "figure.svg"
+    interval_figure("means", "Means", "BER", "goodput", points, "linear").save(path)
+    assert label in {text.text for text in drawn_texts(path.read_text())}
 
 
 LONG = {

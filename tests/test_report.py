@@ -239,10 +239,17 @@ def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
         assert heard.errors == []
 
 
+def assert_headings(page: str, *expected: str) -> None:
+    headings = [re.sub(r"<[^>]+>", " ", one) for one in re.findall(r"<th[ >].*?</th>", page, re.S)]
+    for name in expected:
+        assert any(name in " ".join(heading.split()) for heading in headings), name
+
+
 def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     run = (folders / "run/report.html").read_text()
     assert "3 flows with newreno delivered" in run
     assert "no single segment" not in run
+    assert_headings(run, "p95 RTT", "median RTT", "p95 queueing delay")
     assert "bentpipe run scenario.toml" in run
     study = (folders / "study/report.html").read_text()
     assert "controller over newreno, cubic; per over 0.001, 0.01, 0.1" in study
@@ -277,6 +284,7 @@ def test_several_runs_are_drawn_together(bentpipe: Bentpipe, small: Path, tmp_pa
     assert page.count("<figure ") == 4
     assert '"series":["newreno","hybla"]' in page
     assert "hybla: one flow delivered 300" in page
+    assert_headings(page, "p95 RTT", "median RTT")
     (tmp_path / "study").mkdir()
     (tmp_path / "study/study.json").write_text("{}")
     with pytest.raises(BentpipeError, match="must be runs, of `bentpipe run --out`"):

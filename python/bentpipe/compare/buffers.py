@@ -232,7 +232,9 @@ def alike(full: Sequence[Combination], best: Combination) -> str:
         if (row := one.p95_rtt_ms.against_recommended) is not None and not row["distinct"]
     ]
     if not tied:
-        return "Their p95 RTTs are significantly higher." if len(full) > 1 else ""
+        return (
+            "The p95 RTT of all others of these is significantly higher." if len(full) > 1 else ""
+        )
     more = f" and {len(tied) - NAMED} others" if len(tied) > NAMED else ""
     return f"Not significantly different in p95 RTT: {'; '.join(tied[:NAMED])}{more}."
 

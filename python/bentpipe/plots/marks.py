@@ -18,7 +18,10 @@ MOST_SERIES = len(PALETTE) * len(DASHES)
 """Maximum number of series that readers can distinguish."""
 
 MOST_TICKS = 8
-"""With at most so many positions, a logarithmic axis has its ticks there."""
+"""With at most this number of positions, a logarithmic axis has its ticks there."""
+
+TINY = 1e-4
+"""Labels of a linear axis whose values are all smaller have an exponent."""
 
 PIXELS_PER_LINE = 13
 """Height of a line of labels."""
@@ -81,7 +84,8 @@ def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> di
     if kind != "nominal":
         scale = alt.Scale(type=kind, nice=False, zero=False, padding=12)
         if kind == "linear":
-            axis = alt.Axis(tickCount=8)
+            tiny = max(map(abs, names), default=1.0) < TINY
+            axis = alt.Axis(tickCount=8, format="~g" if tiny else alt.Undefined)
         else:
             at = list(names) if len(names) <= MOST_TICKS else alt.Undefined
             axis = alt.Axis(

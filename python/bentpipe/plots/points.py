@@ -105,52 +105,65 @@ def bar_figure(
 
 
 def ranking_figure(
-    name: str, title: str, x: str, points: Sequence[Point], notes: Sequence[str] = ()
+    name: str,
+    title: str,
+    x: str,
+    points: Sequence[Point],
+    notes: Sequence[str] = (),
+    series: Sequence[str] = (),
 ) -> Figure:
     """Means with intervals along the x axis, a row for each name in the order of the points.
 
     The `x` of a point is its name; the argument `x` is the title of the axis of the means.
+    With `series`, colours and shapes follow the order of these names in every figure, also if
+    a figure has no point of some of them.
     """
     import altair as alt
 
-    series, data, cut = table(points)
+    drawn, data, cut = table(points, series)
     rows = names(data)
     axis = alt.Axis(labelLimit=220, labelOverlap=False, grid=True)
     row = alt.Y("x:N", title=None, sort=rows, axis=axis)
     scale = alt.Scale(zero=False, padding=12)
     base = alt.Chart(alt.NamedData("points"))
     bars = base.mark_rule(strokeWidth=1.6).encode(
-        x=alt.X("low:Q", title=x, scale=scale), x2="high:Q", y=row, **colour(series)
+        x=alt.X("low:Q", title=x, scale=scale), x2="high:Q", y=row, **colour(drawn)
     )
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
         x=alt.X("mean:Q", title=x, scale=scale),
         y=row,
         tooltip=tooltips("", x, data),
-        **series_encoding(series, "shape"),
+        **series_encoding(drawn, "shape"),
     )
     text = f"Figure of means with intervals, best first: {x} of {', '.join(rows)}. "
     text += range_text(x, data["mean"])
     height = PIXELS_PER_ROW * max(len(rows), 3)
     drawing = finished(alt.layer(bars, dots), zoom=False, height=height)
-    return Figure(name, title, text, drawing, data, series, False, (*notes, *cut))
+    return Figure(name, title, text, drawing, data, drawn, False, (*notes, *cut))
 
 
-def table(points: Sequence[Point]) -> tuple[list[str], pl.DataFrame, list[str]]:
-    """The drawn series, the table of their points, and a note if there are more series."""
+def table(
+    points: Sequence[Point], series: Sequence[str] = ()
+) -> tuple[list[str], pl.DataFrame, list[str]]:
+    """The drawn series, the table of their points, and a note if there are more series.
+
+    The order of series is that of the points, or of `series`.
+    """
     numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64)
     x = pl.String if any(isinstance(point.x, str) for point in points) else pl.Float64
     schema = {"series": pl.String, "x": x, **numbers, "n": pl.Int64, "panel": pl.String}
     rows = pl.DataFrame(points, schema=schema)
-    series, cut = chosen(rows["series"].unique(maintain_order=True).to_list())
-    drawn = rows.filter(pl.col("series").is_in(series)).select(
+    found = list(series) or rows["series"].unique(maintain_order=True).to_list()
+    shown, cut = chosen(found)
+    drawn = rows.filter(pl.col("series").is_in(shown)).select(
         "x",
         pl.col("mean"),
         pl.col("low", "high").fill_null(pl.col("mean")),
         "n",
-        pl.col("series").cast(pl.Enum(series)),
+        pl.col("series").cast(pl.Enum(shown)),
         *(["panel"] if rows["panel"].is_not_null().any() else []),
     )
-    return series, drawn, cut
+    return shown, drawn, cut
 
 
 def names(data: pl.DataFrame) -> list[Any]:

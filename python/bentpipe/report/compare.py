@@ -108,7 +108,14 @@ class Ranking:
         title = f"{self.title}: {self.quantity.label}, {better} is better"
         unknown = [place["controller"] for place in self.places if place["mean"] is None]
         notes = [f"Undefined in every run: {', '.join(unknown)}."] if unknown else []
-        return ranking_figure(f"{self.name}-ranking", title, self.quantity.title, points, notes)
+        return ranking_figure(
+            f"{self.name}-ranking",
+            title,
+            self.quantity.title,
+            points,
+            notes,
+            series=list(STANDS.values()),
+        )
 
     def table(self) -> Table:
         """All controllers with their differences from the best and from the baseline."""

@@ -68,7 +68,7 @@ def run_page(folder: Path) -> Page:
     directions = [direction_name(link) for link in links]
     sections = [
         Section("what", "Scenario in brief", what_was_run(run, explanation)),
-        Section("flows", "Flows", [flows_table(flows)]),
+        Section("flows", "Flows", [flows_table(flows, run.recording.kernel is not None)]),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", over_time(run, signals, timeline)),
         mechanisms_section(run, directions, timeline),
@@ -201,7 +201,18 @@ def what_was_run(run: Run, explanation: Explanation | None) -> list[Any]:
     return blocks
 
 
-def flows_table(flows: Sequence[Flow]) -> Table:
+def rtt_headings(smoothed: bool) -> tuple[str, ...]:
+    """Headings of the RTT. The kernel reports a smoothed RTT and no samples."""
+    return ("srtt at end",) if smoothed else ("median RTT", "p95 RTT")
+
+
+def rtt_cells(flow: Flow, smoothed: bool) -> list[Cell]:
+    """The cells below `rtt_headings`."""
+    found = [flow.srtt_ms] if smoothed else [flow.median_rtt_ms, flow.p95_rtt_ms]
+    return [cell(value) for value in found]
+
+
+def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
     """Totals of the flows; the column of probes only if a flow sent some."""
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in flows)
     size, bytes_unit = scale("B", (flow.bytes for flow in flows))
@@ -218,8 +229,8 @@ def flows_table(flows: Sequence[Flow]) -> Table:
         *([Column("probes sent")] if probing else []),
         Column("timeouts"),
         Column("recoveries"),
-        Column("srtt at end", "ms"),
         Column("minimum RTT", "ms"),
+        *(Column(heading, "ms") for heading in rtt_headings(smoothed)),
     ]
     rows = [
         [
@@ -229,8 +240,8 @@ def flows_table(flows: Sequence[Flow]) -> Table:
             cell(flow.completion_s),
             cell(flow.goodput_bps, speed),
             *tcp_cells(flow.tcp, probing=probing),
-            cell(flow.srtt_ms),
             cell(flow.min_rtt_ms),
+            *rtt_cells(flow, smoothed),
         ]
         for flow in flows
     ]
@@ -263,6 +274,7 @@ def links_table(links: Sequence[Link]) -> Table:
         Column("delivered", unit),
         Column("queue drops", "packets"),
         Column("corrupted", "packets"),
+        Column("p95 queueing delay", "ms"),
         Column("maximum queue", queue_unit),
     ]
     rows = [
@@ -274,6 +286,7 @@ def links_table(links: Sequence[Link]) -> Table:
             cell(link.delivered_bytes, size),
             whole(link.dropped_packets),
             whole(link.corrupted_packets),
+            cell(link.p95_queueing_delay_ms),
             cell(link.max_queue_bytes, queue),
         ]
         for link in links

@@ -101,7 +101,7 @@ def studies_section(
     blocks: list[Text | Table | Details | Figure] = [
         *made_with(version, command),
         Text(["The controllers replace the one that is written in each scenario. Each scenario is "
-              "a study in its own folder, and `bentpipe report` can write a page about it."]),
+              "a study in its own folder, of which the command report also makes a page."]),
         *scenarios,
     ]  # fmt: skip
     return Section("scenario", "Scenarios and version", blocks)

@@ -8,7 +8,7 @@ from bentpipe._native import Recording
 from bentpipe.numbers import amount, count, significant
 from bentpipe.plots.comparing import Series, distinguishing, plot
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
-from bentpipe.report.run import cell, whole
+from bentpipe.report.run import cell, rtt_cells, rtt_headings, whole
 from bentpipe.report.source import read_text
 from bentpipe.runs import Run
 
@@ -72,6 +72,7 @@ def sentence(run: Run, label: str) -> str:
 
 def flows_table(runs: Sequence[Run], labels: Sequence[str]) -> Table:
     """Totals of all flows, a row for each flow of each run."""
+    smoothed = any(run.recording.kernel is not None for run in runs)
     columns = [
         Column("run", numeric=False, choices=True),
         Column("flow", numeric=False),
@@ -81,8 +82,8 @@ def flows_table(runs: Sequence[Run], labels: Sequence[str]) -> Table:
         Column("goodput", "Mbit/s"),
         Column("retransmitted", "segments"),
         Column("timeouts"),
-        Column("srtt at end", "ms"),
         Column("minimum RTT", "ms"),
+        *(Column(heading, "ms") for heading in rtt_headings(smoothed)),
     ]
     rows = [
         [
@@ -94,8 +95,8 @@ def flows_table(runs: Sequence[Run], labels: Sequence[str]) -> Table:
             cell(flow.goodput_bps, 1e6),
             whole(flow.tcp.segments_retransmitted if flow.tcp else None),
             whole(flow.tcp.timeouts if flow.tcp else None),
-            cell(flow.srtt_ms),
             cell(flow.min_rtt_ms),
+            *rtt_cells(flow, smoothed),
         ]
         for run, label in zip(runs, labels, strict=True)
         for flow in run.recording.flows

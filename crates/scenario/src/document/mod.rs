@@ -48,8 +48,9 @@ pub(crate) struct Document {
     /// Time of the events of all links. `"fixed"`: as written, in every run. `"random"`: all events
     /// are later by the same time, so that the seeds of a study meet them at different moments. The
     /// time is uniform from zero to the longest `every`, or to a tenth of `duration` if no event
-    /// repeats, and at most half of the time from the last `at` to the end. It depends on the seed
-    /// only, so that all controllers meet the same events. Attenuation series keep their time.
+    /// repeats, and at most half of the time from the last `at` to the end. Events after the end do
+    /// not count. The time depends on the seed only, so that all controllers meet the same events.
+    /// Attenuation series keep their time.
     #[serde(default)]
     pub phase: Phase,
     /// Backend kernel only: maximum delay error of 99 % of the packets for a valid run.

@@ -38,10 +38,12 @@ pub(super) fn changes(
 const SPREAD: u64 = 10;
 
 /// The bound of the delay of all events, zero where the phase is fixed. A whole period, so that all
-/// phases are as likely; but no event is lost, and what follows it can still be seen.
+/// phases are equally likely; but no event is lost, and its effects can still be seen. Events after
+/// the end do not count: they never happen.
 pub(super) fn phase(document: &document::Document, links: &[Link]) -> Span {
     let sides = links.iter().flat_map(|link| [&link.forward, &link.backward]);
-    let changes: Vec<_> = sides.flat_map(|side| side.timeline.changes()).collect();
+    let all = sides.flat_map(|side| side.timeline.changes());
+    let changes: Vec<_> = all.filter(|change| change.at < document.duration).collect();
     let (Phase::Random, Some(last)) =
         (document.phase, changes.iter().map(|change| change.at).max())
     else {

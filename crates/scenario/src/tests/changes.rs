@@ -92,6 +92,8 @@ fn a_random_phase_is_a_period_or_a_tenth_of_the_run_and_loses_no_event() {
     assert_eq!(phase(&[]), Span::from_millis(27_500), "half of what is left after 45 s");
     assert_eq!(phase(&[once]), Span::from_secs(10));
     assert_eq!(phase(&[once, ("100s", "48s")]), Span::from_millis(1500));
+    assert_eq!(phase(&[("100s", "40s")]), Span::from_millis(12_500), "that at 45 s never happens");
+    assert_eq!(phase(&[("100s", "15s")]), Span::ZERO, "none happens");
     assert_eq!(phase(&[("\"random\"", "\"fixed\"")]), Span::ZERO);
     let scenario = Scenario::parse(CHANGING, "changing.toml", &[]).unwrap();
     assert_eq!(scenario.phase, Span::ZERO, "fixed is the default");

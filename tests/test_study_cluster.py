@@ -101,6 +101,8 @@ def file(small: Path) -> Path:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that half-way is not after the last batch."""
     monkeypatch.setattr(cluster, "BATCH_S", 0.05)
+    # On a busy machine a worker takes longer to start.
+    monkeypatch.setattr(cluster, "TIMEOUT_S", 60.0)
 
 
 @pytest.mark.parametrize("dask_tries_again", [True, False])

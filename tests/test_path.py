@@ -18,11 +18,12 @@ ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
 MIDDLEBOXES = ["ack-decimation", "ack-filter", "ack-reconstruction", "snoop"]
 PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
+MODEMS = ["dvb-s2", "dvb-s2x"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + CODES + MIDDLEBOXES
+    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + CODES + MODEMS + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)
@@ -199,3 +200,40 @@ def test_explain_says_what_fec_adds_and_that_it_needs_errors(
     printed = bentpipe("explain", small, *options).stdout
     assert "added rate" in printed
     assert "the channel corrupts nothing" in printed
+
+
+ACM = """
+duration = "20s"
+[[link]]
+between = ["server", "client"]
+rate = "1Mbit/s"
+delay = "20ms"
+forward.channel = { es_n0 = 12, attenuation = "fade.csv", modem = "dvb-s2" }
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { download = "100MB" }
+[record]
+interval = "1s"
+"""
+
+
+def test_a_recording_and_the_output_have_what_a_modem_sent(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "acm.toml").write_text(ACM)
+    (tmp_path / "fade.csv").write_text("0,0\n2,0\n12,6\n20,6\n")
+    done = bentpipe("run", tmp_path / "acm.toml", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "dvb-s2" in done.stdout
+    run = bp.load(tmp_path / "out")
+    (row,) = run.table("acm").iter_rows(named=True)
+    assert row["min_rate_bps"] < row["mean_rate_bps"]
+    assert row["changes"] > 3
+    series = run.table("acm_series")
+    assert series["rate_bps"].to_list()[-1] == row["min_rate_bps"]
+    assert (series["es_n0_db"] >= series["threshold_db"]).all()
+    printed = bentpipe("explain", tmp_path / "acm.toml").stdout
+    assert "16APSK 4/5" in printed
+    assert "million symbols per second" in printed

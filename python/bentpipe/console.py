@@ -201,6 +201,8 @@ def print_recording(recording: Recording) -> None:
         print_arq(recording)
     if "fec" in recording.names:
         print_fec(recording)
+    if "acm" in recording.names:
+        print_acm(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -267,6 +269,16 @@ def print_fec(recording: Recording) -> None:
     for row in recording.table("fec").iter_rows(named=True):
         numbers = (decimals(row[name], 0) for name in counts)
         listed.add_row(row["link"], row["direction"], row["fec"], *numbers)
+    show(listed)
+
+
+def print_acm(recording: Recording) -> None:
+    """Print a table of what modems with adaptive coding and modulation sent."""
+    listed = table("link", "<direction", "<modem", "mean Mbit/s", "min Mbit/s", "changes", "lost s")
+    for row in recording.table("acm").iter_rows(named=True):
+        rates = (decimals(row[name] / 1e6, 3) for name in ("mean_rate_bps", "min_rate_bps"))
+        changes, lost = decimals(row["changes"], 0), decimals(row["lost_s"], 3)
+        listed.add_row(row["link"], row["direction"], row["acm"], *rates, changes, lost)
     show(listed)
 
 

@@ -78,7 +78,19 @@ fn channel() -> impl Strategy<Value = String> {
             "{{ mean_loss = {loss}, mean_burst = {burst}, loss_in_burst = 0.8 }}"
         )),
         2 => awgn(),
+        1 => modem(),
     ]
+}
+
+/// A modem under the same fades, with a control loop that is too slow for some of them.
+fn modem() -> impl Strategy<Value = String> {
+    let names = prop::sample::select(link::Modem::all().map(|modem| modem.name()).to_vec());
+    (-2.0..20.0f64, names, 1u32..900).prop_map(|(es_n0, name, delay)| {
+        let fade = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fade.csv");
+        format!(
+            "{{ es_n0 = {es_n0}, attenuation = \"{fade}\", modem = {{ name = \"{name}\", bandwidth = 2e6, delay = \"{delay}ms\" }} }}"
+        )
+    })
 }
 
 fn jitter() -> impl Strategy<Value = String> {
@@ -199,8 +211,15 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
             |(number, (from, rate_kbps, delay_us, queue, channel, more, changes, framing))| {
                 let (from, queue): (prop::sample::Index, String) = (from, queue);
                 let pushes_out = queue.contains("push-out");
+                let (channel, changes): (String, String) = (channel, changes);
+                // A modem determines the rate, which changes.
+                let adapts = channel.contains("modem");
+                let channel = if adapts && pushes_out { "\"perfect\"".to_owned() } else { channel };
+                let is_own = adapts && changes.contains("rate");
+                let changes = if is_own { String::new() } else { changes };
                 let changes = if pushes_out { String::new() } else { changes };
                 let (mark, jitter, trace, repair): (String, String, String, String) = more;
+                let trace = if adapts { String::new() } else { trace };
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };

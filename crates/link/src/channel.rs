@@ -1,4 +1,5 @@
-//! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain.
+//! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain, with one
+//! modulation and code or with many.
 //!
 //! Decisions:
 //! - Channels damage IP packets, framing only takes time: framing is synchronisation, coding and
@@ -17,14 +18,19 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
+pub(crate) use awgn::noise_rise;
 pub use awgn::{Awgn, Budget};
 pub use bursts::Bursts;
 pub use code::Code;
 pub use fade::Fade;
+pub(crate) use lock::first_instant;
 pub use lock::{Lock, Outage};
 
 use awgn::Receiver;
 use bursts::Chain;
+
+use crate::dynamics::Timeline;
+use crate::modem::Acm;
 
 /// Error model of a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,9 +58,24 @@ pub enum Errors {
         /// The file that the fade was read from, as it was written.
         file: Option<String>,
     },
+    /// Where the signal is too weak for what the modem sends, which changes with the weather.
+    Acm {
+        /// Modem, signal and choices.
+        acm: Arc<Acm>,
+        /// The file that the fade was read from, as it was written.
+        file: Option<String>,
+    },
 }
 
 impl Errors {
+    /// The changes of the rate that come with it.
+    pub fn rates(&self) -> Option<&Timeline> {
+        match self {
+            Self::Acm { acm, .. } => Some(acm.rates()).filter(|rates| !rates.is_empty()),
+            _ => None,
+        }
+    }
+
     /// Probability that a packet of `bytes` is corrupted; in the long run if losses come in bursts,
     /// in clear sky if they depend on the weather.
     ///
@@ -80,6 +101,7 @@ impl Errors {
                 let budget = awgn.budget();
                 budget.packet_error_rate(budget.eb_n0, bytes)
             }
+            Self::Acm { ref acm, .. } => f64::from(u8::from(acm.signal().es_n0 < acm.least())),
         }
     }
 }
@@ -141,6 +163,25 @@ enum Process {
     /// In boxes, so that the channels above stay small.
     Bursts(Box<Chain>),
     Awgn(Box<Receiver>),
+    Acm(Box<Demodulator>),
+}
+
+/// A demodulator of a link with a modem: where it stands among its outages.
+#[derive(Clone, Debug)]
+struct Demodulator {
+    acm: Arc<Acm>,
+    outage: usize,
+}
+
+impl Demodulator {
+    /// Whether a packet that passes at `now` is lost.
+    fn is_out(&mut self, now: Time) -> bool {
+        let outages = self.acm.outages();
+        while outages.get(self.outage).is_some_and(|(_, to)| *to <= now) {
+            self.outage += 1;
+        }
+        outages.get(self.outage).is_some_and(|(from, _)| *from <= now)
+    }
 }
 
 /// The corrupt thresholds of all lengths of packets so far.
@@ -159,6 +200,7 @@ impl Channel {
             }
             Errors::Bursts(bursts) => Process::Bursts(Chain::new(&bursts, &mut rng).into()),
             Errors::Awgn { awgn, .. } => Process::Awgn(Receiver::new(awgn).into()),
+            Errors::Acm { acm, .. } => Process::Acm(Demodulator { acm, outage: 0 }.into()),
         };
         Self { process, rng }
     }
@@ -191,6 +233,7 @@ impl Channel {
             Process::Perfect | Process::Independent { .. } => false,
             Process::Bursts(chain) => chain.loses(&mut self.rng),
             Process::Awgn(receiver) => receiver.corrupts(self.rng.next_u64(), now, bytes),
+            Process::Acm(demodulator) => demodulator.is_out(now),
         }
     }
 }

@@ -96,11 +96,12 @@ impl Settings {
             arq: _,
             fec: _,
             overhead: _,
-            channel: _,
+            channel,
             trace,
             timeline,
         } = self;
         let found = [
+            ("modem", channel.rates().is_some()),
             ("event", !timeline.is_empty()),
             ("trace", !trace.is_empty()),
             ("jitter", *jitter > Span::ZERO),
@@ -115,7 +116,8 @@ impl Settings {
 
     /// All its changes, periodic ones once.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.timeline.changes().iter().chain(self.trace.changes())
+        let rates = self.channel.rates().into_iter().flat_map(Timeline::changes);
+        self.timeline.changes().iter().chain(self.trace.changes()).chain(rates)
     }
 
     /// The shortest propagation delay that it may have.
@@ -312,7 +314,9 @@ impl Direction {
             ref timeline,
         } = &settings;
         let propagation = Propagation::new(jitter, seed, entity);
-        let dynamics = Dynamics::new(trace.with(timeline).until(end), propagation, rate, delay);
+        let changes = trace.with(timeline);
+        let changes = channel.rates().map_or_else(|| changes.clone(), |rates| rates.with(&changes));
+        let dynamics = Dynamics::new(changes.until(end), propagation, rate, delay);
         let mut fifo = Fifo::new(queue, low_priority, ecn_marking);
         if dynamics.is_some() {
             fifo.record_lengths();

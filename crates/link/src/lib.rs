@@ -11,6 +11,7 @@ mod direction;
 mod dynamics;
 mod fec;
 mod mechanism;
+mod modem;
 mod priority;
 mod propagation;
 mod queue;
@@ -29,6 +30,7 @@ pub use fec::{
     ReedSolomonSettings,
 };
 pub use mechanism::{Mechanism, Provenance};
+pub use modem::{Acm, Modcod, Modem, ModemSettings, Signal};
 pub use priority::Priority;
 pub use propagation::{Drawn, Propagation};
 pub use queue::{
@@ -44,6 +46,8 @@ pub fn mechanisms() -> Vec<&'static Mechanism> {
     let queues = Aqm::all();
     let repeats = Arq::all();
     let codes = Fec::all();
+    let modems = Modem::all();
     let on_links = repeats.iter().map(Arq::about).chain(codes.iter().map(Fec::about));
+    let on_links = on_links.chain(modems.iter().map(Modem::about));
     queues.iter().map(Aqm::about).chain(on_links).collect()
 }

@@ -11,6 +11,7 @@
 // A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod acm;
 mod address;
 mod application;
 mod aqm;

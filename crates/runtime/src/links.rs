@@ -6,7 +6,7 @@ use scenario::Scenario;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{aqm, arq, fec, middlebox};
+use crate::{acm, aqm, arq, fec, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub struct LinkRecorder {
     middleboxes: middlebox::Recorder,
     arq: arq::Recorder,
     fec: fec::Recorder,
+    acm: acm::Recorder,
 }
 
 /// Samples of all links.
@@ -40,6 +41,7 @@ impl LinkRecorder {
             middleboxes: middlebox::Recorder::new(scenario),
             arq: arq::Recorder::default(),
             fec: fec::Recorder::default(),
+            acm: acm::Recorder::new(scenario),
         }
     }
 
@@ -65,6 +67,7 @@ impl LinkRecorder {
         self.middleboxes.sample(at, ports, nodes);
         self.arq.sample(at, ports);
         self.fec.sample(at, ports);
+        self.acm.sample(at);
     }
 
     /// Number of rows so far.
@@ -75,20 +78,23 @@ impl LinkRecorder {
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
         let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
-        let tables = on_links.into_iter().chain([self.middleboxes.into_table()]);
+        let others = [self.acm.into_table(), self.middleboxes.into_table()];
+        let tables = on_links.into_iter().chain(others);
         LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
 }
 
-/// The totals of the mechanisms that some links and nodes have, after a run.
+/// The totals of the mechanisms that some links and nodes have, after a run that lasted until `end`.
 pub fn link_tables(
     scenario: &Scenario,
+    end: Time,
     ports: &[PortReport],
     nodes: &[NodeReport],
 ) -> Vec<ExtraTable> {
     let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
     let tables = [aqm::totals, arq::totals, fec::totals].map(|totals| totals(scenario, ports));
-    tables.into_iter().flatten().chain(middleboxes).collect()
+    let tables = tables.into_iter().chain([acm::totals(scenario, end)]);
+    tables.flatten().chain(middleboxes).collect()
 }
 
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the

@@ -128,5 +128,13 @@ mod tests {
             expected.extend(listed().filter(|one| one.key == path).map(|one| one.name));
             assert_eq!(words, expected);
         }
+        let channel = &tables["link"]["items"]["properties"]["channel"];
+        let modems = shape::alternatives(channel).into_iter().find_map(|option| {
+            let modem = &option["properties"]["modem"];
+            (!modem.is_null()).then(|| shape::alternatives(modem))
+        });
+        let words: Vec<_> = modems.into_iter().flatten().flat_map(shape::words).collect();
+        let of_modem = |one: &&Mechanism| one.key == "link.channel.modem";
+        assert_eq!(words, listed().filter(of_modem).map(|one| one.name).collect::<Vec<_>>());
     }
 }

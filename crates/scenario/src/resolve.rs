@@ -7,6 +7,7 @@ mod channels;
 mod fec;
 mod flows;
 mod graph;
+mod modems;
 mod rules;
 mod traces;
 

@@ -10,6 +10,7 @@ mod fades;
 mod fec;
 mod given;
 mod middlebox;
+mod modems;
 mod refused;
 mod renamed;
 mod robust;

@@ -163,7 +163,7 @@ impl Recorder {
             .zip(applications)
             .map(|(flow, application)| flow_record(end, flow, application, hosts))
             .collect();
-        let mut tables = link_tables(scenario, ports, nodes);
+        let mut tables = link_tables(scenario, end, ports, nodes);
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
         Recording {

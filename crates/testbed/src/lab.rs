@@ -106,8 +106,9 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
         let node = usize::from(port.node.0);
         let mut into = directions(scenario).filter(|(_, _, to)| *to == node);
         if let (Some((output, direction, _)), None) = (into.next(), into.next())
-            && direction.timeline.is_empty()
-            && direction.trace.is_empty()
+            && direction.changes().next().is_none()
+            && direction.arq.is_none()
+            && direction.fec.is_none()
         {
             port.meter = Some(RateMeter::new(output, direction.rate, direction.overhead));
         }

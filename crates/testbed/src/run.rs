@@ -90,7 +90,7 @@ fn record(
     let emulated = &emulation.emulated;
     let links = link_records(scenario, carried.end, &emulated.outputs, &emulated.queues);
     let settings = settings(scenario, plan, &carried.windows);
-    let mut tables = link_tables(scenario, &emulation.emulated.outputs, &emulation.emulated.nodes);
+    let mut tables = link_tables(scenario, carried.end, &emulated.outputs, &emulated.nodes);
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     Recording {

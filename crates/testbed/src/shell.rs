@@ -122,7 +122,7 @@ pub fn shell(
     })?;
     let emulated = &emulation.emulated;
     let links = link_records(scenario, end, &emulated.outputs, &emulated.queues);
-    let tables = link_tables(scenario, &emulated.outputs, &emulated.nodes);
+    let tables = link_tables(scenario, end, &emulated.outputs, &emulated.nodes);
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 

@@ -44,16 +44,9 @@ impl Budget {
         self.eb_n0 - attenuation - self.noise_rise(attenuation)
     }
 
-    /// By how many dB noise rises: rain that lets a share L = 10^(-A/10) through shines with
-    /// T (1 - L). What comes from behind the rain is not taken off the clear sky's temperature.
+    /// By how many dB noise rises behind `attenuation` dB.
     pub fn noise_rise(&self, attenuation: f64) -> f64 {
-        match self.system_temperature {
-            Some(system) if attenuation > 0.0 => {
-                let rain = RAIN * (1.0 - libm::exp10(-attenuation / 10.0));
-                10.0 * libm::log10((system + rain) / system)
-            }
-            _ => 0.0,
-        }
+        noise_rise(self.system_temperature, attenuation)
     }
 
     /// Probability that a packet of `bytes` is corrupted at `eb_n0` dB.
@@ -64,6 +57,18 @@ impl Budget {
     pub fn packet_error_rate(&self, eb_n0: f64, bytes: u32) -> f64 {
         let events = self.code.bit_error_rate(eb_n0) / self.errors_per_event;
         -libm::expm1(f64::from(bytes) * 8.0 * libm::log1p(-events))
+    }
+}
+
+/// By how many dB noise rises: rain that lets a share L = 10^(-A/10) through shines with T (1 - L).
+/// What comes from behind the rain is not taken off the clear sky's temperature.
+pub(crate) fn noise_rise(system_temperature: Option<f64>, attenuation: f64) -> f64 {
+    match system_temperature {
+        Some(system) if attenuation > 0.0 => {
+            let rain = RAIN * (1.0 - libm::exp10(-attenuation / 10.0));
+            10.0 * libm::log10((system + rain) / system)
+        }
+        _ => 0.0,
     }
 }
 

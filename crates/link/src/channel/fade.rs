@@ -11,7 +11,7 @@ pub struct Fade {
 
 /// A stretch of a fade on which the attenuation is constant or one straight line: the number of
 /// samples that lie at or before it.
-pub(super) type Piece = usize;
+pub(crate) type Piece = usize;
 
 impl Fade {
     /// The same attenuation at all times.
@@ -30,6 +30,11 @@ impl Fade {
         &self.samples
     }
 
+    /// The attenuation at any instant. It searches the piece.
+    pub fn at_any(&self, now: Time) -> f64 {
+        self.at(self.samples.partition_point(|(at, _)| *at <= now), now)
+    }
+
     /// The largest attenuation and when it is reached first.
     pub fn deepest(&self) -> (Time, f64) {
         let deeper = |a: (Time, f64), b: (Time, f64)| if b.1 > a.1 { b } else { a };
@@ -37,13 +42,13 @@ impl Fade {
     }
 
     /// The number of pieces.
-    pub(super) fn pieces(&self) -> usize {
+    pub(crate) fn pieces(&self) -> usize {
         self.samples.len() + 1
     }
 
     /// The piece of `now`, which is not before that of an earlier instant, `piece`.
     #[inline]
-    pub(super) fn advance(&self, mut piece: Piece, now: Time) -> Piece {
+    pub(crate) fn advance(&self, mut piece: Piece, now: Time) -> Piece {
         while self.samples.get(piece).is_some_and(|(at, _)| *at <= now) {
             piece += 1;
         }
@@ -51,20 +56,20 @@ impl Fade {
     }
 
     /// When a piece begins, and when the next one does.
-    pub(super) fn span(&self, piece: Piece) -> (Time, Time) {
+    pub(crate) fn span(&self, piece: Piece) -> (Time, Time) {
         let start = piece.checked_sub(1).map_or(Time::ZERO, |before| self.samples[before].0);
         (start, self.samples.get(piece).map_or(Time::NEVER, |(at, _)| *at))
     }
 
     /// The attenuation on both ends of a piece.
-    pub(super) fn ends(&self, piece: Piece) -> (f64, f64) {
+    pub(crate) fn ends(&self, piece: Piece) -> (f64, f64) {
         let last = self.samples.len() - 1;
         (self.samples[piece.saturating_sub(1)].1, self.samples[piece.min(last)].1)
     }
 
     /// The attenuation at `now`, which lies in `piece`.
     #[inline]
-    pub(super) fn at(&self, piece: Piece, now: Time) -> f64 {
+    pub(crate) fn at(&self, piece: Piece, now: Time) -> f64 {
         let (from, to) = self.ends(piece);
         // The pieces without an end on one side are constant.
         if from == to {

@@ -48,13 +48,14 @@ impl Lock {
             let can_acquire = |nanos| signal(nanos) >= self.threshold + self.hysteresis;
             while now < next {
                 let change = match state {
-                    State::Locked => first(now, next, too_weak).map(|at| (at, State::Lost(at))),
-                    State::Lost(since) => {
-                        first(now, next, can_acquire).map(|at| (at, State::Acquiring(since, at)))
+                    State::Locked => {
+                        first_instant(now, next, too_weak).map(|at| (at, State::Lost(at)))
                     }
+                    State::Lost(since) => first_instant(now, next, can_acquire)
+                        .map(|at| (at, State::Acquiring(since, at))),
                     State::Acquiring(since, from) => {
                         let done = from + self.reacquisition;
-                        match first(now, next.min(done), |nanos| !can_acquire(nanos)) {
+                        match first_instant(now, next.min(done), |nanos| !can_acquire(nanos)) {
                             Some(at) => Some((at, State::Lost(since))),
                             None if done < next => {
                                 outages.push((since, done));
@@ -76,7 +77,7 @@ impl Lock {
 }
 
 /// The first instant from `from` to before `to` at which `holds`, which changes at most once there.
-fn first(from: Time, to: Time, holds: impl Fn(u64) -> bool) -> Option<Time> {
+pub(crate) fn first_instant(from: Time, to: Time, holds: impl Fn(u64) -> bool) -> Option<Time> {
     let (mut not, end) = (from.as_nanos(), to.as_nanos());
     if not >= end {
         return None;

@@ -69,7 +69,7 @@ pub(crate) struct Changed {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Direction {
-    /// Data rate. Required for each direction.
+    /// Data rate. Required for each direction, except where a modem of `channel` determines it.
     pub rate: Option<Rate>,
     /// One-way propagation delay. Required for each direction.
     pub delay: Option<Span>,
@@ -198,8 +198,8 @@ named! {
     Fec, FecName, link::Fec
 }
 
-/// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, or
-/// `"perfect"`.
+/// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, a
+/// modem that adapts to them, or `"perfect"`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Channel {
@@ -235,6 +235,7 @@ pub(crate) enum Channel {
         loss_in_burst: f64,
     },
     Awgn(Awgn),
+    Signal(Signal),
     Perfect(Perfect),
 }
 
@@ -268,6 +269,64 @@ pub(crate) struct Awgn {
     /// Loss of lock of the demodulator. All packets are lost until it has the signal again. Default:
     /// it never loses lock.
     pub lock: Option<Lock>,
+}
+
+/// A signal and a modem that adapts to it (ACM). The rate of the direction follows from both.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Signal {
+    /// Es/N0 in clear sky in dB, Es being the energy of a symbol.
+    #[schemars(range(min = -20, max = 100))]
+    pub es_n0: f64,
+    /// Modem with adaptive coding and modulation: it sends what the signal allows, so that a fade takes rate
+    /// before it takes packets. A name stands for the modem with its defaults, and a table sets
+    /// parameters. It replaces `rate`.
+    pub modem: Modem,
+    /// Attenuation by rain: see the channel with `eb_n0`.
+    pub attenuation: Option<Attenuation>,
+    /// Noise temperature of the receiver in clear sky in K: see the channel with `eb_n0`.
+    #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
+    pub system_temperature: Option<f64>,
+}
+
+/// A modem by its name, or with parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Modem {
+    Name(ModemName),
+    Table(link::Modem),
+}
+
+/// The name of a modem.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ModemName(String);
+
+impl JsonSchema for ModemName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ModemName".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names = link::Modem::all().map(|modem| modem.name());
+        schemars::json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+impl Modem {
+    /// The modem with its parameters.
+    pub fn resolve(&self) -> link::Modem {
+        let all = link::Modem::all();
+        match self {
+            Self::Name(ModemName(name)) => {
+                all.into_iter().find(|one| one.name() == name).unwrap_or(all[0])
+            }
+            Self::Table(modem) => *modem,
+        }
+    }
 }
 
 /// The name of a code.

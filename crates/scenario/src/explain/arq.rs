@@ -8,7 +8,7 @@ use super::figures::Figures;
 use super::settings::{Amount, Setting};
 use super::text::{per, rate, short};
 use super::warnings::WarningKind as Kind;
-use crate::model::{Direction, Flow, Link, Scenario};
+use crate::model::{Channel, Direction, Flow, Link, Scenario};
 
 /// Bytes that a direction adds to a packet.
 fn overhead(direction: &Direction) -> u32 {
@@ -124,7 +124,7 @@ pub(super) fn warnings(
     let again = repeat_after(direction, back, &arq, bytes);
     let repeats = flows.iter().filter_map(|(figures, flow)| outlasts(&arq, again, figures, flow));
     let found = [
-        (Kind::ArqWithoutEffect, without_effect(&arq, lost)),
+        (Kind::ArqWithoutEffect, without_effect(&arq, direction, lost)),
         (
             Kind::ArqOutlastsRto,
             repeats.filter(|_| lost > 0.0).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, text)| text),
@@ -138,13 +138,15 @@ pub(super) fn warnings(
     found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
 }
 
-fn without_effect(arq: &ArqSettings, lost: f64) -> Option<String> {
+fn without_effect(arq: &ArqSettings, direction: &Direction, lost: f64) -> Option<String> {
     if arq.persistence == 0 {
         return Some(
             "persistence = 0 repeats nothing: ARQ only adds headers and status frames".into(),
         );
     }
-    (lost == 0.0)
+    // A modem loses packets in fades.
+    let is_perfect = lost == 0.0 && !matches!(direction.channel, Channel::Acm { .. });
+    is_perfect
         .then(|| "the channel corrupts nothing: ARQ only adds headers and status frames".to_owned())
 }
 

@@ -1,11 +1,11 @@
 //! Figures of a channel, computed before the run.
 
-use link::{Awgn, Bursts, Lock};
+use link::{Acm, Awgn, Bursts, Lock};
 use serde_json::json;
 use units::{Span, Time};
 
 use super::settings::{Amount, Setting};
-use super::text::{per, short};
+use super::text::{per, rate, short};
 use crate::load::Written;
 use crate::model::{Channel, Scenario};
 
@@ -26,7 +26,73 @@ pub(super) fn details(
         Channel::Perfect | Channel::PacketErrors { .. } | Channel::BitErrors { .. } => Vec::new(),
         Channel::Bursts(bursts) => of_bursts(bursts, setting),
         Channel::Awgn { awgn, file } => of_awgn(scenario, awgn, file.as_deref(), setting),
+        Channel::Acm { acm, file } => of_acm(scenario, acm, file.as_deref(), setting),
     }
+}
+
+fn of_acm(
+    scenario: &Scenario,
+    acm: &Acm,
+    file: Option<&str>,
+    setting: impl Fn(&str, Amount, String) -> Setting,
+) -> Vec<Setting> {
+    let (signal, settings) = (acm.signal(), acm.modem().settings());
+    let (at, deepest) = signal.fade.deepest();
+    let samples = signal.fade.samples().len();
+    let chosen = |at: Time| {
+        let modcod = acm.choice(at);
+        format!("{}, {}", modcod.name, rate(settings.rate(modcod).bits_per_second() as f64))
+    };
+    let clear = chosen(Time::ZERO);
+    let end = Time::ZERO + scenario.duration;
+    let changes = acm.rates().changes().iter().filter(|change| change.at < scenario.duration);
+    let rates = changes.clone().filter_map(|change| change.rate).chain([acm.rate()]);
+    let lowest = rates.min_by_key(|rate| rate.bits_per_second()).unwrap_or(acm.rate());
+    let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
+    let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
+    let attenuation = match file {
+        Some(file) => format!("{file}: {samples} samples, at most {}dB at {at}", short(deepest, 2)),
+        None if deepest == 0.0 => "none".into(),
+        None => format!("{}dB", short(deepest, 2)),
+    };
+    let attenuation_data = Amount::plain(json!({
+        "file": file,
+        "samples": samples,
+        "max_db": deepest,
+        "max_at_s": at.since(Time::ZERO).as_secs_f64(),
+    }));
+    let modem_data = Amount::plain(json!({
+        "name": acm.modem().name(),
+        "symbol_rate": settings.symbol_rate(),
+        "changes": changes.clone().count(),
+        "lowest_rate_bps": lowest.bits_per_second(),
+        "lost_s": lost.as_secs_f64(),
+    }));
+    let modem = format!(
+        "{}, {} million symbols per second: {} changes of the rate, at least {}; packets are lost for {}s",
+        acm.modem().name(),
+        short(settings.symbol_rate() / 1e6, 3),
+        changes.count(),
+        rate(lowest.bits_per_second() as f64),
+        short(lost.as_secs_f64(), 3),
+    );
+    let temperature = signal.system_temperature.map_or_else(
+        || "none".to_owned(),
+        |temperature| {
+            let rise = signal.es_n0 - deepest - signal.behind(deepest);
+            format!("{temperature}K: rain raises noise by up to {}dB", short(rise, 2))
+        },
+    );
+    vec![
+        setting(
+            "es_n0",
+            Amount::decibels(signal.es_n0),
+            format!("{}dB: {clear} at the start", short(signal.es_n0, 2)),
+        ),
+        setting("modem", modem_data, modem),
+        setting("attenuation", attenuation_data, attenuation),
+        setting("system_temperature", Amount::plain(signal.system_temperature), temperature),
+    ]
 }
 
 fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, Amount, String) -> Setting) -> Vec<Setting> {

@@ -185,7 +185,7 @@ fn warning(extra: Extra, packets: f64) -> Option<String> {
 /// How often links change in a run.
 fn changes(scenario: &Scenario) -> f64 {
     let sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
-    let all = sides.flat_map(|side| side.timeline.changes().iter().chain(side.trace.changes()));
+    let all = sides.flat_map(|side| side.changes());
     let times = all.map(|change| {
         let left = scenario.duration.saturating_sub(change.at);
         match change.every {

@@ -93,7 +93,7 @@ pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<(Kind,
 
 fn without_effect(direction: &Direction, fec: &FecSettings, bytes: u32) -> Option<String> {
     let is_perfect = packet_loss(direction, fec, bytes) == 0.0
-        && !matches!(&direction.channel, Channel::Awgn { .. });
+        && !matches!(&direction.channel, Channel::Awgn { .. } | Channel::Acm { .. });
     is_perfect.then(|| {
         "the channel corrupts nothing: FEC only adds headers and parity packets".to_owned()
     })

@@ -173,7 +173,7 @@ fn idle_filter(
         let figures = &explanation.figures;
         let acks_bps = figures.capacity_bps / (8.0 * bytes * segments) * ack * 8.0;
         let limit = hop.direction(links).rate.bits_per_second() as f64;
-        if carries_data || acks_bps >= limit || !hop.direction(links).timeline.is_empty() {
+        if carries_data || acks_bps >= limit || hop.direction(links).changes().next().is_some() {
             return None;
         }
         let place = format!(

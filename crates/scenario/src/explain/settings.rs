@@ -167,6 +167,14 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             Amount::plain(fec.map_or(Json::Null, fec_data)),
             fec.map_or("none".into(), |fec| parameters(fec.name(), &fec_data(fec))),
         ),
+        "rate" => match &direction.channel {
+            Channel::Acm { acm, .. } => {
+                let rate = acm.rate().bits_per_second();
+                let text = super::text::rate(rate as f64);
+                (Amount::plain(rate), format!("{text} at the start"))
+            }
+            _ => return None,
+        },
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
     })
@@ -306,6 +314,11 @@ fn channel_data(channel: &Channel) -> Json {
             "eb_n0_db": awgn.budget().eb_n0,
             "code": awgn.budget().code.name(),
         }),
+        Channel::Acm { acm, .. } => json!({
+            "kind": "acm",
+            "es_n0_db": acm.signal().es_n0,
+            "modem": acm.modem().name(),
+        }),
     }
 }
 
@@ -321,6 +334,9 @@ fn channel(channel: &Channel) -> String {
         Channel::Awgn { awgn, .. } => {
             let budget = awgn.budget();
             format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
+        }
+        Channel::Acm { acm, .. } => {
+            format!("Es/N0 {}dB, {}", acm.signal().es_n0, acm.modem().name())
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use congestion::Value;
 use serde::Serialize;
-use units::Span;
+use units::{Span, Time};
 
 use super::FlowExplanation;
 use super::aqm;
@@ -61,6 +61,7 @@ pub enum WarningKind {
     UselessEcc,
     NoiseWithoutRain,
     NoLock,
+    NoModcod,
     QueueBelowPacket,
     AqmBelowRtt,
     AqmWithoutEffect,
@@ -118,6 +119,7 @@ pub(super) fn warnings(
                 (Kind::UselessEcc, threshold(&direction.channel)),
                 (Kind::NoiseWithoutRain, rainless_noise(&direction.channel)),
                 (Kind::NoLock, lockless(scenario, &direction.channel)),
+                (Kind::NoModcod, lost_by_fade(scenario, &direction.channel)),
                 (Kind::QueueBelowPacket, small_queue(scenario, direction.queue)),
             ];
             let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
@@ -359,6 +361,28 @@ fn rainless_noise(channel: &Channel) -> Option<String> {
     let (_, deepest) = budget.fade.deepest();
     (budget.system_temperature.is_some() && deepest <= 0.0)
         .then(|| "system_temperature has no effect without an attenuation".into())
+}
+
+/// Times at which the signal is too weak for what the modem sends.
+fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Acm { acm, .. } = channel else { return None };
+    let end = Time::ZERO + scenario.duration;
+    let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
+    let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
+    let seconds = lost.as_secs_f64();
+    let (_, deepest) = acm.signal().fade.deepest();
+    let left = acm.signal().behind(deepest);
+    let why = if left < acm.least() {
+        format!(
+            "at the highest attenuation {left:.2}dB are left, and the most robust choice needs {}dB",
+            acm.least()
+        )
+    } else {
+        "the attenuation changes faster than the control loop follows, which `margin` can absorb"
+            .into()
+    };
+    (seconds > 0.01 * scenario.duration.as_secs_f64())
+        .then(|| format!("all packets are lost for {seconds:.1}s of the run: {why}"))
 }
 
 fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {

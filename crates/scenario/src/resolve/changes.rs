@@ -117,6 +117,7 @@ pub(super) fn pushed_out(side: &Direction, path: &Path) -> Option<Problem> {
     let what = side.dynamics().filter(|_| side.low_priority == LowPriority::PushOut)?;
     let expected = format!("no {what} of a link whose queue pushes packets out");
     let found = "low_priority = \"push-out\"";
-    let problem = Problem::new(path.key(what), expected, found);
+    let path = if what == "modem" { path.key("channel").key(what) } else { path.key(what) };
+    let problem = Problem::new(path, expected, found);
     Some(problem.because("when a packet arrives is computed as it enters the queue"))
 }

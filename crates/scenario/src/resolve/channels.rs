@@ -6,7 +6,7 @@ use std::sync::Arc;
 use link::{Bursts, Code, Fade};
 use units::{Span, Time};
 
-use crate::document::{self, Attenuation, Awgn};
+use crate::document::{self, Attenuation, Awgn, Signal};
 use crate::error::{Place, Problem};
 use crate::fade;
 use crate::given::located;
@@ -14,6 +14,9 @@ use crate::model::Channel;
 use crate::path::Path;
 use crate::suggest;
 use crate::tree::Tree;
+
+/// Measurements of a modem in a run.
+const MOST_MEASUREMENTS: u64 = 10_000_000;
 
 /// What channels need to know of the rest.
 pub(super) struct Channels<'a> {
@@ -44,19 +47,33 @@ impl Channels<'_> {
                 Channel::Bursts(bursts)
             }
             document::Channel::Awgn(awgn) => self.awgn(awgn, path, problems),
+            document::Channel::Signal(signal) => self.signal(signal, path, problems),
         }
+    }
+
+    fn signal(&self, signal: &Signal, path: &Path, problems: &mut Vec<Problem>) -> Channel {
+        let modem = signal.modem.resolve();
+        let (fade, file) = self.fade_or_problem(signal.attenuation.as_ref(), path, problems);
+        let interval = modem.settings().interval;
+        let measurements = self.duration.as_nanos() / interval.as_nanos().max(1);
+        let too_many = fade.samples().len() > 1 && measurements > MOST_MEASUREMENTS;
+        let &Signal { es_n0, system_temperature, .. } = signal;
+        // Nothing is computed for what is refused.
+        let duration = if too_many { interval } else { self.duration };
+        problems.extend(too_many.then(|| {
+            let expected = format!("at most {MOST_MEASUREMENTS} measurements in the `duration`");
+            let path = path.key("modem").key("interval");
+            let problem = Problem::new(path, expected, measurements.to_string());
+            problem.because("the choices of the modem are computed before the run")
+        }));
+        let signal = link::Signal { es_n0, system_temperature, fade };
+        Channel::Acm { acm: Arc::new(link::Acm::new(modem, signal, duration)), file }
     }
 
     fn awgn(&self, awgn: &Awgn, path: &Path, problems: &mut Vec<Problem>) -> Channel {
         let code = Code::ALL.iter().find(|(name, _)| *name == awgn.code.0);
         let code = code.map_or(Code::Uncoded, |(_, code)| *code);
-        let (fade, file) = match self.fade(awgn.attenuation.as_ref(), &path.key("attenuation")) {
-            Ok(read) => read,
-            Err(problem) => {
-                problems.push(*problem);
-                (Fade::constant(0.0), None)
-            }
-        };
+        let (fade, file) = self.fade_or_problem(awgn.attenuation.as_ref(), path, problems);
         let lock = awgn.lock.map(|lock| link::Lock {
             threshold: lock.threshold,
             hysteresis: lock.hysteresis,
@@ -72,6 +89,20 @@ impl Channels<'_> {
             lock,
         });
         Channel::Awgn { awgn: Arc::new(awgn), file }
+    }
+
+    /// The fade of the channel at `path`, and the name of the file that it was read from; clear sky where
+    /// it cannot be read.
+    fn fade_or_problem(
+        &self,
+        attenuation: Option<&Attenuation>,
+        path: &Path,
+        problems: &mut Vec<Problem>,
+    ) -> (Fade, Option<String>) {
+        self.fade(attenuation, &path.key("attenuation")).unwrap_or_else(|problem| {
+            problems.push(*problem);
+            (Fade::constant(0.0), None)
+        })
     }
 
     /// The fade, and the name of the file that it was read from.

@@ -10,8 +10,8 @@ use super::Numbers;
 use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
-use super::fec;
 use super::traces;
+use super::{fec, modems};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -127,9 +127,7 @@ fn directions(
     let none = document::Direction::default();
     let sides = [("forward", &link.forward), ("backward", &link.backward)]
         .map(|(name, own)| (name, own.as_ref().unwrap_or(&none)));
-    let rates = sides.map(|(_, own)| own.rate.or(link.both.rate));
     let delays = sides.map(|(_, own)| own.delay.or(link.both.delay));
-    problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
     problems.extend(missing("delay", "a time such as \"250ms\"", delays, path));
     let mut channel = |channel: &Option<document::Channel>, path: Path| {
         channel.as_ref().map(|channel| channels.resolve(channel, &path.key("channel"), problems))
@@ -137,6 +135,18 @@ fn directions(
     let (files, duration) = (channels, channels.duration);
     let both_channel = channel(&link.both.channel, path.clone());
     let channels = sides.map(|(side, own)| channel(&own.channel, path.key(side)));
+    let modems = [0, 1].map(|side| {
+        let acm = |channel: &Option<Channel>| match channel {
+            Some(Channel::Acm { acm, .. }) => Some(acm.clone()),
+            _ => None,
+        };
+        if channels[side].is_some() { acm(&channels[side]) } else { acm(&both_channel) }
+    });
+    let rates = [0, 1].map(|side| match &modems[side] {
+        Some(acm) => Some(acm.rate()),
+        None => sides[side].1.rate.or(link.both.rate),
+    });
+    problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
     let mut changes = changes(link, duration, path, problems);
     let mut trace = |trace: &Option<document::Trace>, path: Path| {
         trace.as_ref().map(|trace| traces::resolve(trace, files, &path.key("trace"), problems))
@@ -182,6 +192,14 @@ fn directions(
             timeline: Timeline::new(std::mem::take(&mut changes[side])),
         }
     });
+    let adaptive = sides.iter().zip(&modems).filter(|(_, modem)| modem.is_some());
+    for ((side, own), _) in adaptive {
+        let trace = &directions[usize::from(*side == "backward")].trace;
+        let found = modems::with_rate(link, (side, own), path)
+            .or_else(|| modems::with_trace(link, (side, own), trace, path));
+        let found = found.filter(|new| problems.iter().all(|old| old.path != new.path));
+        problems.extend(found);
+    }
     let repeats = arq::resolve(link, sides, &directions, path, problems);
     for (direction, arq) in directions.iter_mut().zip(repeats) {
         direction.arq = arq;

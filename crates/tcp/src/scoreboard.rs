@@ -44,6 +44,10 @@ impl Scoreboard {
     }
 
     /// Each segment by itself.
+    pub(crate) fn flight(&self) -> Option<&Flight> {
+        self.flight.as_deref()
+    }
+
     pub(crate) fn flight_mut(&mut self) -> Option<&mut Flight> {
         self.flight.as_deref_mut()
     }

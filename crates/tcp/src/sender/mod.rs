@@ -155,7 +155,8 @@ impl Sender {
             fin_rides: false,
             duplicates: 0,
             retransmission_quota: u32::MAX,
-            packet: (config.delayed_ack == AckTiming::Linux).then(Packet::default),
+            packet: (config.delayed_ack == AckTiming::Linux || config.recovery == Recovery::Linux)
+                .then(Packet::default),
             scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
             instruments,
             controller,

@@ -1,5 +1,10 @@
 //! Packets that Linux hands down in one piece and that its segmentation offload cuts into segments,
-//! for `delayed_ack = "linux"`.
+//! for `delayed_ack = "linux"` and `recovery = "linux"`.
+//!
+//! With `recovery = "linux"` a packet that is not full waits for the next ACK, if one is about to come
+//! (`tcp_tso_should_defer`). A window that has just grown by a segment therefore lets two segments go and
+//! one wait, where other senders send three at once. Between flows that share a full queue, this decides
+//! which of them meets the last free place.
 //!
 //! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose application
 //! reads everything acknowledges it at once (`receiver::quick`). So a flight of odd length gets one ACK
@@ -13,7 +18,9 @@ use congestion::Controller;
 use transport::usual_rate;
 use units::{Span, Time};
 
-use super::Sender;
+use crate::flight::Flight;
+
+use super::{HeldBy, Phase, Sender};
 
 /// `sk_pacing_shift`: packets of a 1024th of a second.
 const PACKETS_PER_SECOND: f64 = 1024.0;
@@ -23,6 +30,11 @@ const LEAST_SEGMENTS: u64 = 2;
 const LARGEST_PACKET: u64 = 65_536;
 /// `sysctl_tcp_tso_rtt_log`: for each 2^9 microseconds of RTT the largest packet is halved.
 const HALVING_RTT: Span = Span::from_nanos(512_000);
+
+/// A packet waits only if another one left so recently, and if an ACK comes so soon.
+const SOON: Span = Span::from_millis(1);
+/// `sysctl_tcp_tso_win_divisor`: a packet of a third of the window is large enough.
+const WINDOW_DIVISOR: u64 = 3;
 
 /// The packet that is being cut.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +74,53 @@ impl Sender {
         let ends = packet.cut(now, room.div_ceil(self.mss), || self.segments_of_packet());
         self.packet = Some(packet);
         ends
+    }
+
+    /// Whether the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
+    /// the bytes that both windows let go, `available` those that are to be sent.
+    #[cold]
+    pub(super) fn defers(
+        &mut self,
+        now: Time,
+        available: u64,
+        by_receiver: u64,
+        by_congestion: u64,
+    ) -> bool {
+        let room = by_receiver.min(by_congestion);
+        let is_begun = self.packet.is_some_and(|packet| packet.left > 0 && packet.at == now);
+        if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
+            return false;
+        }
+        let window = self.advertised.min(self.controller.window().cwnd);
+        if room < self.mss
+            || available <= self.mss
+            || now.since(self.last_sent) > SOON
+            || room >= window / WINDOW_DIVISOR
+            || room >= self.segments_of_packet() * self.mss
+            || !self.expects_ack(now)
+        {
+            return false;
+        }
+        // The last packet before the FIN cannot become larger.
+        if room > available && self.fin_queued {
+            return false;
+        }
+        self.held_by = if room > available {
+            HeldBy::Application
+        } else if by_congestion < by_receiver {
+            HeldBy::CongestionWindow
+        } else {
+            HeldBy::AdvertisedWindow
+        };
+        true
+    }
+
+    /// Whether the first unacknowledged segment was sent one RTT ago, or nearly.
+    fn expects_ack(&self, now: Time) -> bool {
+        let head = self.scoreboard.flight().and_then(Flight::head);
+        let (Some(head), Some(srtt)) = (head, self.rtt.srtt()) else { return false };
+        let soon = SOON.min(Span::from_nanos(srtt.as_nanos() / 2));
+        head.sent_at + srtt <= now + soon
     }
 
     fn segments_of_packet(&self) -> u64 {

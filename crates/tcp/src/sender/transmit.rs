@@ -178,6 +178,9 @@ impl Sender {
         let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
+        if self.packet.is_some() && self.defers(now, available, by_receiver, by_congestion) {
+            return None;
+        }
         if length == self.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
             let ends = self.packet.is_some() && self.ends_packet(now, available.min(usable));

@@ -108,6 +108,8 @@ impl Sender {
         self.held_by = if room > available {
             HeldBy::Application
         } else if by_congestion < by_receiver {
+            // It counts as full: the window goes on to grow.
+            self.note_full_usage();
             HeldBy::CongestionWindow
         } else {
             HeldBy::AdvertisedWindow

@@ -178,12 +178,13 @@ impl Sender {
         let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
-        if self.packet.is_some() && self.defers(now, available, by_receiver, by_congestion) {
+        let is_offloaded = self.packet.is_some();
+        if is_offloaded && self.defers(now, available, by_receiver, by_congestion) {
             return None;
         }
         if length == self.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
-            let ends = self.packet.is_some() && self.ends_packet(now, available.min(usable));
+            let ends = is_offloaded && self.ends_packet(now, available.min(usable));
             let chunk = self.send_new(now, length);
             return Some(Chunk { push: chunk.push | ends, ..chunk });
         }

@@ -1245,6 +1245,11 @@ class Feedback:
         """True if the receiver echoes an ECN mark (RFC 3168 section 6.1.3)."""
 
     @property
+    def marked_bytes(self) -> int:
+        """Bytes that arrived with a mark: exact with accurate ECN (RFC 9768), otherwise all that an ACK
+        with a report acknowledges.
+        """
+    @property
     def needless(self) -> int:
         """Bytes that the receiver reports as received twice (RFC 2883)."""
 

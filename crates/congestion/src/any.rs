@@ -11,7 +11,7 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::controllers::{each, first};
-use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::events::{Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 use crate::window::Window;
 
@@ -142,6 +142,9 @@ impl Controller for AnyController {
     fn needs(&self) -> Needs {
         each!(self, c => c.needs())
     }
+    fn on_ecn(&mut self, agreed: Ecn) {
+        each!(self, c => c.on_ecn(agreed))
+    }
     fn on_feedback(&mut self, feedback: &Feedback) {
         each!(self, c => c.on_feedback(feedback))
     }
@@ -166,6 +169,9 @@ impl Controller for AnyController {
     }
     fn on_congestion_mark(&mut self, loss: &Loss) {
         each!(self, c => c.on_congestion_mark(loss))
+    }
+    fn answers_mark(&self, now: Time) -> bool {
+        each!(self, c => c.answers_mark(now))
     }
     fn on_loss_after_mark(&mut self, loss: &Loss) {
         each!(self, c => c.on_loss_after_mark(loss))

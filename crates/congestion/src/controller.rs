@@ -15,7 +15,7 @@
 
 use units::{Span, Time};
 
-use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::events::{Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
 use crate::standard;
 use crate::window::Window;
 
@@ -37,6 +37,10 @@ pub trait Controller {
     fn needs(&self) -> Needs {
         Needs::default()
     }
+
+    /// The connection is open, and both ends use `agreed` of ECN. It is less than the controller
+    /// [needs](Needs::marks) if the other end does not have it.
+    fn on_ecn(&mut self, _agreed: Ecn) {}
 
     /// An ACK of any kind arrived. Called before the events that follow from it, for controllers that
     /// [need](Needs::feedback) it.
@@ -84,6 +88,12 @@ pub trait Controller {
     /// not in recovery.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         standard::on_congestion_mark(self, loss);
+    }
+
+    /// Returns true if a mark that is reported at this time is answered. Called once a round trip has passed
+    /// since the last reduction, outside of recovery.
+    fn answers_mark(&self, _now: Time) -> bool {
+        true
     }
 
     /// Recovery begins after a loss in the window that a mark has reduced. One reduction answers both

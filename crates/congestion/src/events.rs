@@ -53,6 +53,38 @@ pub struct PartialAck {
     pub style: RecoveryStyle,
 }
 
+/// ECN between two ends, from none to the most exact reports of marks. The larger of what a scenario
+/// and a controller ask for is offered to the other end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ecn {
+    /// Routers drop packets and do not mark them.
+    #[default]
+    Off,
+    /// The receiver echoes a mark until the sender has answered it: one report in a round trip
+    /// (RFC 3168 section 6.1).
+    Classic,
+    /// Each ACK says whether the data that it acknowledges was marked (RFC 8257 section 3.2). It is
+    /// agreed on as [`Classic`](Self::Classic), and both ends have to use it.
+    EachMark,
+    /// The receiver counts marks, and the sender knows the number (RFC 9768).
+    Accurate,
+    /// [`Accurate`](Self::Accurate), and data is sent with ECT(1), which asks routers for low latency
+    /// (RFC 9331). If the other end has no accurate reports, data is sent with ECT(0).
+    LowLatency,
+}
+
+impl Ecn {
+    /// Whether each mark is reported, and not only one in a round trip.
+    pub const fn reports_each_mark(self) -> bool {
+        matches!(self, Self::EachMark | Self::Accurate | Self::LowLatency)
+    }
+
+    /// Whether marks are counted as in RFC 9768.
+    pub const fn is_accurate(self) -> bool {
+        matches!(self, Self::Accurate | Self::LowLatency)
+    }
+}
+
 /// Events and features that a controller needs in addition to those of standard TCP. Queried once
 /// per connection, so that unused features cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,9 +101,8 @@ pub struct Needs {
     pub round_trips: bool,
     /// Segments leave no faster than [`Controller::pacing_rate`](crate::Controller::pacing_rate).
     pub pacing: bool,
-    /// ECN: routers may mark packets instead of dropping them, and the receiver echoes the marks
-    /// (RFC 3168).
-    pub marks: bool,
+    /// ECN: routers may mark packets instead of dropping them, and the receiver reports the marks.
+    pub marks: Ecn,
     /// DSACK: the receiver reports data that arrived twice (RFC 2883).
     pub duplicate_reports: bool,
     /// [`TcpPolicy::take_probe`](crate::TcpPolicy::take_probe) and
@@ -90,7 +121,7 @@ impl Needs {
             records: self.records || other.records,
             round_trips: self.round_trips || other.round_trips,
             pacing: self.pacing || other.pacing,
-            marks: self.marks || other.marks,
+            marks: self.marks.max(other.marks),
             duplicate_reports: self.duplicate_reports || other.duplicate_reports,
             probes: self.probes || other.probes,
             own_recovery: self.own_recovery || other.own_recovery,
@@ -131,8 +162,11 @@ pub struct Feedback {
     /// TSval of the ACK in milliseconds of the receiver's clock, if timestamps are used (RFC 7323
     /// section 3.2).
     pub peer_clock: Option<u32>,
-    /// True if the receiver echoes an ECN mark (ECN-Echo, RFC 3168 section 6.1.3).
+    /// True if the receiver reports an ECN mark (RFC 3168 section 6.1.3, RFC 9768 section 3.2).
     pub marked: bool,
+    /// Bytes that arrived with a mark. The number is exact with [`Ecn::Accurate`] as far as the receiver
+    /// counts bytes. Otherwise it is all that an ACK with a report acknowledges.
+    pub marked_bytes: u64,
     /// Bytes that the receiver reports as received twice, from needless retransmissions (RFC 2883).
     pub needless: u64,
     /// Time at which the first unacknowledged segment was last sent; with [`Needs::records`].

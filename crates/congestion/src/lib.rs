@@ -38,7 +38,7 @@ pub use any::{AnyController, External};
 pub use controller::Controller;
 pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
-    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, Sent,
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, Sent,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;

@@ -83,6 +83,7 @@ impl Player {
             advertised: 4_000_000_000,
             peer_clock: Some(self.clock),
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate: (in_flight > 0).then_some(RateSample {

@@ -125,6 +125,7 @@ impl<C: Controller> Sender<C> {
             advertised: u64::MAX,
             peer_clock: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: self.in_flight.front().map(|packet| packet.sent_at),
             rate: Some(RateSample {

@@ -322,6 +322,7 @@ impl<'a> Replay<'a> {
             advertised: self.advertised,
             peer_clock: Some(self.clocks.0),
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate,

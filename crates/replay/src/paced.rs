@@ -386,6 +386,7 @@ impl<'a> Replay<'a> {
             advertised: u64::MAX,
             peer_clock: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate,

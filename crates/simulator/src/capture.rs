@@ -8,7 +8,8 @@ use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter};
 use tcp::Segment;
-use wire::ip::{ECT_0, LOWER_EFFORT};
+use wire::ip::{ECT_0, ECT_1, LOWER_EFFORT};
+use wire::tcp::EcnCounters;
 use wire::{Addresses, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
@@ -95,18 +96,25 @@ fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) ->
         // Packets are captured where data starts and ACKs end, so that none is marked yet or will be.
         dscp_ecn: match (segment.is_low_priority(), segment.is_ecn_capable()) {
             (true, _) => LOWER_EFFORT,
+            (false, true) if segment.is_low_latency() => ECT_1,
             (false, true) => ECT_0,
             (false, false) => 0,
         },
         sequence: segment.sequence,
         acknowledgement: segment.acknowledgement,
         flags: segment.flags.0,
+        accurate: segment.options.contains(tcp::Options::AE),
         window: segment.window,
         mss: (segment.mss > 0).then_some(segment.mss),
         window_scale: (segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale),
         sack_permitted: segment.sack_permitted(),
         timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
         sack: &sack[..segment.blocks().len()],
+        counters: segment.counters().map(|counters| EcnCounters {
+            low_latency: segment.options.contains(tcp::Options::COUNTS_LOW_LATENCY),
+            unmarked: counters.unmarked,
+            marked: counters.marked,
+        }),
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()
     }

@@ -45,7 +45,13 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     #[inline]
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
-        let ecn = if body.segment.is_ecn_capable() { Ecn::Capable } else { Ecn::NotCapable };
+        let ecn = if !body.segment.is_ecn_capable() {
+            Ecn::NotCapable
+        } else if body.segment.is_low_latency() {
+            Ecn::Scalable
+        } else {
+            Ecn::Capable
+        };
         let bytes = self.ip_header + body.segment.bytes();
         // A connection has one number at each end, so this is its addresses and ports.
         let flow = body.endpoint.0;
@@ -255,9 +261,10 @@ impl Hosts {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[number.index()];
-        endpoint.connection.on_packet(now, segment);
         if packet.ecn == Ecn::Marked {
-            endpoint.connection.on_congestion_experienced();
+            endpoint.connection.on_marked_packet(now, segment);
+        } else {
+            endpoint.connection.on_packet(now, segment);
         }
         let wakes =
             endpoint.reader.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;

@@ -134,6 +134,13 @@ impl Endpoint for Connection {
         }
     }
 
+    #[cold]
+    fn on_marked_packet(&mut self, now: Time, packet: &Segment) {
+        match self {
+            Self::Tcp(connection) => Endpoint::on_marked_packet(connection, now, packet),
+        }
+    }
+
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         match self {

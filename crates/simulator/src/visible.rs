@@ -25,7 +25,9 @@ impl Visible for Body {
             timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
             sack: SackBlocks::new(blocks),
             // Probes and their answers have a reserved bit, a SYN has options of its own.
-            has_more: segment.is_low_priority() || segment.flags.contains(Flags::SYN),
+            has_more: segment.is_low_priority()
+                || segment.flags.contains(Flags::SYN)
+                || segment.counters().is_some(),
         })
     }
 
@@ -37,15 +39,20 @@ impl Visible for Body {
         let segment = &self.segment;
         let past_data = u32::from(segment.payload) + u32::from(segment.flags.contains(Flags::SYN));
         let has_timestamps = segment.has_timestamps();
+        // With accurate ECN each ACK reports the number of marks in three bits.
+        let report = segment.counters().map_or(Flags::default(), |_| segment.flags.of_ecn());
+        let accurate = segment.counters().is_some() && segment.options.contains(Options::AE);
         let segment = Segment {
             sequence: segment.sequence.wrapping_add(past_data),
             acknowledgement,
             timestamp: segment.timestamp,
             echo: echo.unwrap_or(segment.echo),
             window: segment.window,
-            flags: Flags::ACK,
+            flags: Flags::ACK.with(report),
             window_scale: Segment::NO_SCALE,
-            options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
+            options: Options::default()
+                .with_if(has_timestamps, Options::TIMESTAMPS)
+                .with_if(accurate, Options::AE),
             ..Segment::default()
         };
         Some(Self { segment, ..*self })

@@ -1,6 +1,6 @@
 //! Configuration of a connection.
 
-use congestion::Repair;
+use congestion::{Ecn, Repair};
 use transport::{Pacing, RtoConfig, SavedPath};
 use units::{Bytes, SizeLimit, Span};
 
@@ -250,10 +250,10 @@ pub struct Config {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// Explicit congestion notification (RFC 3168): queues with `ecn_marking` mark data instead of
-    /// dropping it, and the sender reduces its window as after a loss. Always on for controllers that
-    /// need marks.
-    pub ecn: bool,
+    /// Explicit congestion notification. The larger of this and what the controller needs is offered
+    /// to the other end.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub ecn: Ecn,
     /// Report data that arrived twice in the first SACK block (RFC 2883). Requires the recovery
     /// `"sack"` or `"linux"`. Always on with `"linux"`, and for controllers that need the reports.
     pub dsack: bool,
@@ -291,7 +291,7 @@ impl Default for Config {
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
-            ecn: false,
+            ecn: Ecn::Off,
             dsack: false,
             careful_resume: None,
         }

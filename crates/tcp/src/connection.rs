@@ -6,21 +6,24 @@ mod departure;
 mod endpoint;
 mod handshake;
 mod keep_alive;
+mod marks;
 mod probes;
 mod reset;
 
 use std::sync::Arc;
 
 use crate::config::Recovery;
-use congestion::{AnyController, Controller};
+use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
 
 use keep_alive::Watch;
+use marks::Marks;
 use reset::Reset;
 
 use crate::config::Config;
 use crate::info::Agreed;
 use crate::receiver::Receiver;
+use crate::segment::{Flags, Options};
 use crate::sender::{Phase, Sender};
 use crate::sequence::Space;
 use transport::{AbortCause, Counters, RttEstimator};
@@ -30,6 +33,9 @@ const TIME_WAIT: Span = Span::from_secs(240);
 
 /// The MSS of an end that names none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
+
+/// What makes a segment unusual if it is set, and ACK, without which it is unusual too.
+const ORDINARY_BITS: u8 = Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0 | Flags::FIN.0 | Flags::CWR.0;
 
 /// Where a connection stands (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +71,8 @@ enum Urgent {
     /// A SYN, or a SYN with ACK.
     Syn,
     Reset(Reset),
+    /// An ACK of what arrived before the marks began or ended.
+    Earlier,
     /// A probe of an end that has not been heard of for long.
     KeepAlive,
 }
@@ -91,11 +99,16 @@ pub struct Connection {
     scaling: bool,
     timestamps: bool,
     sack: bool,
-    ecn: bool,
+    ecn: Ecn,
     dsack: bool,
-    /// Data has met congestion on its way here; said with each ACK until the other end answers
-    /// (RFC 3168 section 6.1.3).
-    echo: bool,
+    /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
+    /// reported: then no segment is ordinary.
+    ordinary_bits: u8,
+    /// What each segment reports of marks: ECE until the other end answers (RFC 3168 section 6.1.3),
+    /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
+    report: Flags,
+    report_options: Options,
+    marks: Option<Box<Marks>>,
     /// Probes of the other end that are still to be answered.
     unanswered_probes: u32,
     /// The other end sends probes.
@@ -124,6 +137,7 @@ impl Connection {
     pub fn new(config: Arc<Config>, controller: AnyController, initial_sequence: u32) -> Self {
         let unscaled = u64::from(u16::MAX);
         let needs = controller.needs();
+        let ecn = config.ecn.max(needs.marks);
         Self {
             state: State::Closed,
             urgent: Urgent::Nothing,
@@ -135,9 +149,12 @@ impl Connection {
             scaling: config.window_scaling,
             timestamps: config.timestamps,
             sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
-            ecn: config.ecn || needs.marks,
+            ecn,
             dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
-            echo: false,
+            ordinary_bits: ORDINARY_BITS,
+            report: Flags::default(),
+            report_options: Options::default(),
+            marks: ecn.reports_each_mark().then(Box::default),
             unanswered_probes: 0,
             peer_probes: false,
             shift: 0,

@@ -1,6 +1,6 @@
 //! What a connection knows about itself: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
 
-use congestion::Controller;
+use congestion::{Controller, Ecn};
 use units::Span;
 
 use crate::connection::{Connection, State};
@@ -97,7 +97,7 @@ impl Connection {
             peer_scale: agreed.scales.map(|(_, peer)| peer),
             timestamps: agreed.timestamps,
             sack: agreed.sack,
-            ecn: agreed.ecn,
+            ecn: agreed.ecn != Ecn::Off,
             advertised: sender.advertised(),
         }
     }
@@ -110,7 +110,7 @@ pub(crate) struct Agreed {
     pub(crate) scales: Option<(u8, u8)>,
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
-    pub(crate) ecn: bool,
+    pub(crate) ecn: Ecn,
 }
 
 /// Bytes between SND.UNA and SND.NXT by what is known of them.

@@ -9,6 +9,7 @@
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod accurate_ecn;
 mod config;
 mod connection;
 mod flight;
@@ -26,5 +27,5 @@ pub use config::{
 };
 pub use connection::{Connection, State};
 pub use info::Info;
-pub use segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::Phase;

@@ -45,6 +45,12 @@ impl Flags {
     pub const fn with_if(self, wanted: bool, other: Self) -> Self {
         if wanted { self.with(other) } else { self }
     }
+
+    /// ECE and CWR of these bits.
+    #[must_use]
+    pub const fn of_ecn(self) -> Self {
+        Self(self.0 & (flags::ECE | flags::CWR))
+    }
 }
 
 /// A SACK block: received data from `start` up to and not including `end` (RFC 2018 section 3).
@@ -54,6 +60,15 @@ pub struct Block {
     pub start: u32,
     /// Sequence number behind the last.
     pub end: u32,
+}
+
+/// EcnCounters of the option of accurate ECN, modulo 2^24 (RFC 9768 section 3.2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounters {
+    /// ECEB: bytes of payload that arrived with CE.
+    pub marked: u32,
+    /// EE0B or EE1B: bytes of payload that arrived with the code point of the other end's data.
+    pub unmarked: u32,
 }
 
 /// A TCP segment.
@@ -85,11 +100,11 @@ pub struct Segment {
     pub options: Options,
 }
 
-/// Options that are present or not. A byte of bits and not two `bool`s: a `bool` is a niche, in
+/// Options that are present or not. Bits and not `bool`s: a `bool` is a niche, in
 /// which `Option<Segment>` would keep its discriminant, and every move of a segment would be split
 /// around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options(u8);
+pub struct Options(u16);
 
 impl Options {
     /// The timestamps option (RFC 7323 section 3).
@@ -106,6 +121,14 @@ impl Options {
     pub const DUMMY: Self = Self(16);
     /// An ACK, of low priority, that answers a probe.
     pub const PROBE_ANSWER: Self = Self(32);
+    /// With [`ECN_CAPABLE`](Self::ECN_CAPABLE): the code point is ECT(1) and not ECT(0) (RFC 9331).
+    pub const LOW_LATENCY: Self = Self(64);
+    /// No option of TCP, but the bit AE of its header (RFC 9768 section 3.1).
+    pub const AE: Self = Self(128);
+    /// The option of accurate ECN (RFC 9768 section 3.2.3). Its counters are [`Segment::counters`].
+    pub const ACCURATE_ECN: Self = Self(256);
+    /// With [`ACCURATE_ECN`](Self::ACCURATE_ECN): the counter of unmarked bytes is that of ECT(1).
+    pub const COUNTS_LOW_LATENCY: Self = Self(512);
     /// All that only probes and their answers have.
     pub(crate) const OF_PROBES: Self = Self(Self::PROBE.0 | Self::DUMMY.0 | Self::PROBE_ANSWER.0);
 
@@ -113,6 +136,12 @@ impl Options {
     #[must_use]
     pub const fn with_if(self, wanted: bool, other: Self) -> Self {
         if wanted { Self(self.0 | other.0) } else { self }
+    }
+
+    /// Takes the bits of `other` away.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether one of the bits of `other` is set.
@@ -148,6 +177,29 @@ impl Segment {
         self.options.contains(Options::PROBE.with_if(true, Options::PROBE_ANSWER))
     }
 
+    /// Returns true if routers may treat its packet as one of a flow of low latency (RFC 9331).
+    #[inline]
+    pub fn is_low_latency(&self) -> bool {
+        self.options.contains(Options::LOW_LATENCY)
+    }
+
+    /// The counters of the option of accurate ECN, if it is present: bytes that arrived marked, and
+    /// bytes that arrived with the code point that the other end sends. Each has 24 bits.
+    ///
+    /// They are in the room of the fourth SACK block. On the wire too there is no room for that block
+    /// next to this option.
+    pub fn counters(&self) -> Option<EcnCounters> {
+        let Block { start: marked, end: unmarked } = self.sack[MAX_SACK_BLOCKS - 1];
+        self.options.contains(Options::ACCURATE_ECN).then_some(EcnCounters { marked, unmarked })
+    }
+
+    /// Adds the option of accurate ECN. The segment has at most three SACK blocks.
+    pub fn set_counters(&mut self, counters: EcnCounters) {
+        debug_assert!(usize::from(self.sack_blocks) < MAX_SACK_BLOCKS);
+        self.options = self.options.with_if(true, Options::ACCURATE_ECN);
+        self.sack[MAX_SACK_BLOCKS - 1] = Block { start: counters.marked, end: counters.unmarked };
+    }
+
     /// The SACK blocks.
     #[inline]
     pub fn blocks(&self) -> &[Block] {
@@ -159,12 +211,20 @@ impl Segment {
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
         let sack = u32::from(tcp::sack(self.sack_blocks));
+        let is_rare =
+            self.flags.contains(Flags::SYN) || self.options.contains(Options::ACCURATE_ECN);
+        timestamps + sack + if is_rare { self.rare_option_bytes() } else { 0 }
+    }
+
+    /// Bytes of the options that few segments have.
+    #[cold]
+    fn rare_option_bytes(&self) -> u32 {
         let syn = if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { 0 };
-        timestamps + sack + syn
+        let has_counters = self.options.contains(Options::ACCURATE_ECN);
+        syn + if has_counters { u32::from(tcp::ACCURATE_ECN) } else { 0 }
     }
 
     /// Bytes of the options that only a SYN has.
-    #[cold]
     fn syn_option_bytes(&self) -> u32 {
         let mss = if self.mss > 0 { u32::from(tcp::MSS) } else { 0 };
         let scale =

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use congestion::Ecn;
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::{AckTiming, Config, DuplicateWindow, KeepAlive, Recovery, RecoveryExit, SsthreshBasis};
@@ -174,6 +175,20 @@ impl Judge {
         self.enter(setting, asked, Verdict::Rejected, possible);
     }
 
+    /// Reports of marks (`tcp_ecn`). Linux counts marks from 6.19 on (`tcp_ecn = 3`).
+    fn ecn(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::Off | Ecn::Classic => {
+                self.applied("transport.ecn", ecn != Ecn::Off, "tcp_ecn");
+            }
+            Ecn::EachMark | Ecn::Accurate | Ecn::LowLatency => self.rejected(
+                "transport.ecn",
+                "\"accurate\"",
+                "true or false: reports of each mark are in the simulator only",
+            ),
+        }
+    }
+
     /// Applied if `fits`, else approximated.
     fn fits(&mut self, fits: bool, setting: &'static str, asked: impl ToString, kernel: &str) {
         let verdict = if fits { Verdict::Applied } else { Verdict::Approximated };
@@ -284,7 +299,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     );
     judge.applied("transport.nagle", nagle, "TCP_NODELAY");
     judge.applied("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
-    judge.applied("transport.ecn", ecn, "tcp_ecn");
+    judge.ecn(*ecn);
     judge.applied("transport.dsack", dsack, "tcp_dsack");
     if let Some(saved) = careful_resume {
         let asked = format!("a saved window of {}", saved.saved_cwnd);
@@ -298,7 +313,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         ("tcp_dsack", switch(*dsack)),
         ("tcp_window_scaling", switch(*window_scaling)),
         ("tcp_timestamps", switch(*timestamps)),
-        ("tcp_ecn", switch(*ecn)),
+        ("tcp_ecn", switch(*ecn != Ecn::Off)),
         ("tcp_reordering", dupthresh.to_string()),
         ("tcp_retries2", max_retries.to_string()),
         ("tcp_slow_start_after_idle", switch(*idle_restart)),

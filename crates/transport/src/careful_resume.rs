@@ -293,6 +293,7 @@ mod tests {
             advertised: u64::MAX,
             peer_clock: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate: None,

@@ -88,6 +88,13 @@ pub trait Endpoint {
     /// The packet that has just arrived was marked on its way (CE, RFC 3168 section 5).
     fn on_congestion_experienced(&mut self);
 
+    /// A packet has arrived that was marked on its way. An endpoint that reports each mark
+    /// looks at the mark before the packet.
+    fn on_marked_packet(&mut self, now: Time, packet: &Self::Packet) {
+        self.on_packet(now, packet);
+        self.on_congestion_experienced();
+    }
+
     /// Returns false if there is certainly nothing to send.
     fn may_send(&self) -> bool;
 

@@ -4,7 +4,8 @@
 //! for every analyser (they look at sequence numbers and options) and leaves the checksum real:
 //! zeros add nothing to a ones' complement sum, so it is right without the payload being touched.
 //!
-//! TCP: RFC 9293 section 3.1. Window scale and timestamps: RFC 7323. SACK: RFC 2018.
+//! TCP: RFC 9293 section 3.1. Window scale and timestamps: RFC 7323. SACK: RFC 2018. Accurate ECN:
+//! RFC 9768 sections 3.1 and 3.2.3.
 
 use crate::checksum::{fold, sum_of_words};
 use crate::ip::{Addresses, IpHeader, PROTOCOL_TCP};
@@ -43,6 +44,9 @@ pub const WINDOW_SCALE: u16 = 4;
 /// padding and adds nothing.
 pub const SACK_PERMITTED: u16 = 4;
 
+/// Bytes of the option of accurate ECN with two of its three counters (RFC 9768 section 3.2.3).
+pub const ACCURATE_ECN: u16 = 8;
+
 /// Bytes of the SACK option with so many blocks, padding included (RFC 2018 section 3).
 #[inline]
 pub const fn sack(blocks: u8) -> u16 {
@@ -70,6 +74,8 @@ pub struct TcpPacket<'a> {
     pub acknowledgement: u32,
     /// Sum of the [`flags`].
     pub flags: u8,
+    /// The bit AE, which is in the byte before the other flags (RFC 9768 section 3.1).
+    pub accurate: bool,
     /// Window as it stands in the header, already scaled down.
     pub window: u16,
     /// Option of a SYN: largest segment that its sender can receive.
@@ -83,9 +89,25 @@ pub struct TcpPacket<'a> {
     /// Left and right edges of the SACK blocks, the newest first. Those that do not fit in 40 bytes
     /// of options are left out: four fit, three together with timestamps (RFC 2018 section 3).
     pub sack: &'a [(u32, u32)],
+    /// The option of accurate ECN: its first two counters, each of 24 bits.
+    pub counters: Option<EcnCounters>,
     /// Bytes of payload.
     pub payload_len: u32,
 }
+
+/// The option of accurate ECN with two counters (RFC 9768 section 3.2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounters {
+    /// The first counter is that of ECT(1) and not that of ECT(0).
+    pub low_latency: bool,
+    /// Bytes that arrived with that code point.
+    pub unmarked: u32,
+    /// Bytes that arrived with CE.
+    pub marked: u32,
+}
+
+/// Kinds of the option: the counter of ECT(0) first, or that of ECT(1).
+const ACCURATE_ECN_KINDS: [u8; 2] = [172, 174];
 
 impl TcpPacket<'_> {
     /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
@@ -124,7 +146,7 @@ impl TcpPacket<'_> {
         out.extend_from_slice(&self.sequence.to_be_bytes());
         out.extend_from_slice(&self.acknowledgement.to_be_bytes());
         let words = ((usize::from(HEADER) + options.len()) / 4) as u8;
-        out.extend_from_slice(&[words << 4, self.flags]);
+        out.extend_from_slice(&[words << 4 | u8::from(self.accurate), self.flags]);
         out.extend_from_slice(&self.window.to_be_bytes());
         out.extend_from_slice(&[0; 4]); // checksum, filled in by the caller; urgent pointer
         out.extend_from_slice(options);
@@ -153,6 +175,11 @@ impl TcpPacket<'_> {
         }
         if let Some(shift) = self.window_scale {
             options.put(&[NOP, 3, 3, shift]);
+        }
+        if let Some(counters) = self.counters {
+            options.put(&[ACCURATE_ECN_KINDS[usize::from(counters.low_latency)], 8]);
+            options.put(&counters.unmarked.to_be_bytes()[1..]);
+            options.put(&counters.marked.to_be_bytes()[1..]);
         }
         let blocks =
             self.sack.len().min((usize::from(MAX_OPTIONS) - options.len).saturating_sub(4) / 8);
@@ -244,6 +271,23 @@ mod tests {
         assert_eq!(out[52..56], [1, 1, 5, 2 + 3 * 8]);
     }
 
+    /// RFC 9768 sections 3.1 and 3.2.3: AE is the last bit of the byte with the data offset, and the kind
+    /// gives the order of the counters.
+    #[test]
+    fn accurate_ecn_has_a_bit_and_two_counters_of_three_bytes() {
+        let counters = EcnCounters { low_latency: false, unmarked: 0x0001_0203, marked: 5 };
+        let mut packet =
+            TcpPacket { accurate: true, counters: Some(counters), ..TcpPacket::default() };
+        let mut out = Vec::new();
+        assert_eq!(packet.write(0, &mut out), 48);
+        assert_eq!((out[32], &out[40..48]), (7 << 4 | 1, &[172, 8, 1, 2, 3, 0, 0, 5][..]));
+        packet.counters = Some(EcnCounters { low_latency: true, ..counters });
+        packet.write(0, &mut out);
+        assert_eq!(out[40], 174);
+        let blocks = [(1, 2); 4];
+        assert_eq!(TcpPacket { sack: &blocks, ..packet }.write(0, &mut out), 40 + 8 + 4 + 3 * 8);
+    }
+
     #[test]
     fn the_capture_length_cuts_the_packet_but_not_its_length_or_checksum() {
         let packet = TcpPacket { payload_len: 1448, ..syn() };
@@ -324,6 +368,7 @@ mod tests {
                 timestamps: options.3,
                 sack: &sack,
                 payload_len,
+                ..TcpPacket::default()
             };
             let mut whole = Vec::new();
             let total = packet.write(0, &mut whole);

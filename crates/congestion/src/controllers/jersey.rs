@@ -29,7 +29,7 @@ use units::Time;
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Feedback, Loss, Needs};
+use crate::events::{Ecn, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::bandwidth::{AtSender, Clock, Share, SlidingRate};
 use crate::tcp_policy::TcpPolicy;
@@ -98,7 +98,7 @@ impl<C: Clock> Controller for WarnedWindow<C> {
     }
 
     fn needs(&self) -> Needs {
-        Needs { feedback: true, marks: true, ..Needs::default() }
+        Needs { feedback: true, marks: Ecn::Classic, ..Needs::default() }
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {

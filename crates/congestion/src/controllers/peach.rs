@@ -104,6 +104,7 @@ mod tests {
             advertised: 50 * MSS,
             peer_clock: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate: None,

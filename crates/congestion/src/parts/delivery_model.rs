@@ -267,6 +267,7 @@ mod tests {
             peer_clock: None,
             head_sent: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             rate: Some(RateSample {
                 rate: Some(1000.0),

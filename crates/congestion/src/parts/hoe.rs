@@ -175,6 +175,7 @@ mod tests {
             head_sent: None,
             rate: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
         }
     }

@@ -23,7 +23,7 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Ack, Feedback, Loss, Needs, Sent};
+use crate::events::{Ack, Ecn, Feedback, Loss, Needs, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::draw;
 use crate::standard;
@@ -64,7 +64,7 @@ pub(crate) const NO_NEEDS: Needs = Needs {
     records: false,
     round_trips: false,
     pacing: false,
-    marks: false,
+    marks: Ecn::Off,
     duplicate_reports: false,
     probes: false,
     own_recovery: false,
@@ -579,6 +579,7 @@ pub(crate) mod samples {
                 advertised: u64::MAX,
                 peer_clock: Some(clock),
                 marked: false,
+                marked_bytes: 0,
                 needless: 0,
                 head_sent: None,
                 rate: Some(RateSample {

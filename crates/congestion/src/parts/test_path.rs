@@ -182,6 +182,7 @@ impl<C: Controller> TestPath<C> {
             peer_clock: None,
             head_sent: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             rate: Some(RateSample {
                 rate: Some(delivered as f64 / interval.as_secs_f64()),

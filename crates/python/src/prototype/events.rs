@@ -1,6 +1,6 @@
 //! The events of a controller, read-only: times in seconds, amounts in bytes.
 
-use congestion::RecoveryStyle;
+use congestion::{Ecn, RecoveryStyle};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use units::{Span, Time};
@@ -168,6 +168,9 @@ event! {
         peer_clock_ms: Option<u32> = |feedback| feedback.peer_clock;
         /// True if the receiver echoes an ECN mark (RFC 3168 section 6.1.3).
         marked: bool = |feedback| feedback.marked;
+        /// Bytes that arrived with a mark: exact with accurate ECN (RFC 9768), otherwise all that an ACK
+        /// with a report acknowledges.
+        marked_bytes: u64 = |feedback| feedback.marked_bytes;
         /// Bytes that the receiver reports as received twice (RFC 2883).
         needless: u64 = |feedback| feedback.needless;
         /// When the first unacknowledged segment was last sent; for those that need records.
@@ -254,7 +257,7 @@ impl From<&Needs> for congestion::Needs {
             feedback,
             records,
             pacing,
-            marks,
+            marks: if marks { Ecn::Classic } else { Ecn::Off },
             duplicate_reports,
             own_recovery,
             probes: false,

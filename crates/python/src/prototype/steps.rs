@@ -178,7 +178,7 @@ impl Pair {
         let shown = |n: Needs| {
             let (pacing, marks, duplicate_reports, own_recovery) = active(n);
             format!(
-                "pacing={pacing}, marks={marks}, duplicate_reports={duplicate_reports}, \
+                "pacing={pacing}, marks={marks:?}, duplicate_reports={duplicate_reports}, \
                  own_recovery={own_recovery}"
             )
         };

@@ -24,7 +24,7 @@ pub(crate) use link::{
     Trace, TraceFiles,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
-pub(crate) use transport::{DelayedAck, Transport};
+pub(crate) use transport::{DelayedAck, Ecn, Transport};
 pub(crate) use words::{FileName, Name, Phase};
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.

@@ -7,7 +7,7 @@ use tcp::{Config, Recovery};
 use transport::RtoConfig;
 use units::{Rate, Span};
 
-use super::words::{Linux, Off};
+use super::words::{Accurate, Linux, Off};
 
 /// TCP settings of both ends of a flow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,11 +27,30 @@ pub(crate) struct Transport {
     pub delayed_ack: DelayedAck,
     /// Retransmission timer (RFC 6298).
     pub rto: Rto,
+    /// Explicit congestion notification: queues with `ecn_marking` or `aqm` mark data instead of
+    /// dropping it, and the sender reduces its window as its controller does after a mark. `true` is
+    /// RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the receiver counts
+    /// marked packets and bytes. Always on for controllers that need marks, in the form that they need.
+    pub ecn: Ecn,
     /// Rate at which the application reads. Default: it reads at once.
     pub reader_rate: Option<Rate>,
     /// Initial sequence number of the data sender. The receiver uses the next number. Default:
     /// derived from the number of the flow, to distinguish the flows in a capture.
     pub initial_sequence: Option<u32>,
+}
+
+/// `true`, `false` or `"accurate"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Ecn {
+    Switch(bool),
+    Accurate(Accurate),
+}
+
+impl Default for Ecn {
+    fn default() -> Self {
+        Self::Switch(false)
+    }
 }
 
 /// `"off"`, `"linux"`, a time, or a table.

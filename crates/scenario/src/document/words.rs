@@ -19,6 +19,7 @@ word!(Unlimited);
 word!(Perfect);
 word!(Off);
 word!(Linux);
+word!(Accurate);
 word!(Hold);
 word!(Interpolate);
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{ParameterError, Specification, Value};
+use congestion::{Ecn, ParameterError, Specification, Value};
 use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
@@ -38,7 +38,8 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let transport = Arc::new(transport(&flow.transport, &controller));
-        if let Some(parameter) = controller.only_with_marks().filter(|_| !transport.ecn) {
+        if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
+        {
             let path = path.key("controller").key(parameter);
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
             problems.push(problem.because("it has an effect with transport.ecn = true only"));
@@ -145,6 +146,11 @@ fn transport(written: &document::Transport, controller: &Specification) -> Confi
         recovery: written.recovery.unwrap_or(controller.entry().repair.into()),
         delayed_ack: delayed_ack(written.delayed_ack),
         rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
+        ecn: match written.ecn {
+            document::Ecn::Switch(false) => Ecn::Off,
+            document::Ecn::Switch(true) => Ecn::Classic,
+            document::Ecn::Accurate(_) => Ecn::Accurate,
+        },
         reads_at_once: written.reader_rate.is_none(),
         ..written.config.clone()
     }

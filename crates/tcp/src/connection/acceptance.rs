@@ -23,12 +23,11 @@ impl Connection {
     /// neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
     #[inline]
     pub(super) fn acknowledged_by_ordinary(&self, segment: &Segment) -> Option<u64> {
-        let bits = Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0 | Flags::FIN.0 | Flags::CWR.0;
         let una = self.sender.una();
         // A flight is shorter than 2^31 bytes, so a number below SND.UNA counts as far above.
         let acked = u64::from(segment.acknowledgement.wrapping_sub(self.out.wrap(una)));
         let next = self.receiver.next();
-        let is_ordinary = segment.flags.0 & bits == Flags::ACK.0
+        let is_ordinary = segment.flags.0 & self.ordinary_bits == Flags::ACK.0
             && segment.sequence == self.inward.wrap(next)
             && acked <= self.sender.flight()
             && next + u64::from(segment.payload) <= self.receiver.right_edge()

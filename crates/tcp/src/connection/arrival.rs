@@ -1,6 +1,7 @@
 //! A segment arrives at an open connection: what it says of the own data, and what it brings (RFC
 //! 9293 section 3.10.7.4). `acceptance` decides whether it is taken in at all.
 
+use congestion::Ecn;
 use units::Time;
 
 use crate::receiver::{Path, QUICK_AFTER_MARK};
@@ -14,10 +15,13 @@ use super::Connection;
 impl Connection {
     /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
     pub fn on_congestion_experienced(&mut self) {
-        if self.ecn && !self.echo {
+        if self.ecn == Ecn::Off {
+            return;
+        }
+        if self.report == Flags::default() {
             self.receiver.hurry_acks(QUICK_AFTER_MARK);
         }
-        self.echo = self.ecn;
+        self.report = Flags::ECE;
     }
 
     /// A segment has arrived.
@@ -64,11 +68,14 @@ impl Connection {
         }
         self.watch.heard = now;
         let fin = segment.flags.contains(Flags::FIN);
-        if segment.flags.contains(Flags::CWR) {
-            self.echo = false;
+        if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
+            self.report = Flags::default();
         }
         self.take_timestamp(segment, sequence);
         self.take_unusual_acknowledgement(now, segment, sequence);
+        if self.marks.is_some() {
+            self.count_mark(now, segment);
+        }
         if segment.payload > 0 || fin {
             let length = u64::from(segment.payload);
             self.receiver.on_data(now, &self.config, sequence, length, fin);
@@ -85,9 +92,9 @@ impl Connection {
     /// it.
     #[cold]
     fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
-        if self.ecn {
+        if self.ecn != Ecn::Off {
             self.receiver.note_markable(segment.is_ecn_capable());
-            if segment.flags.contains(Flags::CWR) {
+            if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
                 // The window of a sender that answers a mark may be very small
                 // (`tcp_ecn_accept_cwr`).
                 self.receiver.request_ack();
@@ -132,6 +139,9 @@ impl Connection {
     ) {
         let una = self.sender.una();
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
+        if self.marks.is_some() {
+            self.read_report(segment, number);
+        }
         let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
         let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;
         if plain && self.sender.knows_already(sequence, ack.window) {
@@ -169,7 +179,7 @@ impl Connection {
             carries_data: segment.payload > 0 || segment.flags.contains(Flags::FIN),
             round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
             peer_clock: self.timestamps.then_some(segment.timestamp),
-            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            marked: self.ecn != Ecn::Off && self.reports_mark(segment),
             needless,
             answers_probe: segment.options.contains(Options::PROBE_ANSWER),
         };

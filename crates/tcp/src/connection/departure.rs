@@ -1,5 +1,6 @@
 //! The next segment to send: its data, its acknowledgement and its options.
 
+use congestion::Ecn;
 use units::Time;
 
 use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
@@ -25,6 +26,7 @@ impl Connection {
             Urgent::Nothing => {}
             Urgent::Syn => return self.next_syn(now),
             Urgent::Reset(reset) => return Some(self.next_reset(now, reset)),
+            Urgent::Earlier => return self.next_earlier(),
             Urgent::KeepAlive => return Some(self.next_keep_alive(now)),
         }
         // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
@@ -36,7 +38,16 @@ impl Connection {
         {
             return Some(self.data_segment(now, chunk));
         }
-        self.receiver.ack_is_due().then(|| self.bare_segment(now))
+        self.receiver.ack_is_due().then(|| self.ack_segment(now))
+    }
+
+    #[inline(always)]
+    fn ack_segment(&mut self, now: Time) -> Segment {
+        let mut segment = self.bare_segment(now);
+        if self.marks.is_some() {
+            self.complete_report(&mut segment);
+        }
+        segment
     }
 
     #[inline(always)]
@@ -51,10 +62,12 @@ impl Connection {
         segment.payload = payload;
         segment.flags =
             segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
-        if self.ecn && !chunk.again {
+        if self.ecn != Ecn::Off && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
-            segment.options = segment.options.with_if(chunk.length > 0, Options::ECN_CAPABLE);
-            segment.flags = segment.flags.with_if(self.sender.take_reduction(), Flags::CWR);
+            segment.options = segment.options.with_if(chunk.length > 0, self.ect());
+            // With accurate ECN the bit belongs to the report.
+            let tells = self.sender.take_reduction() && !self.ecn.is_accurate();
+            segment.flags = segment.flags.with_if(tells, Flags::CWR);
         }
         self.leave_room_for_data(&mut segment);
         segment
@@ -81,7 +94,8 @@ impl Connection {
         let mut segment = Segment {
             sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: self.inward.wrap(next),
-            flags: Flags::ACK.with_if(self.echo, Flags::ECE),
+            flags: Flags::ACK.with(self.report),
+            options: self.report_options,
             window,
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
@@ -90,7 +104,7 @@ impl Connection {
             (segment.sack, segment.sack_blocks) = self.sack_option();
         }
         if self.timestamps {
-            segment.options = Options::TIMESTAMPS;
+            segment.options = segment.options.with_if(true, Options::TIMESTAMPS);
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
         }

@@ -97,6 +97,10 @@ impl Endpoint for Connection {
         self.on_segment(now, packet);
     }
 
+    fn on_marked_packet(&mut self, now: Time, packet: &Segment) {
+        self.on_marked_segment(now, packet);
+    }
+
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         self.next_segment(now)

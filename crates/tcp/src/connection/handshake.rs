@@ -1,5 +1,6 @@
 //! Set-up (RFC 9293 sections 3.5, 3.10.7.1 to 3.10.7.4).
 
+use congestion::Ecn;
 use units::Time;
 
 use crate::segment::{Flags, Options, Segment, TIMESTAMPS_BYTES};
@@ -91,6 +92,9 @@ impl Connection {
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         let shift = if syn { 0 } else { self.peer_shift };
+        if self.marks.is_some() {
+            self.take_first_ack(segment);
+        }
         self.establish(now, segment, u64::from(segment.window) << shift);
         self.on_established_segment(now, segment);
         self.finish_if_closed();
@@ -127,11 +131,9 @@ impl Connection {
         self.recent_timestamp = segment.timestamp;
         self.sack &= segment.sack_permitted();
         self.dsack &= self.sack;
-        // A SYN asks with both bits, and a SYN with ACK agrees with the first alone (RFC 3168
-        // section 6.1.1).
-        let answer = segment.flags.contains(Flags::ACK);
-        let agrees = segment.flags.contains(Flags::ECE);
-        self.ecn &= agrees && segment.flags.contains(Flags::CWR) != answer;
+        if self.ecn != Ecn::Off {
+            self.agree_on_ecn(segment);
+        }
         self.scaling &= segment.window_scale != Segment::NO_SCALE;
         if self.scaling {
             self.peer_shift = segment.window_scale.min(14);
@@ -153,6 +155,7 @@ impl Connection {
         self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
         self.recent_timestamp = segment.timestamp;
         self.begin_watch(now);
+        self.sender.tell_ecn(self.ecn);
     }
 
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
@@ -164,15 +167,14 @@ impl Connection {
         let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
         let mss = self.config.mss as u16;
+        let (flags, bit) = self.bits_of_syn(answer);
         let mut segment = Segment {
             sequence: self.out.wrap(0),
-            flags: Flags::SYN
-                .with_if(self.ecn, Flags::ECE)
-                .with_if(self.ecn && !answer, Flags::CWR),
+            flags: Flags::SYN.with(flags),
             window,
             mss,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
-            options: Options::default()
+            options: bit
                 .with_if(self.sack, Options::SACK_PERMITTED)
                 .with_if(self.timestamps, Options::TIMESTAMPS),
             timestamp: timestamp(now),

@@ -1,7 +1,7 @@
 //! A connection whose other end misbehaves at random. Nothing that it sends may make the connection
 //! panic, and after each event everything that is counted on the way is counted from scratch.
 
-use congestion::{Settings, Specification};
+use congestion::{Ecn, Settings, Specification};
 use proptest::prelude::*;
 use transport::{Pacing, RtoConfig};
 use units::Bytes;
@@ -87,7 +87,11 @@ fn config(recovery: Recovery, options: u16) -> Config {
         window_scaling: has(2),
         timestamps: has(4),
         delayed_ack: if has(32) { AckTiming::Linux } else { AckTiming::Fixed(fixed) },
-        ecn: has(8),
+        ecn: match (has(8), has(1024)) {
+            (false, _) => Ecn::Off,
+            (true, false) => Ecn::Classic,
+            (true, true) => Ecn::Accurate,
+        },
         dsack: has(16),
         rto: RtoConfig { min: Span::from_millis(200), ..RtoConfig::default() },
         pacing: if has(32) { Pacing::Linux } else { Pacing::Controller },
@@ -191,9 +195,10 @@ impl Bench {
                     segment.timestamp = self.clock.wrapping_add_signed(*clock);
                     segment.echo = timestamp(self.now).wrapping_add_signed(*clock);
                 }
-                self.end.on_segment(self.now, &segment);
                 if *marked {
-                    self.end.on_congestion_experienced();
+                    self.end.on_marked_segment(self.now, &segment);
+                } else {
+                    self.end.on_segment(self.now, &segment);
                 }
             }
             Event::Ack { share, blocks, echo } => {

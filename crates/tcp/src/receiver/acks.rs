@@ -22,6 +22,11 @@ impl Receiver {
         (self.ack_now, self.ack_at, self.unacknowledged)
     }
 
+    /// An ACK waits for more data.
+    pub(crate) fn has_delayed_ack(&self) -> bool {
+        self.ack_at != Time::NEVER
+    }
+
     /// Whatever was acknowledged meanwhile, the same ACK is still due.
     pub(crate) fn keep_ack_due(&mut self, due: (bool, Time, u64)) {
         (self.ack_now, self.ack_at, self.unacknowledged) = due;

@@ -229,7 +229,12 @@ impl Sender {
     /// Which bytes let cwnd grow, and whether any do. An ACK that echoes a mark lets no window grow
     /// (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round trip after a
     /// mark (`TCP_CA_CWR`).
+    /// If the other end counts marked bytes, those that arrived without a mark count.
     fn count_for_growth(&self, acked: u64, marked: bool) -> (u64, bool) {
+        if let Some(counted) = self.marked_by_this_ack() {
+            let unmarked = self.delivered_by_this_ack().unwrap_or(acked).saturating_sub(counted);
+            return (unmarked, unmarked > 0);
+        }
         let counted = self.delivered_by_this_ack().unwrap_or(acked);
         (counted, !marked && !self.is_reduced_by_mark())
     }

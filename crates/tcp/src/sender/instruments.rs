@@ -24,6 +24,8 @@ pub(super) struct Instruments {
     pacer: Pacer,
     /// For controllers that send probes.
     pub(super) probes: Option<Probes>,
+    /// Bytes that the ACK being processed reports as marked, if the other end counts them.
+    marked_bytes: Option<u64>,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     resume: Option<CarefulResume>,
@@ -47,6 +49,7 @@ impl Instruments {
             delivery: Delivery::default(),
             pacer: Pacer::new(config.pacing),
             probes: needs.probes.then(Probes::new),
+            marked_bytes: None,
             saw_loss: false,
             round_trip: None,
             min_rtt: None,
@@ -257,6 +260,18 @@ impl Sender {
         }
     }
 
+    /// Bytes that the ACK being processed reports as marked, if the other end counts them.
+    pub(super) fn marked_by_this_ack(&self) -> Option<u64> {
+        self.instruments.as_ref()?.marked_bytes
+    }
+
+    /// The next ACK reports so many bytes as marked (RFC 9768).
+    pub(crate) fn note_marked_bytes(&mut self, bytes: u64) {
+        if let Some(instruments) = &mut self.instruments {
+            instruments.marked_bytes = Some(bytes);
+        }
+    }
+
     /// Tells the controller about an ACK, if it needs to know.
     #[inline]
     pub(super) fn give_feedback(
@@ -293,6 +308,7 @@ impl Sender {
             return;
         }
         let records = instruments.needs.records;
+        let counted = instruments.marked_bytes;
         let feedback = Feedback {
             now,
             acked,
@@ -308,6 +324,7 @@ impl Sender {
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
+            marked_bytes: if ack.marked { counted.unwrap_or(acked + sacked) } else { 0 },
             needless: ack.needless.len(),
             head_sent: instruments.delivery.head_sent().filter(|_| records),
             rate: rate.filter(|_| records),

@@ -24,7 +24,7 @@ mod transmit;
 mod usage;
 
 use crate::config::{AckTiming, Recovery};
-use congestion::{AnyController, Controller};
+use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -295,6 +295,11 @@ impl Sender {
     #[inline]
     pub(crate) fn note_waiting_data(&mut self) {
         self.fin_rides |= self.fin_queued && self.max < self.written;
+    }
+
+    /// Both ends have agreed on ECN, or the connection has none.
+    pub(crate) fn tell_ecn(&mut self, agreed: Ecn) {
+        self.controller.on_ecn(agreed);
     }
 
     /// Whether new data is to carry the news that the window was reduced (CWR).

@@ -57,7 +57,8 @@ impl Sender {
     #[cold]
     pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
         self.keep_reductions();
-        if self.phase == Phase::Open && self.una > self.reduced_at {
+        let is_due = self.phase == Phase::Open && self.una > self.reduced_at;
+        if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.
             let halves_cwnd =

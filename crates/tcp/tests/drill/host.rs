@@ -205,7 +205,10 @@ impl Simulated {
             ("window_scaling", _) => self.config.window_scaling = switch()?,
             ("dsack", _) => self.config.dsack = switch()?,
             ("slow_start_after_idle", _) => self.config.idle_restart = switch()?,
-            ("ecn", Some(0 | 1)) => self.config.ecn = switch()?,
+            ("ecn", Some(0 | 1)) => {
+                self.config.ecn =
+                    if switch()? { congestion::Ecn::Classic } else { congestion::Ecn::Off }
+            }
             // Answers, and does not ask.
             ("ecn", Some(2)) => self.answers_ecn = true,
             ("sack", _) => {
@@ -432,7 +435,9 @@ impl Host for Simulated {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
                 return Err("a segment for nobody".to_owned());
             }
-            self.config.ecn |= self.answers_ecn;
+            if self.answers_ecn {
+                self.config.ecn = congestion::Ecn::Classic;
+            }
             self.build()?.listen();
         }
         let connection = self.live()?;

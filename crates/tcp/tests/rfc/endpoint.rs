@@ -109,7 +109,7 @@ fn an_endpoint_that_nobody_answers_says_why_it_ended() {
 /// A router's mark is echoed, and the window of the sender falls.
 #[test]
 fn an_endpoint_hears_of_congestion() {
-    let mut ends = pair(&Config { ecn: true, ..config() });
+    let mut ends = pair(&Config { ecn: congestion::Ecn::Classic, ..config() });
     let mut now = Time::ZERO;
     talk(&mut now, &mut ends, |_| false);
     ends[0].write(20 * MSS);

@@ -226,9 +226,10 @@ impl Wire {
         self.now = next;
         if self.flying.keys().next().is_some_and(|key| key.0 == next) {
             let (_, (to, segment, marked)) = self.flying.pop_first().unwrap();
-            self.ends[to].on_segment(next, &segment);
             if marked {
-                self.ends[to].on_congestion_experienced();
+                self.ends[to].on_marked_segment(next, &segment);
+            } else {
+                self.ends[to].on_segment(next, &segment);
             }
         } else {
             for end in &mut self.ends {

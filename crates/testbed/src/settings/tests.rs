@@ -220,6 +220,8 @@ fn switches_become_settings_of_the_host() {
             assert_eq!(sysctl(transport, name), Some(u8::from(on).to_string()), "{setting}");
         }
     }
+    let counted = entry(json!({ "ecn": "accurate" }), "transport.ecn").verdict;
+    assert_eq!(counted, Verdict::Rejected);
     assert_eq!(sysctl(json!({ "recovery": "newreno" }), "tcp_sack"), Some("0".to_owned()));
     assert_eq!(sysctl(json!({ "rto": { "max": "30s" } }), "tcp_rto_max_ms"), Some("30000".into()));
 }

@@ -63,6 +63,7 @@ impl Path {
             head_sent: None,
             rate: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
         }
     }

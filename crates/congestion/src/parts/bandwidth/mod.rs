@@ -62,6 +62,7 @@ pub(crate) mod samples {
             advertised: u64::MAX,
             peer_clock: None,
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate: None,

@@ -1,0 +1,254 @@
+//! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2) and
+//! accurate ECN (RFC 9768, in `accurate_ecn`).
+//!
+//! A connection that reports each mark takes no segment for an ordinary one. So others do not pay for it.
+
+use congestion::Ecn;
+use units::Time;
+
+use crate::accurate_ecn::{Answer, CodePoint, Known, Received, Report};
+use crate::segment::{Flags, Options, Segment};
+
+use super::{Connection, Urgent};
+
+/// State of these reports, in a box that other connections do not have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// The segment that is being taken in was marked.
+    pub(super) arrived_marked: bool,
+    /// An ACK of what arrived before the marks began or ended.
+    earlier: Option<Segment>,
+    received: Received,
+    known: Known,
+    /// AE, CWR and ECE of the first ACK: how the SYN with ACK arrived.
+    first_ack: Option<u8>,
+    /// The segment that is being taken in has said how the SYN with ACK arrived, and counts nothing.
+    in_set_up: bool,
+    /// The bytes that the ACK that is being taken in reports as marked.
+    found: u64,
+    /// TSval of the latest ACK that was read.
+    clock: u32,
+}
+
+/// AE, CWR and ECE as one number.
+fn bits_of(segment: &Segment) -> u8 {
+    let accurate = u8::from(segment.options.contains(Options::AE));
+    accurate << 2 | segment.flags.of_ecn().0 >> 6
+}
+
+/// AE, CWR and ECE of a number.
+pub(super) fn report(bits: u8) -> (Flags, Options) {
+    let flags = Flags((bits & 0b11) << 6);
+    (flags, Options::default().with_if(bits & 0b100 != 0, Options::AE))
+}
+
+const _: () = assert!(Flags::ECE.0 == 1 << 6 && Flags::CWR.0 == 1 << 7);
+
+impl Connection {
+    /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
+    #[cold]
+    pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
+        if let Some(marks) = &mut self.marks {
+            marks.arrived_marked = true;
+            self.on_segment(now, segment);
+            if let Some(marks) = &mut self.marks {
+                marks.arrived_marked = false;
+                return;
+            }
+        } else {
+            self.on_segment(now, segment);
+        }
+        self.on_congestion_experienced();
+    }
+
+    fn code_point(&self, segment: &Segment) -> CodePoint {
+        let marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);
+        if marked {
+            CodePoint::Ce
+        } else if segment.is_low_latency() {
+            CodePoint::Ect1
+        } else if segment.is_ecn_capable() {
+            CodePoint::Ect0
+        } else {
+            CodePoint::NotEct
+        }
+    }
+
+    /// What both ends use, after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
+    pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
+        let answer = segment.flags.contains(Flags::ACK);
+        let bits = bits_of(segment);
+        let offered = self.ecn;
+        let accurate = match (offered.is_accurate(), answer) {
+            (false, _) => None,
+            (true, false) => (bits == 0b111).then_some(None),
+            (true, true) => match Answer::read(bits) {
+                Answer::Accurate(arrived) => Some(Some(arrived)),
+                Answer::Classic | Answer::Without => None,
+            },
+        };
+        if let Some(said) = accurate {
+            let arrived = self.code_point(segment);
+            if let Some(marks) = &mut self.marks {
+                marks.received.count_syn(arrived);
+                marks.first_ack = Some(arrived.in_set_up());
+                if let Some(said) = said {
+                    marks.known.take_set_up(said);
+                }
+            }
+        } else {
+            // A SYN asks with both bits, and a SYN with ACK agrees with the first alone.
+            let agrees =
+                segment.flags.contains(Flags::ECE) && segment.flags.contains(Flags::CWR) != answer;
+            self.ecn = match offered {
+                _ if !agrees => Ecn::Off,
+                Ecn::EachMark => Ecn::EachMark,
+                _ => Ecn::Classic,
+            };
+        }
+        if !self.ecn.reports_each_mark() {
+            self.marks = None;
+            return;
+        }
+        self.ordinary_bits = 0;
+        self.write_field();
+    }
+
+    /// What is sent with ECT, once both ends have agreed.
+    pub(super) fn ect(&self) -> Options {
+        Options::default()
+            .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
+            .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY)
+    }
+
+    /// The bits by which a SYN asks or answers.
+    pub(super) fn bits_of_syn(&self, answer: bool) -> (Flags, Options) {
+        let classic = Flags::default()
+            .with_if(self.ecn != Ecn::Off, Flags::ECE)
+            .with_if(self.ecn != Ecn::Off && !answer, Flags::CWR);
+        match &self.marks {
+            Some(marks) if self.ecn.is_accurate() && answer => {
+                report(marks.first_ack.unwrap_or(CodePoint::NotEct.in_set_up()))
+            }
+            Some(_) if self.ecn.is_accurate() => report(0b111),
+            _ => (classic, Options::default()),
+        }
+    }
+
+    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table 4).
+    pub(super) fn take_first_ack(&mut self, segment: &Segment) {
+        let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
+        if let Some(marks) = &mut self.marks
+            && self.ecn.is_accurate()
+            && self.passive
+            && is_bare
+        {
+            marks.in_set_up = true;
+            if let Answer::Accurate(arrived) = Answer::read(bits_of(segment)) {
+                marks.known.take_set_up(arrived);
+            }
+        }
+    }
+
+    /// Data is about to be taken in.
+    pub(super) fn count_mark(&mut self, now: Time, segment: &Segment) {
+        if segment.payload == 0 {
+            return;
+        }
+        let arrived = self.code_point(segment);
+        if self.ecn == Ecn::EachMark {
+            self.follow_mark(now, arrived == CodePoint::Ce);
+        } else if let Some(marks) = &mut self.marks {
+            if marks.received.count(arrived, segment.payload.into()) {
+                self.receiver.request_ack();
+            }
+            self.write_field();
+        }
+    }
+
+    /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where that
+    /// changes, what has arrived before is acknowledged before, and the change at once.
+    fn follow_mark(&mut self, now: Time, marked: bool) {
+        if self.report.contains(Flags::ECE) == marked {
+            return;
+        }
+        if self.receiver.has_delayed_ack() && self.urgent == Urgent::Nothing {
+            let earlier = self.bare_segment(now);
+            if let Some(marks) = &mut self.marks {
+                marks.earlier = Some(earlier);
+                self.urgent = Urgent::Earlier;
+            }
+        }
+        self.report = Flags::default().with_if(marked, Flags::ECE);
+        self.receiver.request_ack();
+    }
+
+    pub(super) fn next_earlier(&mut self) -> Option<Segment> {
+        self.urgent = Urgent::Nothing;
+        self.marks.as_mut()?.earlier.take()
+    }
+
+    /// ACE of the segments to come.
+    fn write_field(&mut self) {
+        if self.ecn.is_accurate()
+            && let Some(marks) = &self.marks
+        {
+            (self.report, self.report_options) = report(marks.received.field());
+        }
+    }
+
+    /// An ACK without data is about to leave.
+    #[cold]
+    pub(super) fn complete_report(&mut self, segment: &mut Segment) {
+        if !self.ecn.is_accurate() {
+            return;
+        }
+        let opens = self.sender.max() == 1 && !self.passive;
+        let Some(marks) = &mut self.marks else { return };
+        marks.received.on_reported();
+        if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
+            let (flags, options) = report(bits);
+            segment.flags = Flags::ACK.with(flags);
+            segment.options = segment.options.without(Options::AE).with_if(true, options);
+            return;
+        }
+        if let Some((counters, low_latency)) = marks.received.take_counters() {
+            let most = if self.timestamps { 2 } else { 3 };
+            segment.sack_blocks = segment.sack_blocks.min(most);
+            segment.set_counters(counters);
+            segment.options = segment.options.with_if(low_latency, Options::COUNTS_LOW_LATENCY);
+        }
+    }
+
+    /// Reads what an ACK that acknowledges everything before `number` reports.
+    pub(super) fn read_report(&mut self, segment: &Segment, number: u64) {
+        let (una, mss) = (self.sender.una(), self.sender.mss());
+        let Some(marks) = &mut self.marks else { return };
+        marks.found = 0;
+        if self.ecn.is_accurate() {
+            self.sender.note_marked_bytes(0);
+        }
+        if !self.ecn.is_accurate() || std::mem::take(&mut marks.in_set_up) {
+            return;
+        }
+        let is_newer = self.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
+        if number <= una && !is_newer {
+            // It may have been overtaken.
+            return;
+        }
+        marks.clock = segment.timestamp;
+        let (field, counters) = (bits_of(segment), segment.counters());
+        let acked = number.saturating_sub(una);
+        marks.found = marks.known.take(Report { field, counters, acked, mss });
+        self.sender.note_marked_bytes(marks.found);
+    }
+
+    /// Whether the segment that is being taken in reports a mark.
+    #[inline]
+    pub(super) fn reports_mark(&self, segment: &Segment) -> bool {
+        match &self.marks {
+            Some(marks) if self.ecn.is_accurate() => marks.found > 0,
+            _ => segment.flags.contains(Flags::ECE),
+        }
+    }
+}

@@ -1246,9 +1246,8 @@ class Feedback:
 
     @property
     def marked_bytes(self) -> int:
-        """Bytes that arrived with a mark: exact with accurate ECN (RFC 9768), otherwise all that an ACK
-        with a report acknowledges.
-        """
+        """Bytes that arrived marked; the exact number with accurate ECN (RFC 9768)."""
+
     @property
     def needless(self) -> int:
         """Bytes that the receiver reports as received twice (RFC 2883)."""

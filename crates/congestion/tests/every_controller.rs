@@ -133,6 +133,7 @@ impl Sender {
             advertised: ADVERTISED,
             peer_clock: round_trip.map(|_| (self.now.as_nanos() / 1_000_000) as u32),
             marked: false,
+            marked_bytes: 0,
             needless: 0,
             head_sent: None,
             rate: Some(RateSample {
@@ -230,6 +231,7 @@ const MARK_IS_NO_LOSS: &[(&str, &str)] = &[
     ),
     ("new-jersey", "Xu et al. 2005: as Jersey"),
     ("bulk-repeat", "Yang et al. 2003: a loss without a queue is an error of the channel"),
+    ("dctcp", "RFC 8257 section 3.3: a mark takes half of the share of marked data"),
 ];
 
 #[test]
@@ -268,6 +270,8 @@ const LOSS_AFTER_MARK_COUNTS: &[(&str, &str)] = &[
         "bbr3",
         "draft-ietf-ccwg-bbr: a mark reduces inflight_lo when the round ends, and recovery follows",
     ),
+    ("dctcp", "RFC 8257 section 3.4: as in conventional TCP; the mark may have taken very little"),
+    ("prague", "tcp_prague.c, prague_enter_loss: as DCTCP"),
 ];
 
 /// RFC 3168 section 6.1.2: one reduction answers the mark and the loss.

@@ -71,6 +71,7 @@ pub const OF_LINUX: &[OfLinux] = &[
         "looks ahead by the smallest RTT, and grows by at least 5 % of cwnd in an RTT before the first loss",
     ),
     of("cdg", "cdg", Same, ""),
+    of("dctcp", "dctcp", Same, ""),
     of("highspeed", "highspeed", Variant, "takes the table of RFC 3649 and not its equations"),
     of(
         "htcp",

@@ -42,16 +42,17 @@ pub(crate) struct Endpoint {
     pub(crate) reader: Option<Box<Reader>>,
 }
 
+/// The code point of a packet that routers may mark.
+#[cold]
+fn capable(segment: &Segment) -> Ecn {
+    if segment.is_low_latency() { Ecn::Scalable } else { Ecn::Capable }
+}
+
 impl Endpoint {
     #[inline]
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
-        let ecn = if !body.segment.is_ecn_capable() {
-            Ecn::NotCapable
-        } else if body.segment.is_low_latency() {
-            Ecn::Scalable
-        } else {
-            Ecn::Capable
-        };
+        let segment = &body.segment;
+        let ecn = if segment.is_ecn_capable() { capable(segment) } else { Ecn::NotCapable };
         let bytes = self.ip_header + body.segment.bytes();
         // A connection has one number at each end, so this is its addresses and ports.
         let flow = body.endpoint.0;

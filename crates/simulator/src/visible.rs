@@ -20,7 +20,7 @@ impl Visible for Body {
             sequence: segment.sequence,
             acknowledgement: segment.acknowledgement,
             window: segment.window,
-            flags: segment.flags.0,
+            flags: segment.flags.in_one_byte().0,
             payload: segment.payload.into(),
             timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
             sack: SackBlocks::new(blocks),
@@ -41,7 +41,6 @@ impl Visible for Body {
         let has_timestamps = segment.has_timestamps();
         // With accurate ECN each ACK reports the number of marks in three bits.
         let report = segment.counters().map_or(Flags::default(), |_| segment.flags.of_ecn());
-        let accurate = segment.counters().is_some() && segment.options.contains(Options::AE);
         let segment = Segment {
             sequence: segment.sequence.wrapping_add(past_data),
             acknowledgement,
@@ -50,9 +49,7 @@ impl Visible for Body {
             window: segment.window,
             flags: Flags::ACK.with(report),
             window_scale: Segment::NO_SCALE,
-            options: Options::default()
-                .with_if(has_timestamps, Options::TIMESTAMPS)
-                .with_if(accurate, Options::AE),
+            options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
             ..Segment::default()
         };
         Some(Self { segment, ..*self })

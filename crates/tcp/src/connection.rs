@@ -23,7 +23,7 @@ use reset::Reset;
 use crate::config::Config;
 use crate::info::Agreed;
 use crate::receiver::Receiver;
-use crate::segment::{Flags, Options};
+use crate::segment::Flags;
 use crate::sender::{Phase, Sender};
 use crate::sequence::Space;
 use transport::{AbortCause, Counters, RttEstimator};
@@ -107,7 +107,6 @@ pub struct Connection {
     /// What each segment reports of marks: ECE until the other end answers (RFC 3168 section 6.1.3),
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
     report: Flags,
-    report_options: Options,
     marks: Option<Box<Marks>>,
     /// Probes of the other end that are still to be answered.
     unanswered_probes: u32,
@@ -153,7 +152,6 @@ impl Connection {
             dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
-            report_options: Options::default(),
             marks: ecn.reports_each_mark().then(Box::default),
             unanswered_probes: 0,
             peer_probes: false,

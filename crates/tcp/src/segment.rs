@@ -28,6 +28,9 @@ impl Flags {
     pub const ECE: Self = Self(flags::ECE);
     /// The window was reduced in answer to ECN-Echo.
     pub const CWR: Self = Self(flags::CWR);
+    /// Accurate ECN (RFC 9768 section 3.1). It is in the place of URG, which is never sent: in the header AE
+    /// is in the byte before.
+    pub const AE: Self = Self(flags::URG);
 
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -46,10 +49,16 @@ impl Flags {
         if wanted { self.with(other) } else { self }
     }
 
-    /// ECE and CWR of these bits.
+    /// AE, ECE and CWR of these bits.
     #[must_use]
     pub const fn of_ecn(self) -> Self {
-        Self(self.0 & (flags::ECE | flags::CWR))
+        Self(self.0 & (Self::AE.0 | flags::ECE | flags::CWR))
+    }
+
+    /// The flags of the header that are in one byte: without AE.
+    #[must_use]
+    pub const fn in_one_byte(self) -> Self {
+        Self(self.0 & !Self::AE.0)
     }
 }
 
@@ -104,7 +113,7 @@ pub struct Segment {
 /// which `Option<Segment>` would keep its discriminant, and every move of a segment would be split
 /// around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options(u16);
+pub struct Options(u8);
 
 impl Options {
     /// The timestamps option (RFC 7323 section 3).
@@ -121,14 +130,11 @@ impl Options {
     pub const DUMMY: Self = Self(16);
     /// An ACK, of low priority, that answers a probe.
     pub const PROBE_ANSWER: Self = Self(32);
-    /// With [`ECN_CAPABLE`](Self::ECN_CAPABLE): the code point is ECT(1) and not ECT(0) (RFC 9331).
-    pub const LOW_LATENCY: Self = Self(64);
-    /// No option of TCP, but the bit AE of its header (RFC 9768 section 3.1).
-    pub const AE: Self = Self(128);
     /// The option of accurate ECN (RFC 9768 section 3.2.3). Its counters are [`Segment::counters`].
-    pub const ACCURATE_ECN: Self = Self(256);
-    /// With [`ACCURATE_ECN`](Self::ACCURATE_ECN): the counter of unmarked bytes is that of ECT(1).
-    pub const COUNTS_LOW_LATENCY: Self = Self(512);
+    pub const ACCURATE_ECN: Self = Self(64);
+    /// ECT(1) and not ECT(0) (RFC 9331): with [`ECN_CAPABLE`](Self::ECN_CAPABLE) the code point of the
+    /// packet, with [`ACCURATE_ECN`](Self::ACCURATE_ECN), which is sent without ECT, that of the counter.
+    pub const LOW_LATENCY: Self = Self(128);
     /// All that only probes and their answers have.
     pub(crate) const OF_PROBES: Self = Self(Self::PROBE.0 | Self::DUMMY.0 | Self::PROBE_ANSWER.0);
 
@@ -136,12 +142,6 @@ impl Options {
     #[must_use]
     pub const fn with_if(self, wanted: bool, other: Self) -> Self {
         if wanted { Self(self.0 | other.0) } else { self }
-    }
-
-    /// Takes the bits of `other` away.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
     }
 
     /// Whether one of the bits of `other` is set.
@@ -180,7 +180,7 @@ impl Segment {
     /// Returns true if routers may treat its packet as one of a flow of low latency (RFC 9331).
     #[inline]
     pub fn is_low_latency(&self) -> bool {
-        self.options.contains(Options::LOW_LATENCY)
+        self.is_ecn_capable() && self.options.contains(Options::LOW_LATENCY)
     }
 
     /// The counters of the option of accurate ECN, if it is present: bytes that arrived marked, and

@@ -20,8 +20,10 @@ ASKS = {
     "peach": "routers that drop low priority first",
     "peach-plus": "routers that drop low priority first",
     "cherry": "routers that drop low priority first",
+    "dctcp": "routers with ECN marking by the length of the queue now",
     "jersey": "routers with ECN marking",
     "new-jersey": "routers with ECN marking",
+    "prague": "routers with ECN marking for low latency",
 }
 """Router features that a controller depends on (docs/controllers.md). Not in the registry."""
 TOLD = {"ck-stp": "the rate and the RTT of the link as settings, which it gets here"}

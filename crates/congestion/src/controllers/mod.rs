@@ -20,6 +20,7 @@ controllers! {
     cherry::Cherry;
     ck_stp::CkStp;
     cubic::Cubic | LinuxCubic;
+    dctcp::Dctcp;
     highspeed::HighSpeed | LinuxHighSpeed;
     htcp::Htcp | LinuxHtcp;
     hybla::Hybla | LinuxHybla;
@@ -34,6 +35,7 @@ controllers! {
     nv::Nv;
     peach::Peach;
     peach_plus::PeachPlus;
+    prague::Prague;
     scalable::Scalable | LinuxScalable;
     star::Star;
     vegas::Vegas | LinuxVegas;

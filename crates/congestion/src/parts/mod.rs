@@ -5,6 +5,7 @@ pub(crate) mod bandwidth;
 pub(crate) mod delivery_model;
 pub(crate) mod hoe;
 pub(crate) mod linux;
+pub(crate) mod marked_share;
 pub(crate) mod probing;
 pub(crate) mod slow_start;
 pub(crate) mod spike;

@@ -168,8 +168,7 @@ event! {
         peer_clock_ms: Option<u32> = |feedback| feedback.peer_clock;
         /// True if the receiver echoes an ECN mark (RFC 3168 section 6.1.3).
         marked: bool = |feedback| feedback.marked;
-        /// Bytes that arrived with a mark: exact with accurate ECN (RFC 9768), otherwise all that an ACK
-        /// with a report acknowledges.
+        /// Bytes that arrived marked; the exact number with accurate ECN (RFC 9768).
         marked_bytes: u64 = |feedback| feedback.marked_bytes;
         /// Bytes that the receiver reports as received twice (RFC 2883).
         needless: u64 = |feedback| feedback.needless;

@@ -128,7 +128,7 @@ fn marks_replace_drops_where_the_flow_uses_ecn() {
 }
 
 /// Controllers that use ECN without being asked for it.
-const NEED_MARKS: &[&str] = &["jersey", "new-jersey"];
+const NEED_MARKS: &[&str] = &["dctcp", "jersey", "new-jersey", "prague"];
 
 /// Controllers whose probes need routers that drop packets of low priority first (Akyildiz, Morabito and
 /// Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001). Before an algorithm that

@@ -19,6 +19,7 @@ mod priority;
 mod prototypes;
 mod reference;
 mod resume;
+mod scalable;
 mod sources;
 mod stops;
 mod theory;

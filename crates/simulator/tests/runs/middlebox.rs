@@ -67,7 +67,9 @@ fn a_transfer_of_every_controller_ends_behind_an_ack_filter() {
             let case = format!("{} with {rule}", entry.name);
             assert!(recording.flows[0].completed, "{case}");
             assert_eq!(recording.flows[0].bytes, 1_000_000, "{case}");
-            assert!(count(&recording, "filtered") > 0, "{case}");
+            // ACKs with the option of accurate ECN: CAKE keeps options that it does not know.
+            let kept = entry.name == "prague" && rule != "ns-2";
+            assert_eq!(count(&recording, "filtered") > 0, !kept, "{case}");
         }
     }
 }

@@ -95,7 +95,6 @@ impl Connection {
             sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: self.inward.wrap(next),
             flags: Flags::ACK.with(self.report),
-            options: self.report_options,
             window,
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
@@ -104,7 +103,7 @@ impl Connection {
             (segment.sack, segment.sack_blocks) = self.sack_option();
         }
         if self.timestamps {
-            segment.options = segment.options.with_if(true, Options::TIMESTAMPS);
+            segment.options = Options::TIMESTAMPS;
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
         }

@@ -167,14 +167,14 @@ impl Connection {
         let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
         let mss = self.config.mss as u16;
-        let (flags, bit) = self.bits_of_syn(answer);
+        let flags = self.bits_of_syn(answer);
         let mut segment = Segment {
             sequence: self.out.wrap(0),
             flags: Flags::SYN.with(flags),
             window,
             mss,
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
-            options: bit
+            options: Options::default()
                 .with_if(self.sack, Options::SACK_PERMITTED)
                 .with_if(self.timestamps, Options::TIMESTAMPS),
             timestamp: timestamp(now),

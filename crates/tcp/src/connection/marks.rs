@@ -32,17 +32,18 @@ pub(super) struct Marks {
 
 /// AE, CWR and ECE as one number.
 fn bits_of(segment: &Segment) -> u8 {
-    let accurate = u8::from(segment.options.contains(Options::AE));
-    accurate << 2 | segment.flags.of_ecn().0 >> 6
+    let accurate = u8::from(segment.flags.contains(Flags::AE));
+    let echo = u8::from(segment.flags.contains(Flags::ECE));
+    accurate << 2 | u8::from(segment.flags.contains(Flags::CWR)) << 1 | echo
 }
 
 /// AE, CWR and ECE of a number.
-pub(super) fn report(bits: u8) -> (Flags, Options) {
-    let flags = Flags((bits & 0b11) << 6);
-    (flags, Options::default().with_if(bits & 0b100 != 0, Options::AE))
+fn report(bits: u8) -> Flags {
+    Flags::default()
+        .with_if(bits & 0b001 != 0, Flags::ECE)
+        .with_if(bits & 0b010 != 0, Flags::CWR)
+        .with_if(bits & 0b100 != 0, Flags::AE)
 }
-
-const _: () = assert!(Flags::ECE.0 == 1 << 6 && Flags::CWR.0 == 1 << 7);
 
 impl Connection {
     /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
@@ -122,7 +123,7 @@ impl Connection {
     }
 
     /// The bits by which a SYN asks or answers.
-    pub(super) fn bits_of_syn(&self, answer: bool) -> (Flags, Options) {
+    pub(super) fn bits_of_syn(&self, answer: bool) -> Flags {
         let classic = Flags::default()
             .with_if(self.ecn != Ecn::Off, Flags::ECE)
             .with_if(self.ecn != Ecn::Off && !answer, Flags::CWR);
@@ -131,7 +132,7 @@ impl Connection {
                 report(marks.first_ack.unwrap_or(CodePoint::NotEct.in_set_up()))
             }
             Some(_) if self.ecn.is_accurate() => report(0b111),
-            _ => (classic, Options::default()),
+            _ => classic,
         }
     }
 
@@ -193,7 +194,7 @@ impl Connection {
         if self.ecn.is_accurate()
             && let Some(marks) = &self.marks
         {
-            (self.report, self.report_options) = report(marks.received.field());
+            self.report = report(marks.received.field());
         }
     }
 
@@ -207,16 +208,14 @@ impl Connection {
         let Some(marks) = &mut self.marks else { return };
         marks.received.on_reported();
         if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
-            let (flags, options) = report(bits);
-            segment.flags = Flags::ACK.with(flags);
-            segment.options = segment.options.without(Options::AE).with_if(true, options);
+            segment.flags = Flags::ACK.with(report(bits));
             return;
         }
         if let Some((counters, low_latency)) = marks.received.take_counters() {
             let most = if self.timestamps { 2 } else { 3 };
             segment.sack_blocks = segment.sack_blocks.min(most);
             segment.set_counters(counters);
-            segment.options = segment.options.with_if(low_latency, Options::COUNTS_LOW_LATENCY);
+            segment.options = segment.options.with_if(low_latency, Options::LOW_LATENCY);
         }
     }
 

@@ -319,7 +319,7 @@ impl Simulated {
             (syn && segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale);
         Packet {
             ecn: Some(if segment.is_ecn_capable() { Ecn::Ect0 } else { Ecn::None }),
-            flags: Flags(segment.flags.0),
+            flags: Flags(segment.flags.in_one_byte().0),
             start: segment.sequence.wrapping_sub(OWN),
             length: u32::from(segment.payload),
             ack: is_ack.then(|| segment.acknowledgement.wrapping_sub(PEER)),

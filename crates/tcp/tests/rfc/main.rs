@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod accurate;
 mod close;
 mod endpoint;
 mod fast_retransmit;

@@ -30,7 +30,7 @@ pub(super) const ABOUT: Mechanism = Mechanism {
     kind: KIND,
     source: "De Schepper, Briscoe and White, Dual-Queue Coupled Active Queue Management (AQM) for L4S, RFC 9332, 2023",
     status: Provenance::Published,
-    hurts: "An RTT above `max_rtt`. Flows that send ECT(1) and respond like Reno gain rate over the others. No transport of the simulator sends ECT(1) yet, so its low-latency queue has marked packets only.",
+    hurts: "An RTT above `max_rtt`. Flows that send ECT(1) and respond like Reno gain rate over the others. Of the controllers, `prague` sends ECT(1); marked packets of others enter its low-latency queue too.",
 };
 
 /// Parameters of DualPI2.

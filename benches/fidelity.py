@@ -103,6 +103,22 @@ MECHANISMS = {
     }.items()
     for name in names
 }
+# Middleboxes, each where it has something to do: ACKs that leave the client on a thin link, and losses
+# on a short last hop behind a gateway that is not the bottleneck.
+MECHANISMS |= {
+    "ack-filter": {
+        "node": '[{ name = "client", middlebox = "ack-filter" }]',
+        "link.1.backward.rate": "64kbit/s",
+    },
+    "snoop": {
+        "node": '[{ name = "gateway", middlebox = "snoop" }]',
+        "link.0.delay": "40ms",
+        "link.0.rate": "10Mbit/s",
+        "link.0.queue.packets": "332",
+        "link.1.delay": "10ms",
+        "link.1.forward.rate": "50Mbit/s",
+    },
+}
 LINUX = ("flow.0.transport.recovery=linux",)
 PAIRS = (
     ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),

@@ -103,8 +103,8 @@ MECHANISMS = {
     }.items()
     for name in names
 }
-# Middleboxes, each where it has something to do: ACKs that leave the client on a thin link, and losses
-# on a short last hop behind a gateway that is not the bottleneck.
+# Middleboxes, each where it has something to do: ACKs that leave the client on a thin link, and
+# losses on a short last hop behind a gateway that is not the bottleneck.
 MECHANISMS |= {
     "ack-filter": {
         "node": '[{ name = "client", middlebox = "ack-filter" }]',

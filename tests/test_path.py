@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 ALGORITHMS = ["codel", "dualpi2", "fq-codel", "pie", "red"]
-MIDDLEBOXES = ["ack-decimation", "ack-filter", "ack-reconstruction", "snoop"]
+MIDDLEBOXES = [
+    "ack-decimation",
+    "ack-filter",
+    "ack-reconstruction",
+    "packet-control",
+    "snoop",
+    "spoofing-proxy",
+]
 PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
 MODEMS = ["dvb-s2", "dvb-s2x"]

@@ -18,7 +18,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use link::{Change, Marking, Settings};
-use middlebox::{AckDecimationSettings, AckFilterSettings, SnoopSettings};
+use middlebox::{
+    AckDecimationSettings, AckFilterSettings, PacketControlSettings, SnoopSettings,
+    SpoofingSettings,
+};
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
@@ -269,7 +272,20 @@ fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
         let snoop = Middlebox::Snoop(SnoopSettings::default());
         (snoop, format!("{{ name = \"snoop\", cache = {cache}, dupacks = {dupacks} }}"))
     });
-    prop_oneof![default, rule, every, cache]
+    let patience = (0u32..3000, 1u32..5, 0u32..90).prop_map(|(patience, dupacks, hold)| {
+        let control = Middlebox::PacketControl(PacketControlSettings::default());
+        let table = format!(
+            "{{ name = \"packet-control\", patience = \"{patience}ms\", dupacks = {dupacks}, hold = \"{hold}ms\" }}"
+        );
+        (control, table)
+    });
+    let store = (1000u32..500_000, 1u32..5).prop_map(|(store, dupacks)| {
+        let proxy = Middlebox::SpoofingProxy(SpoofingSettings::default());
+        let table =
+            format!("{{ name = \"spoofing-proxy\", store = \"{store}B\", dupacks = {dupacks} }}");
+        (proxy, table)
+    });
+    prop_oneof![default, rule, every, cache, patience, store]
 }
 
 /// One to six flows between any two nodes.

@@ -19,6 +19,9 @@
 //! Decisions:
 //! - The filter works in the queues of all links that leave its node, as both sources have it: at another
 //!   place no ACK waits for a later one.
+//! - Compared with the source code of both. CAKE also removes ACKs with an MD5 signature (RFC 2385); here they
+//!   stay, as all packets with other options. ns-2 takes every segment without payload for an ACK; here SYN, FIN
+//!   and RST stay.
 //! - "Directly before" is meant among the packets of one direction of a connection, because CAKE keeps a
 //!   queue for each of them.
 //! - A waiting packet is removed before the queue decides whether it has room for the joining one. If

@@ -7,9 +7,11 @@ use units::Time;
 
 use crate::decimation::Decimation;
 use crate::header::Visible;
+use crate::packet_control::PacketControl;
 use crate::reconstruction::Reconstruction;
 use crate::settings::Middlebox;
 use crate::snoop::Snoop;
+use crate::spoofing::Spoofing;
 
 /// A state machine at a node. Time never runs back.
 pub(crate) trait Device<P> {
@@ -35,10 +37,14 @@ pub(crate) trait Device<P> {
 pub enum AnyDevice<P> {
     /// ACK decimation.
     Decimation(Decimation<P>),
+    /// TCP packet control.
+    PacketControl(PacketControl<P>),
     /// ACK reconstruction.
     Reconstruction(Reconstruction<P>),
     /// Snoop.
     Snoop(Snoop<P>),
+    /// Spoofing proxy.
+    Spoofing(Spoofing<P>),
 }
 
 /// Calls the device behind each variant.
@@ -47,7 +53,9 @@ macro_rules! each {
         match $any {
             AnyDevice::Decimation($device) => $call,
             AnyDevice::Reconstruction($device) => $call,
+            AnyDevice::PacketControl($device) => $call,
             AnyDevice::Snoop($device) => $call,
+            AnyDevice::Spoofing($device) => $call,
         }
     };
 }
@@ -61,7 +69,9 @@ impl<P: Visible> AnyDevice<P> {
             Middlebox::AckReconstruction(settings) => {
                 Self::Reconstruction(Reconstruction::new(settings))
             }
+            Middlebox::PacketControl(settings) => Self::PacketControl(PacketControl::new(settings)),
             Middlebox::Snoop(settings) => Self::Snoop(Snoop::new(settings)),
+            Middlebox::SpoofingProxy(settings) => Self::Spoofing(Spoofing::new(settings)),
         })
     }
 

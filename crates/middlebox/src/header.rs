@@ -73,6 +73,8 @@ pub struct Header {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// Window scale, which a SYN may have.
+    pub window_scale: Option<u8>,
     /// Whether it has reserved bits or other options, whose loss might matter.
     pub has_more: bool,
 }
@@ -111,6 +113,20 @@ pub fn is_after(a: u32, b: u32) -> bool {
     is_before(b, a)
 }
 
+/// The later one of a timestamp value and that of a segment.
+pub(crate) fn latest(known: Option<u32>, header: &Header) -> Option<u32> {
+    let new = header.timestamps.map(|(value, _)| value);
+    match (known, new) {
+        (Some(known), Some(new)) if is_before(new, known) => Some(known),
+        _ => new.or(known),
+    }
+}
+
+/// A copy of a segment that is sent again, with the sender's latest timestamp value.
+pub(crate) fn renewed<P: Visible>(packet: &P, timestamp: Option<u32>) -> P {
+    timestamp.map_or_else(|| packet.clone(), |value| packet.with_timestamp(value))
+}
+
 /// A packet that middleboxes can look at.
 pub trait Visible: Clone {
     /// Its header; `None` if it is no whole TCP segment.
@@ -121,9 +137,19 @@ pub trait Visible: Clone {
     fn bytes(&self) -> u16;
 
     /// The pure ACK of `acknowledgement` that the sender of this segment might have sent: without
-    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, and all
-    /// else from the segment. `None` if it is no whole TCP segment.
-    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self>;
+    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, `window` for
+    /// its window field if it is there, and all else from the segment. `None` if it is no whole TCP segment.
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self>;
+
+    /// The same segment with this timestamp value, if it has timestamps: an old value would be discarded
+    /// by the receiver (PAWS, RFC 7323 section 5).
+    #[must_use]
+    fn with_timestamp(&self, value: u32) -> Self;
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ impl Visible for IpPacket {
             payload: fields.payload,
             timestamps: fields.timestamps,
             sack: SackBlocks::new(fields.blocks().iter().copied()),
+            window_scale: fields.window_scale,
             has_more: fields.has_other_options || fields.reserved != 0,
         })
     }
@@ -31,7 +32,16 @@ impl Visible for IpPacket {
         u16::try_from(Self::bytes(self).len()).unwrap_or(u16::MAX)
     }
 
-    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
-        Self::pure_ack(self, acknowledgement, echo)
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
+        Self::pure_ack(self, acknowledgement, echo, window)
+    }
+
+    fn with_timestamp(&self, value: u32) -> Self {
+        Self::with_timestamp(self, value)
     }
 }

@@ -15,17 +15,21 @@ mod decimation;
 mod device;
 mod header;
 mod ip;
+mod packet_control;
 mod reconstruction;
 mod settings;
 mod snoop;
+mod spoofing;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
 pub use decimation::{AckDecimationSettings, Decimation};
 pub use device::AnyDevice;
 pub use header::{Address, Endpoints, Header, SackBlocks, Visible, is_after, is_before};
+pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
+pub use spoofing::{Spoofing, SpoofingSettings};
 
 use link::Mechanism;
 

@@ -148,7 +148,7 @@ impl<P: Visible> Flow<P> {
         let mut made = 0;
         for number in 1..=between {
             let acknowledgement = from.wrapping_add(number * step);
-            let Some(ack) = packet.pure_ack(acknowledgement, None) else { continue };
+            let Some(ack) = packet.pure_ack(acknowledgement, None, None) else { continue };
             let share = f64::from(number - 1) / f64::from(between);
             let at = now + Span::from_secs_f64(spread.as_secs_f64() * share);
             self.held.push_back((at, ack));

@@ -5,8 +5,10 @@ use units::Span;
 
 use crate::ack_filter::{self, AckFilterSettings};
 use crate::decimation::{self, AckDecimationSettings};
+use crate::packet_control::{self, PacketControlSettings};
 use crate::reconstruction::{self, AckReconstructionSettings};
 use crate::snoop::{self, SnoopSettings};
+use crate::spoofing::{self, SpoofingSettings};
 
 /// The key of scenarios that takes a middlebox.
 pub(crate) const KEY: &str = "node.middlebox";
@@ -29,19 +31,26 @@ pub enum Middlebox {
     /// ACK reconstruction: sends the ACKs between two that are far apart, behind a link on which ACKs were
     /// filtered.
     AckReconstruction(AckReconstructionSettings),
+    /// TCP packet control: drops retransmissions that a delay has caused, and duplicate ACKs that may be due to
+    /// packets out of order.
+    PacketControl(PacketControlSettings),
     /// Snoop: keeps copies of data, retransmits what the hop behind it loses, and hides the duplicate ACKs of
     /// such losses.
     Snoop(SnoopSettings),
+    /// Spoofing proxy: acknowledges data in the receiver's name, and repairs what the hop behind it loses.
+    SpoofingProxy(SpoofingSettings),
 }
 
 impl Middlebox {
     /// All middleboxes with their defaults.
-    pub fn all() -> [Self; 4] {
+    pub fn all() -> [Self; 6] {
         [
             Self::AckDecimation(AckDecimationSettings::default()),
             Self::AckFilter(AckFilterSettings::default()),
             Self::AckReconstruction(AckReconstructionSettings::default()),
+            Self::PacketControl(PacketControlSettings::default()),
             Self::Snoop(SnoopSettings::default()),
+            Self::SpoofingProxy(SpoofingSettings::default()),
         ]
     }
 
@@ -56,14 +65,17 @@ impl Middlebox {
             Self::AckDecimation(_) => &decimation::ABOUT,
             Self::AckFilter(_) => &ack_filter::ABOUT,
             Self::AckReconstruction(_) => &reconstruction::ABOUT,
+            Self::PacketControl(_) => &packet_control::ABOUT,
             Self::Snoop(_) => &snoop::ABOUT,
+            Self::SpoofingProxy(_) => &spoofing::ABOUT,
         }
     }
 
     /// The most that it adds to the delay of a packet.
     pub fn most_added_delay(&self) -> Span {
         match self {
-            Self::AckFilter(_) | Self::Snoop(_) => Span::ZERO,
+            Self::AckFilter(_) | Self::Snoop(_) | Self::SpoofingProxy(_) => Span::ZERO,
+            Self::PacketControl(settings) => settings.hold,
             Self::AckDecimation(settings) => settings.hold,
             Self::AckReconstruction(settings) => settings.max_delay,
         }
@@ -74,7 +86,11 @@ impl Middlebox {
     pub fn is_in_queues(&self) -> bool {
         match self {
             Self::AckFilter(_) => true,
-            Self::AckDecimation(_) | Self::AckReconstruction(_) | Self::Snoop(_) => false,
+            Self::AckDecimation(_)
+            | Self::AckReconstruction(_)
+            | Self::PacketControl(_)
+            | Self::Snoop(_)
+            | Self::SpoofingProxy(_) => false,
         }
     }
 }

@@ -7,7 +7,7 @@
 //! - Data above what was seen before is copied. Data that is seen again is a retransmission of the sender:
 //!   its duplicate ACKs pass from then on, because the sender counts them.
 //! - A new ACK frees copies, and gives an RTT sample if none of them was retransmitted.
-//! - A duplicate ACK of a copied segment, from number `dupacks` on, retransmits the segment at once. It is
+//! - Duplicate ACK number `dupacks` of a copied segment retransmits the segment at once. In ns-2 it is the second. It is
 //!   suppressed, and with it as many further ones as there are copies behind the segment. Then they pass.
 //! - The local timer is srtt + 4 rttvar, at least `min_timeout`. On expiry the oldest segment is retransmitted.
 //! - A segment is retransmitted `max_retries` times at most. Then the sender has to do it.
@@ -16,6 +16,8 @@
 //! - Three known faults of that code are not here: its counter of duplicate ACKs is shared by all
 //!   connections, the flag of a full cache is cleared with the wrong operator, and the gain of srtt is inverted.
 //! - A retransmitted segment gives no RTT sample (Karn's rule; ns-2 takes one).
+//! - A copy is retransmitted with the sender's latest timestamp value. A retransmission of the sender may have
+//!   passed meanwhile, and the receiver discards older values (PAWS). ns-2 has no timestamps.
 //! - The timer doubles with each expiry in a row, as a sender's does. ns-2 keeps it.
 //! - Explicit loss notification for the other direction is not here yet.
 
@@ -26,7 +28,7 @@ use units::{Span, Time};
 use wire::tcp::flags;
 
 use crate::device::Device;
-use crate::header::{Endpoints, Header, Visible, is_after, is_before};
+use crate::header::{Endpoints, Header, Visible, is_after, is_before, latest, renewed};
 use crate::settings::{KEY, KIND};
 
 pub(crate) const ABOUT: Mechanism = Mechanism {
@@ -67,7 +69,7 @@ pub struct SnoopSettings {
 
 impl Default for SnoopSettings {
     fn default() -> Self {
-        Self { cache: 100, dupacks: 1, min_timeout: Span::from_millis(100), max_retries: 10 }
+        Self { cache: 100, dupacks: 2, min_timeout: Span::from_millis(100), max_retries: 10 }
     }
 }
 
@@ -90,6 +92,8 @@ struct Flow<P> {
     copies: VecDeque<Copied<P>>,
     /// The number behind the highest data so far.
     seen: u32,
+    /// The latest timestamp value of the sender.
+    timestamp: Option<u32>,
     acknowledged: Option<u32>,
     window: u16,
     duplicates: u32,
@@ -124,6 +128,7 @@ impl<P: Visible> Flow<P> {
         Self {
             copies: VecDeque::new(),
             seen: first.sequence,
+            timestamp: None,
             acknowledged: None,
             window: 0,
             duplicates: 0,
@@ -156,6 +161,7 @@ impl<P: Visible> Flow<P> {
         settings: &SnoopSettings,
     ) -> bool {
         let (sequence, end) = (header.sequence, header.end());
+        self.timestamp = latest(self.timestamp, header);
         if self.acknowledged.is_some_and(|number| !is_after(end, number)) {
             return true;
         }
@@ -219,7 +225,7 @@ impl<P: Visible> Flow<P> {
         }
         first.retries += 1;
         first.sent = now;
-        out.push(first.packet.clone());
+        out.push(renewed(&first.packet, self.timestamp));
         self.restart_timer(now, settings);
         true
     }
@@ -322,7 +328,7 @@ mod tests {
     use crate::tests::{Plain, ack, at, data, drive};
 
     fn device() -> Snoop<Plain> {
-        Snoop::new(SnoopSettings::default())
+        Snoop::new(SnoopSettings { dupacks: 1, ..SnoopSettings::default() })
     }
 
     /// Sequence numbers of data, and acknowledgement numbers of ACKs, with their times in milliseconds.
@@ -361,6 +367,28 @@ mod tests {
             (20, 'a', 4000),
         ];
         assert_eq!(passed(packets, 500), expected);
+    }
+
+    #[test]
+    fn by_default_the_first_duplicate_ack_passes_as_in_ns_2() {
+        let mut packets: Vec<_> = (0..5).map(|n| (at(n), data(n as u32 * 1000, 1000))).collect();
+        packets.extend([10, 11, 12].map(|time| (at(time), ack(1000))));
+        let out = drive(&mut Snoop::new(SnoopSettings::default()), packets, at(50));
+        let later: Vec<_> = out[5..].iter().map(|(_, packet)| packet.0.payload).collect();
+        assert_eq!(later, [0, 0, 1000], "the ACK, its first duplicate, the repair");
+    }
+
+    /// A retransmission of the sender has a later timestamp, and the receiver discards earlier ones.
+    #[test]
+    fn a_repair_has_the_latest_timestamp_of_the_sender() {
+        let stamped =
+            |value, packet: Plain| Plain(Header { timestamps: Some((value, 0)), ..packet.0 });
+        let mut packets: Vec<_> =
+            (0..4).map(|n| (at(n), stamped(7, data(n as u32 * 1000, 1000)))).collect();
+        packets.push((at(5), stamped(9, data(0, 1000))));
+        packets.extend([10, 11].map(|time| (at(time), stamped(1, ack(1000)))));
+        let out = drive(&mut device(), packets, at(50));
+        assert_eq!(out.last().unwrap().1.0.timestamps, Some((9, 0)));
     }
 
     #[test]

@@ -38,9 +38,18 @@ impl<B: Visible> Visible for Passing<B> {
         self.body.bytes()
     }
 
-    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
-        let body = self.body.pure_ack(acknowledgement, echo)?;
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
+        let body = self.body.pure_ack(acknowledgement, echo, window)?;
         Some(Self { body, to: self.to })
+    }
+
+    fn with_timestamp(&self, value: u32) -> Self {
+        Self { body: self.body.with_timestamp(value), to: self.to }
     }
 }
 
@@ -57,12 +66,23 @@ impl<B: Visible> Visible for Whole<B> {
         self.0.bytes
     }
 
-    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
-        let body = self.0.body.pure_ack(acknowledgement, echo)?;
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
+        let body = self.0.body.pure_ack(acknowledgement, echo, window)?;
         let bytes = self.0.bytes - self.0.body.bytes() + body.bytes();
         let packet = &self.0;
         let Packet { flow, to, priority, .. } = *packet;
         Some(Self(Packet { body, flow, to, bytes, priority, ecn: Ecn::NotCapable }))
+    }
+
+    fn with_timestamp(&self, value: u32) -> Self {
+        let Packet { flow, to, bytes, priority, ecn, .. } = self.0;
+        let body = self.0.body.with_timestamp(value);
+        Self(Packet { body, flow, to, bytes, priority, ecn })
     }
 }
 

@@ -24,6 +24,8 @@ impl Visible for Body {
             payload: segment.payload.into(),
             timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
             sack: SackBlocks::new(blocks),
+            window_scale: (segment.window_scale != Segment::NO_SCALE)
+                .then_some(segment.window_scale),
             // Probes and their answers have a reserved bit, a SYN has options of its own.
             has_more: segment.is_low_priority()
                 || segment.flags.contains(Flags::SYN)
@@ -35,7 +37,12 @@ impl Visible for Body {
         self.segment.bytes()
     }
 
-    fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
         let segment = &self.segment;
         let past_data = u32::from(segment.payload) + u32::from(segment.flags.contains(Flags::SYN));
         let has_timestamps = segment.has_timestamps();
@@ -46,12 +53,20 @@ impl Visible for Body {
             acknowledgement,
             timestamp: segment.timestamp,
             echo: echo.unwrap_or(segment.echo),
-            window: segment.window,
+            window: window.unwrap_or(segment.window),
             flags: Flags::ACK.with(report),
             window_scale: Segment::NO_SCALE,
             options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
             ..Segment::default()
         };
         Some(Self { segment, ..*self })
+    }
+
+    fn with_timestamp(&self, value: u32) -> Self {
+        let mut copy = *self;
+        if copy.segment.has_timestamps() {
+            copy.segment.timestamp = value;
+        }
+        copy
     }
 }

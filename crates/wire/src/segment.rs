@@ -6,6 +6,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::checksum::update;
 use crate::ip::{Addresses, IPV4_HEADER, IPV6_HEADER, PROTOCOL_TCP};
 use crate::packet::IpPacket;
 use crate::tcp::{HEADER, TcpPacket, flags};
@@ -40,6 +41,8 @@ pub struct TcpFields {
     pub sack: [(u32, u32); MOST_SACK_BLOCKS],
     /// Number of SACK blocks.
     pub sack_blocks: u8,
+    /// Window scale (RFC 7323 section 2), which a SYN may have.
+    pub window_scale: Option<u8>,
     /// Whether there is any option apart from padding, timestamps and SACK, or one that makes no sense.
     pub has_other_options: bool,
 }
@@ -79,6 +82,7 @@ impl IpPacket {
             timestamps: None,
             sack: [(0, 0); MOST_SACK_BLOCKS],
             sack_blocks: 0,
+            window_scale: None,
             has_other_options: false,
         };
         fields.has_other_options = fields.read_options(options).is_none();
@@ -86,9 +90,14 @@ impl IpPacket {
     }
 
     /// The pure ACK of `acknowledgement` that the sender of this TCP segment might have sent: without
-    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, and all
-    /// else from the segment.
-    pub fn pure_ack(&self, acknowledgement: u32, echo: Option<u32>) -> Option<Self> {
+    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, `window` if it
+    /// is there, and all else from the segment.
+    pub fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
         let fields = self.tcp()?;
         let bytes = self.bytes();
         let (identification, ttl) = match fields.addresses {
@@ -106,13 +115,61 @@ impl IpPacket {
             sequence: fields.sequence.wrapping_add(past_data),
             acknowledgement,
             flags: flags::ACK,
-            window: fields.window,
+            window: window.unwrap_or(fields.window),
             timestamps: fields.timestamps.map(|(value, own)| (value, echo.unwrap_or(own))),
             ..TcpPacket::default()
         };
         let mut out = Vec::new();
         packet.write(0, &mut out);
         Self::read(&out)
+    }
+}
+
+impl IpPacket {
+    /// The same packet with this timestamp value, and a checksum that fits it. Without the timestamps option
+    /// it is unchanged.
+    #[must_use]
+    pub fn with_timestamp(&self, value: u32) -> Self {
+        let place = self.timestamp_value();
+        place.map_or_else(|| self.clone(), |(segment, place)| self.rewritten(segment, place, value))
+    }
+
+    /// Where the TCP header starts, and where its timestamp value.
+    fn timestamp_value(&self) -> Option<(usize, usize)> {
+        const END: u8 = 0;
+        const NOP: u8 = 1;
+        const TIMESTAMPS: u8 = 8;
+        self.tcp()?.timestamps?;
+        let bytes = self.bytes();
+        let (_, start, _) = match bytes.first()? >> 4 {
+            4 => ipv4(bytes)?,
+            _ => ipv6(bytes)?,
+        };
+        let mut place = start + usize::from(HEADER);
+        loop {
+            match *bytes.get(place)? {
+                END => return None,
+                NOP => place += 1,
+                TIMESTAMPS => return Some((start, place + 2)),
+                _ => place += usize::from(*bytes.get(place + 1)?).max(2),
+            }
+        }
+    }
+
+    fn rewritten(&self, segment: usize, place: usize, value: u32) -> Self {
+        let mut bytes = self.bytes().to_vec();
+        let mut checksum = u16::from_be_bytes([bytes[segment + 16], bytes[segment + 17]]);
+        // The words of the segment that the value touches: three if it starts in the middle of one.
+        let first = place - (place - segment) % 2;
+        let words = (first..place + 4).step_by(2);
+        let read = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let before: Vec<_> = words.clone().map(|at| read(&bytes, at)).collect();
+        bytes[place..place + 4].copy_from_slice(&value.to_be_bytes());
+        for (at, before) in words.zip(before) {
+            checksum = update(checksum, before, read(&bytes, at));
+        }
+        bytes[segment + 16..segment + 18].copy_from_slice(&checksum.to_be_bytes());
+        Self::read(&bytes).unwrap_or_else(|| self.clone())
     }
 }
 
@@ -152,6 +209,7 @@ impl TcpFields {
         const END: u8 = 0;
         const NOP: u8 = 1;
         const SACK: u8 = 5;
+        const WINDOW_SCALE: u8 = 3;
         const TIMESTAMPS: u8 = 8;
         let mut others = Some(());
         while let Some((&kind, rest)) = options.split_first() {
@@ -171,6 +229,10 @@ impl TcpFields {
                         *block = (long(edges, 0)?, long(edges, 4)?);
                     }
                     self.sack_blocks = u8::try_from(length / 8).ok()?;
+                }
+                (WINDOW_SCALE, 3) => {
+                    self.window_scale = Some(option[2]);
+                    others = None;
                 }
                 _ => others = None,
             }
@@ -209,6 +271,7 @@ mod tests {
             numbers in any::<(u32, u32, u8, u16)>(),
             timestamps in any::<Option<(u32, u32)>>(),
             mss in any::<Option<u16>>(),
+            window_scale in any::<Option<u8>>(),
             sack in prop::collection::vec(any::<(u32, u32)>(), 0..3),
             payload_len in 0_u32..2000,
         ) {
@@ -221,6 +284,7 @@ mod tests {
                 flags: numbers.2,
                 window: numbers.3,
                 mss,
+                window_scale,
                 timestamps,
                 sack: &sack,
                 payload_len,
@@ -235,7 +299,8 @@ mod tests {
             prop_assert_eq!(fields.timestamps, timestamps);
             prop_assert_eq!(fields.blocks(), &sack[..]);
             prop_assert_eq!(fields.payload, payload_len);
-            prop_assert_eq!(fields.has_other_options, mss.is_some());
+            prop_assert_eq!(fields.window_scale, window_scale);
+            prop_assert_eq!(fields.has_other_options, mss.is_some() || window_scale.is_some());
         }
 
         #[test]
@@ -246,6 +311,7 @@ mod tests {
             payload_len in 0_u32..2000,
             acknowledgement in any::<u32>(),
             echo in any::<Option<u32>>(),
+            window in any::<Option<u16>>(),
         ) {
             let packet = TcpPacket {
                 addresses,
@@ -258,10 +324,11 @@ mod tests {
                 payload_len,
                 ..TcpPacket::default()
             };
-            let ack = read(&packet).pure_ack(acknowledgement, echo).unwrap().tcp().unwrap();
+            let ack = read(&packet).pure_ack(acknowledgement, echo, window).unwrap().tcp().unwrap();
             prop_assert_eq!(ack.addresses, addresses);
             prop_assert_eq!(ack.sequence, numbers.0.wrapping_add(payload_len));
-            prop_assert_eq!((ack.acknowledgement, ack.window), (acknowledgement, numbers.2));
+            let expected = (acknowledgement, window.unwrap_or(numbers.2));
+            prop_assert_eq!((ack.acknowledgement, ack.window), expected);
             prop_assert_eq!((ack.flags, ack.payload, ack.sack_blocks), (flags::ACK, 0, 0));
             let expected = timestamps.map(|(value, own)| (value, echo.unwrap_or(own)));
             prop_assert_eq!(ack.timestamps, expected);
@@ -286,13 +353,32 @@ mod tests {
             for bytes in [&bytes[..], &noise[..]] {
                 if let Some(packet) = IpPacket::read(bytes) {
                     let fields = packet.tcp();
-                    prop_assert_eq!(packet.pure_ack(1, None).is_some(), fields.is_some());
+                    prop_assert_eq!(packet.pure_ack(1, None, None).is_some(), fields.is_some());
                     if let Some(fields) = fields {
                         prop_assert!(fields.blocks().len() <= MOST_SACK_BLOCKS);
                         prop_assert!((fields.payload as usize) < bytes.len());
                     }
                 }
             }
+        }
+    }
+
+    proptest! {
+        /// The packet that would have been sent with the other value. Zero and all ones are the same sum.
+        #[test]
+        fn a_timestamp_is_rewritten_with_its_checksum(
+            addresses in both(), value in 1..u32::MAX, new in 1..u32::MAX, echo: u32, payload_len in 0u32..9,
+        ) {
+            let packet = |value| TcpPacket {
+                addresses,
+                timestamps: Some((value, echo)),
+                payload_len,
+                ..TcpPacket::default()
+            };
+            let rewritten = read(&packet(value)).with_timestamp(new);
+            prop_assert_eq!(rewritten, read(&packet(new)));
+            let without = read(&TcpPacket { addresses, payload_len, ..TcpPacket::default() });
+            prop_assert_eq!(without.with_timestamp(new), without);
         }
     }
 

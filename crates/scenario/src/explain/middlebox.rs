@@ -1,14 +1,16 @@
 //! Middleboxes: what each sees and adds, and where it cannot help.
 
+use middlebox::SpoofingSettings;
 use serde::Serialize;
 use serde_json::Value as Json;
+use units::Span;
 
 use super::FlowExplanation;
 use super::settings::parameters;
 use super::text::rate;
 use super::warnings::WarningKind as Kind;
 use crate::model::{Flow, Middlebox, Scenario};
-use crate::routes::Routes;
+use crate::routes::{Hop, Routes};
 
 /// A middlebox at a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,6 +79,8 @@ pub(super) fn warnings(
         Middlebox::Snoop(_) => slow_repair(scenario, routes, flows, node),
         Middlebox::AckDecimation(_) => None,
         Middlebox::AckReconstruction(_) => unthinned(scenario, routes, flows, node),
+        Middlebox::PacketControl(_) => steady(scenario, routes, flows, node),
+        Middlebox::SpoofingProxy(settings) => narrow(scenario, routes, flows, node, &settings),
     };
     idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).into_iter().collect()
 }
@@ -123,6 +127,69 @@ fn slow_repair(
             explanation.name
         )
     })
+}
+
+/// The hops of a flow behind a node that forwards its data.
+fn behind(scenario: &Scenario, routes: &Routes, flow: &Flow, node: usize) -> Vec<Hop> {
+    let links = &scenario.links;
+    let hops = routes.path(flow.from, flow.to, links);
+    let place = hops.iter().skip(1).position(|hop| hop.from(links) == node);
+    place.map(|place| hops[place + 1..].to_vec()).unwrap_or_default()
+}
+
+/// Packet control before hops whose delay never varies.
+fn steady(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<String> {
+    let links = &scenario.links;
+    let varies = |hop: &Hop| {
+        let direction = hop.direction(links);
+        direction.jitter > Span::ZERO
+            || direction.arq.is_some()
+            || direction.fec.is_some()
+            || !direction.trace.is_empty()
+            || !direction.timeline.is_empty()
+    };
+    let hops = flows.iter().flat_map(|(_, flow)| behind(scenario, routes, flow, node));
+    (!hops.into_iter().any(|hop| varies(&hop))).then(|| {
+        "packet-control has no hop with a varying delay behind it: there are no spurious timeouts, and it only \
+         delays duplicate ACKs"
+            .to_owned()
+    })
+}
+
+/// A spoofing proxy whose store is less than what the hop behind it needs.
+fn narrow(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+    settings: &SpoofingSettings,
+) -> Option<String> {
+    let links = &scenario.links;
+    let limits = flows.iter().filter_map(|(explanation, flow)| {
+        let hops = behind(scenario, routes, flow, node);
+        let back = routes.path(flow.to, flow.from, links);
+        let back = back.iter().take_while(|hop| hop.from(links) != node);
+        let all = hops.iter().chain(back);
+        let round_trip: f64 = all.map(|hop| hop.direction(links).delay.as_secs_f64()).sum();
+        let limit = settings.store.get() as f64 * 8.0 / round_trip;
+        let is_narrow = !hops.is_empty() && limit < explanation.figures.capacity_bps;
+        is_narrow.then_some((explanation, limit, round_trip))
+    });
+    let least = limits.min_by(|a, b| a.1.total_cmp(&b.1));
+    let (explanation, limit, round_trip) = least?;
+    Some(format!(
+        "spoofing-proxy: a store of {} and a round trip of {:.0}ms behind it limit {} to {}; set `store` to \
+         the bandwidth-delay product",
+        settings.store,
+        1e3 * round_trip,
+        explanation.name,
+        rate(limit)
+    ))
 }
 
 /// Reconstruction of ACKs that nothing before it has thinned out.

@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::bounds;
 use crate::error::Problem;
-use crate::model::{Flow, Scenario};
+use crate::model::{Flow, Middlebox, Scenario};
 use crate::path::Path;
 use crate::routes::{Routes, routes};
 
@@ -149,6 +149,36 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
     }
 }
 
+/// A spoofing proxy must see all packets of a connection in both directions: what it acknowledges must not
+/// take another route.
+fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &mut Vec<Problem>) {
+    let links = &scenario.links;
+    let name = |node: usize| format!("{:?}", scenario.nodes[node].name);
+    let forwards = |from, to| {
+        let hops = routes.path(from, to, links);
+        hops.iter().skip(1).any(|hop| hop.from(links) == node)
+    };
+    let others: Vec<_> = links.iter().filter(|link| !link.ends.contains(&node)).cloned().collect();
+    for flow in &scenario.flows {
+        let (from, to) = (flow.from, flow.to);
+        if !forwards(from, to) && !forwards(to, from) {
+            continue;
+        }
+        let around = Routes::towards([to], scenario.nodes.len(), &others);
+        let why = match (forwards(from, to) && forwards(to, from), around.next(from, to)) {
+            (false, _) => "data and ACKs take different routes",
+            (true, Some(_)) => "packets may take a route around it",
+            (true, None) => continue,
+        };
+        let path = Path::entry("node", node).key("middlebox");
+        let expected = "a node on every route of the flows that it acknowledges";
+        let found = format!("\"spoofing-proxy\" at {}", name(node));
+        let reason = format!("between {} and {} {why}", name(from), name(to));
+        problems.push(Problem::new(path, expected, found).because(reason));
+        return;
+    }
+}
+
 /// A middlebox that no packet meets would change nothing, and the user would compare two equal runs.
 fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
     let links = &scenario.links;
@@ -162,6 +192,9 @@ fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Pr
     }
     for (i, node) in scenario.nodes.iter().enumerate() {
         let Some(middlebox) = node.middlebox else { continue };
+        if let Middlebox::SpoofingProxy(_) = middlebox {
+            check_spoofing(scenario, routes, i, problems);
+        }
         if forwards.contains(&i) || (middlebox.is_in_queues() && sends.contains(&i)) {
             continue;
         }

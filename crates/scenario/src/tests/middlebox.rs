@@ -76,6 +76,11 @@ fn middleboxes_that_cannot_be() {
             "node[0].middlebox.rules",
         ),
         ("name = \"aside\"\nmiddlebox = \"ack-filter\"", "node[0].middlebox"),
+        ("name = \"aside\"\nmiddlebox = \"spoofing-proxy\"", "node[0].middlebox"),
+        (
+            "name = \"b\"\nmiddlebox = { name = \"spoofing-proxy\", store = \"0B\" }",
+            "node[0].middlebox.store",
+        ),
     ];
     let mut all = String::new();
     for (node, path) in wrong {
@@ -85,6 +90,64 @@ fn middleboxes_that_cannot_be() {
         writeln!(all, "# {node}\n{found}\n").unwrap();
     }
     insta::assert_snapshot!(all);
+}
+
+/// The warnings of a scenario about middleboxes without effect.
+fn idle(text: &str) -> Vec<String> {
+    let loaded = Loaded::parse(text, "box.toml", &[]);
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}"));
+    let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+    let found = warnings.iter().filter(|w| w.kind == WarningKind::MiddleboxWithoutEffect);
+    found.map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_spoofing_proxy_that_packets_can_bypass_is_refused() {
+    let proxy = "name = \"b\"\nmiddlebox = \"spoofing-proxy\"";
+    let around = |forward: &str, backward: &str| {
+        let link = format!(
+            "[[link]]\nbetween = [\"a\", \"c\"]\nrate = \"1Mbit/s\"\n\
+             forward = {{ delay = \"{forward}\" }}\nbackward = {{ delay = \"{backward}\" }}\n"
+        );
+        let text = text(proxy, "1Mbit/s") + &link;
+        let found = Scenario::parse(&text, "box.toml", &[]).unwrap_err();
+        let paths: Vec<_> = found.0.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["node[0].middlebox"], "{found}");
+        found.to_string()
+    };
+    // A slower route that no packet takes, and one that the ACKs take.
+    let beside = around("1s", "1s");
+    assert!(beside.contains("may take a route around it"), "{beside}");
+    let asymmetric = around("1s", "1ms");
+    assert!(asymmetric.contains("data and ACKs take different routes"), "{asymmetric}");
+    // Snoop is only blind there.
+    let snoop = text("name = \"b\"\nmiddlebox = \"snoop\"", "1Mbit/s");
+    assert!(Scenario::parse(&snoop, "box.toml", &[]).is_ok());
+}
+
+#[test]
+fn a_store_below_the_bandwidth_delay_product_is_a_warning() {
+    let with = |store: &str| {
+        let middlebox = format!("{{ name = \"spoofing-proxy\", store = \"{store}\" }}");
+        let back = "delay = \"1ms\"\n[[flow]]";
+        let long = text(&format!("name = \"b\"\nmiddlebox = {middlebox}"), "20Mbit/s");
+        // The long link is behind the proxy.
+        let near = long.replacen("270ms", "1ms", 1);
+        idle(&near.replacen(back, "delay = \"270ms\"\n[[flow]]", 1))
+    };
+    let [narrow] = &with("100kB")[..] else { panic!("one warning") };
+    assert!(narrow.contains("a store of 100kB and a round trip of 540ms"), "{narrow}");
+    assert_eq!(with("8MB"), [""; 0]);
+}
+
+#[test]
+fn packet_control_before_a_steady_hop_is_a_warning() {
+    let control = text("name = \"b\"\nmiddlebox = \"packet-control\"", "1Mbit/s");
+    let [steady] = &idle(&control)[..] else { panic!("one warning") };
+    assert!(steady.contains("no hop with a varying delay"), "{steady}");
+    let back = "delay = \"1ms\"\n[[flow]]";
+    let varying = control.replacen(back, "delay = \"1ms\"\njitter = \"9ms\"\n[[flow]]", 1);
+    assert_eq!(idle(&varying), [""; 0]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn decisions(tables: &[ExtraTable], aqm: &str) -> u64 {
 }
 
 #[test]
-fn each_algorithm_decides_before_real_tcp_and_the_payload_is_whole() {
+pub(crate) fn each_algorithm_decides_before_real_tcp_and_the_payload_is_whole() {
     if is_skipped() {
         return;
     }

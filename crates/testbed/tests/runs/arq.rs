@@ -10,7 +10,7 @@ use testbed::shell;
 use super::{fetching, is_skipped, scenario};
 
 #[test]
-fn each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole() {
+pub(crate) fn each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole() {
     if is_skipped() {
         return;
     }

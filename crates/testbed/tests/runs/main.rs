@@ -8,6 +8,7 @@ mod aqm;
 mod arq;
 mod changes;
 mod fec;
+mod mechanisms;
 mod middlebox;
 
 use std::io::Write;

@@ -1,0 +1,387 @@
+//! TCP packet control (Zeng and Trajković, "TCP packet control for wireless networks", 2005): a gateway before a
+//! hop with a varying delay keeps spurious retransmissions from the hop, and duplicate ACKs from the sender.
+//!
+//! **Data filter.** A segment whose data has all been forwarded before is a retransmission.
+//!
+//! - Data that the receiver has acknowledged is dropped. The last ACK is sent again in its place, once until
+//!   the next ACK, because the sender may not have it.
+//! - Other data is dropped if nothing shows a loss, and its first copy may still be on its way: the first copy was
+//!   forwarded less than `patience` ago, or ACKs of new data keep coming. They do if the last one came less than
+//!   four times the average time between two ago.
+//! - A duplicate ACK or a SACK block shows a loss. Until all data is acknowledged that was forwarded before
+//!   it, retransmissions pass.
+//!
+//! **ACK filter.** For pure ACKs without ECN flags:
+//!
+//! - One with a number below that of an ACK before it is dropped.
+//! - A duplicate ACK is dropped if there have been more than packets that could have caused them.
+//! - From duplicate number `dupacks` on they are held for `hold`, and dropped if an ACK of new data comes in
+//!   this time. So a packet that was overtaken starts no fast retransmit.
+//!
+//! Reconstructed: only the abstract of the paper could be read. It names filters of ACKs and of data in
+//! routers against spurious timeouts and fast retransmits. All rules and defaults are our choice.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use link::{Mechanism, Provenance};
+use units::{Span, Time};
+use wire::tcp::flags;
+
+use crate::device::Device;
+use crate::header::{Endpoints, Header, Visible, is_after, is_before};
+use crate::settings::{KEY, KIND};
+
+pub(crate) const ABOUT: Mechanism = Mechanism {
+    name: "packet-control",
+    key: KEY,
+    kind: KIND,
+    source: "Zeng and Trajkovic, TCP packet control for wireless networks, IEEE WiMob 2005 (abstract)",
+    status: Provenance::Reconstructed,
+    hurts: "A loss that no duplicate ACK shows, such as that of the last segment: retransmissions pass only `patience` after the first copy. Held duplicate ACKs delay fast retransmit by `hold`.",
+};
+
+/// Weight of a new time between two ACKs of new data in the average.
+const WEIGHT: f64 = 0.125;
+/// ACKs keep coming if the last one came less than this many average times ago.
+const MISSED: f64 = 4.0;
+
+/// Parameters of TCP packet control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(default, deny_unknown_fields),
+    schemars(inline)
+)]
+pub struct PacketControlSettings {
+    /// Time after the first copy of a segment in which its retransmissions are dropped, if nothing shows a
+    /// loss: the longest delay spike that is hidden from the link.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "0s", "x-maximum" = "60s")))]
+    pub patience: Span,
+    /// Number of the duplicate ACK from which on they are held.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
+    pub dupacks: u32,
+    /// The longest time for which a duplicate ACK is held.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "0s", "x-maximum" = "10s")))]
+    pub hold: Span,
+}
+
+impl Default for PacketControlSettings {
+    fn default() -> Self {
+        Self { patience: Span::from_secs(2), dupacks: 3, hold: Span::from_millis(20) }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+struct Flow<P> {
+    /// The number behind the highest data that was forwarded.
+    next: u32,
+    /// Segments that are not acknowledged, with the times of their first copies.
+    copies: VecDeque<(u32, u32, Time)>,
+    /// The last ACK of the highest number.
+    last_ack: Option<(Header, P)>,
+    /// Whether it was sent again since it came.
+    answered: bool,
+    /// When the last ACK of new data came, and the average time between two.
+    advanced: Time,
+    gap: Option<f64>,
+    /// Packets to the receiver that may cause a duplicate ACK.
+    causes: u64,
+    duplicates: u64,
+    /// Until this number is acknowledged, a loss is likely.
+    lost_below: Option<u32>,
+    held: VecDeque<P>,
+    until: Time,
+}
+
+impl<P> Flow<P> {
+    fn new(sequence: u32) -> Self {
+        Self {
+            next: sequence,
+            copies: VecDeque::new(),
+            last_ack: None,
+            answered: false,
+            advanced: Time::ZERO,
+            gap: None,
+            causes: 0,
+            duplicates: 0,
+            lost_below: None,
+            held: VecDeque::new(),
+            until: Time::NEVER,
+        }
+    }
+
+    fn acknowledged(&self) -> Option<u32> {
+        self.last_ack.as_ref().map(|(header, _)| header.acknowledgement)
+    }
+
+    fn acks_keep_coming(&self, now: Time) -> bool {
+        self.gap.is_some_and(|gap| now.since(self.advanced).as_secs_f64() < MISSED * gap)
+    }
+
+    /// Whether the first copy of a retransmission is likely to arrive.
+    fn is_spurious(&self, now: Time, header: &Header, patience: Span) -> bool {
+        let window = self.last_ack.as_ref().map_or(0, |(ack, _)| ack.window);
+        let is_copy = |(sequence, end, _): &&(u32, u32, Time)| {
+            !is_before(header.sequence, *sequence) && !is_after(header.end(), *end)
+        };
+        // What fills a hole is not forwarded before.
+        let Some((_, _, first)) = self.copies.iter().find(is_copy) else { return false };
+        // A segment into a closed window is a probe, and has to be repeated.
+        self.lost_below.is_none()
+            && window > 0
+            && (now.since(*first) < patience || self.acks_keep_coming(now))
+    }
+
+    /// An ACK with a higher number than all before.
+    fn on_new_ack(&mut self, now: Time, header: &Header) {
+        let number = header.acknowledgement;
+        if self.last_ack.is_some() {
+            let gap = now.since(self.advanced).as_secs_f64();
+            let before = self.gap.unwrap_or(gap);
+            self.gap = Some(before + WEIGHT * (gap - before));
+        }
+        self.advanced = now;
+        self.copies.retain(|(_, end, _)| is_after(*end, number));
+        self.lost_below = self.lost_below.filter(|below| is_before(number, *below));
+        self.duplicates = 0;
+        self.causes = self.copies.len() as u64;
+    }
+}
+
+/// The device.
+#[derive(Clone, Debug)]
+pub struct PacketControl<P> {
+    settings: PacketControlSettings,
+    /// By the endpoints of the data.
+    flows: BTreeMap<Endpoints, Flow<P>>,
+    /// Not later than the earliest end of a hold.
+    next: Time,
+    dropped: u64,
+    answered: u64,
+    stale: u64,
+    suppressed: u64,
+}
+
+impl<P> PacketControl<P> {
+    pub(crate) fn new(settings: PacketControlSettings) -> Self {
+        Self {
+            settings,
+            flows: BTreeMap::new(),
+            next: Time::NEVER,
+            dropped: 0,
+            answered: 0,
+            stale: 0,
+            suppressed: 0,
+        }
+    }
+}
+
+impl<P: Visible> PacketControl<P> {
+    /// A packet to the receiver. Returns whether it passes.
+    fn on_data(&mut self, now: Time, header: &Header, out: &mut Vec<P>) -> bool {
+        let flow = self.flows.entry(header.endpoints).or_insert_with(|| Flow::new(header.sequence));
+        let end = header.end();
+        if header.payload == 0 || header.has(flags::FIN) || header.has_more {
+            flow.causes += 1;
+            return true;
+        }
+        if is_after(end, flow.next) {
+            flow.next = end;
+            flow.copies.push_back((header.sequence, end, now));
+            flow.causes += 1;
+            return true;
+        }
+        if flow.acknowledged().is_some_and(|number| !is_after(end, number)) {
+            self.dropped += 1;
+            if let Some((_, ack)) = flow.last_ack.as_ref().filter(|_| !flow.answered) {
+                out.push(ack.clone());
+                flow.answered = true;
+                self.answered += 1;
+            }
+            return false;
+        }
+        if flow.is_spurious(now, header, self.settings.patience) {
+            self.dropped += 1;
+            return false;
+        }
+        flow.causes += 1;
+        true
+    }
+
+    /// An ACK to the sender. Gives it back if it passes at once.
+    fn on_ack(&mut self, now: Time, header: &Header, packet: P) -> Option<P> {
+        let Some(flow) = self.flows.get_mut(&header.endpoints.reversed()) else {
+            return Some(packet);
+        };
+        let is_plain = header.is_pure_ack() && !header.has_more && header.congestion_flags() == 0;
+        let sacks = !header.sack.as_slice().is_empty();
+        let last = flow.last_ack.as_ref().map(|(last, _)| (last.acknowledgement, last.window));
+        match last {
+            Some((number, _)) if is_before(header.acknowledgement, number) => {
+                self.stale += u64::from(is_plain);
+                return (!is_plain).then_some(packet);
+            }
+            Some((number, window)) if number == header.acknowledgement => {
+                if sacks {
+                    flow.lost_below = Some(flow.next);
+                }
+                if !is_plain || (window != header.window && !sacks) {
+                    if is_plain {
+                        flow.last_ack = Some((*header, packet.clone()));
+                    }
+                    return Some(packet);
+                }
+                flow.duplicates += 1;
+                flow.lost_below = Some(flow.next);
+                if flow.duplicates > flow.causes {
+                    self.suppressed += 1;
+                    return None;
+                }
+                if flow.duplicates < u64::from(self.settings.dupacks)
+                    || (flow.held.is_empty() && flow.duplicates > u64::from(self.settings.dupacks))
+                {
+                    return Some(packet);
+                }
+                if flow.held.is_empty() {
+                    flow.until = now + self.settings.hold;
+                    self.next = self.next.min(flow.until);
+                }
+                flow.held.push_back(packet);
+                return None;
+            }
+            _ => {}
+        }
+        flow.on_new_ack(now, header);
+        if sacks {
+            flow.lost_below = Some(flow.next);
+        }
+        self.suppressed += flow.held.len() as u64;
+        flow.held.clear();
+        flow.until = Time::NEVER;
+        if header.is_pure_ack() {
+            flow.last_ack = Some((*header, packet.clone()));
+            flow.answered = false;
+        } else if let Some(ack) = packet.pure_ack(header.acknowledgement, None, None) {
+            flow.last_ack = Some((*header, ack));
+            flow.answered = false;
+        }
+        Some(packet)
+    }
+}
+
+impl<P: Visible> Device<P> for PacketControl<P> {
+    fn on_packet(&mut self, now: Time, packet: P, out: &mut Vec<P>) {
+        let Some(header) = packet.header() else { return out.push(packet) };
+        if header.has(flags::RST | flags::SYN) {
+            for endpoints in [header.endpoints, header.endpoints.reversed()] {
+                let flow = self.flows.remove(&endpoints);
+                out.extend(flow.into_iter().flat_map(|flow| flow.held));
+            }
+            return out.push(packet);
+        }
+        // A retransmission that acknowledges new data of the other direction is more than a copy.
+        let reverse = self.flows.get(&header.endpoints.reversed());
+        let has_news = reverse
+            .and_then(Flow::acknowledged)
+            .is_some_and(|number| is_after(header.acknowledgement, number));
+        if !self.on_data(now, &header, out) && !has_news {
+            return;
+        }
+        let passed = match header.has(flags::ACK) {
+            true => self.on_ack(now, &header, packet),
+            false => Some(packet),
+        };
+        out.extend(passed);
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
+        self.next = Time::NEVER;
+        for flow in self.flows.values_mut() {
+            if flow.until <= now {
+                out.extend(flow.held.drain(..));
+                flow.until = Time::NEVER;
+            }
+            self.next = self.next.min(flow.until);
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("dropped", self.dropped),
+            ("answered", self.answered),
+            ("stale", self.stale),
+            ("suppressed", self.suppressed),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Plain, ack, at, data, drive};
+
+    /// Acknowledgement numbers and sequence numbers that pass with their times in milliseconds.
+    fn passed(packets: Vec<(u64, Plain)>) -> Vec<(u64, char, u32)> {
+        let mut device = PacketControl::new(PacketControlSettings::default());
+        let window = |packet: Plain| Plain(Header { window: 9, ..packet.0 });
+        let packets = packets.into_iter().map(|(time, packet)| (at(time), window(packet)));
+        let say = |(time, packet): (Time, Plain)| {
+            let time = time.as_nanos() / 1_000_000;
+            match packet.0.payload {
+                0 => (time, 'a', packet.0.acknowledgement),
+                _ => (time, 'd', packet.0.sequence),
+            }
+        };
+        drive(&mut device, packets, at(100_000)).into_iter().map(say).collect()
+    }
+
+    #[test]
+    fn a_retransmission_after_a_delay_spike_does_not_reach_the_hop() {
+        let mut packets: Vec<_> = (0..4).map(|n| (u64::from(n), data(n * 1000, 1000))).collect();
+        packets.push((50, ack(1000)));
+        // A timeout while nothing comes back, and one whose data was acknowledged meanwhile.
+        packets.push((1100, data(1000, 1000)));
+        packets.push((2050, ack(4000)));
+        packets.push((2051, data(2000, 1000)));
+        packets.push((2052, data(3000, 1000)));
+        let expected = [(50, 'a', 1000), (2050, 'a', 4000), (2051, 'a', 4000)];
+        assert_eq!(passed(packets)[4..], expected);
+    }
+
+    #[test]
+    fn a_retransmission_passes_after_duplicate_acks_or_patience() {
+        let mut packets: Vec<_> = (0..5).map(|n| (u64::from(n), data(n * 1000, 1000))).collect();
+        packets.push((50, ack(1000)));
+        let mut lost = packets.clone();
+        lost.extend([(52, ack(1000)), (60, data(1000, 1000))]);
+        assert_eq!(passed(lost).last(), Some(&(60, 'd', 1000)));
+        packets.extend([(1990, data(1000, 1000)), (2010, data(1000, 1000))]);
+        assert_eq!(passed(packets)[6..], [(2010, 'd', 1000)]);
+    }
+
+    #[test]
+    fn held_duplicate_acks_are_dropped_if_the_missing_segment_arrives() {
+        let mut packets: Vec<_> = (0..6).map(|n| (u64::from(n), data(n * 1000, 1000))).collect();
+        packets.extend([50, 51, 52, 53, 54].map(|time| (time, ack(1000))));
+        let mut late = packets.clone();
+        late.push((60, ack(6000)));
+        let expected = [(50, 'a', 1000), (51, 'a', 1000), (52, 'a', 1000), (60, 'a', 6000)];
+        assert_eq!(passed(late)[6..], expected);
+        // Without it, they go on after `hold`.
+        let expected = [(52, 'a', 1000), (73, 'a', 1000), (73, 'a', 1000)];
+        assert_eq!(passed(packets)[8..], expected);
+    }
+
+    #[test]
+    fn more_duplicate_acks_than_packets_and_old_acks_are_dropped() {
+        let mut packets = vec![(0, data(0, 1000)), (1, data(1000, 1000)), (5, ack(1000))];
+        packets.extend([(6, ack(1000)), (7, ack(1000)), (8, ack(0))]);
+        assert_eq!(passed(packets)[2..], [(5, 'a', 1000), (6, 'a', 1000)]);
+    }
+}

@@ -1,0 +1,19 @@
+//! Every mechanism of `bentpipe path` has a test with real TCP.
+
+use super::{aqm, arq, fec, middlebox};
+
+/// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms of its key.
+const TESTS: [(&str, fn()); 4] = [
+    ("link.aqm", aqm::each_algorithm_decides_before_real_tcp_and_the_payload_is_whole),
+    ("link.arq", arq::each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole),
+    ("link.fec", fec::each_code_rebuilds_packets_of_real_tcp_and_the_payload_is_whole),
+    ("node.middlebox", middlebox::each_middlebox_acts_on_real_tcp_and_the_payload_is_whole),
+];
+
+#[test]
+fn every_mechanism_of_the_path_has_a_test_with_real_tcp() {
+    for mechanism in scenario::mechanisms() {
+        let tested = TESTS.iter().any(|(key, _)| *key == mechanism.key);
+        assert!(tested, "{} of {} has no test on the kernel", mechanism.name, mechanism.key);
+    }
+}

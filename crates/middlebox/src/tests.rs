@@ -143,7 +143,8 @@ proptest! {
                             && !is_after(packet.0.acknowledgement, sent.0.acknowledgement)
                     };
                     let is_promised = may_promise && {
-                        let mut next = 0;
+                        let acks = earlier().filter(|(_, sent)| sent.0.payload == 0);
+                        let mut next = acks.map(|(_, sent)| sent.0.acknowledgement).max().unwrap_or(0);
                         let mut sent: Vec<_> = earlier().map(|(_, sent)| sent.0).collect();
                         sent.retain(|header| header.payload > 0);
                         sent.sort_by_key(|header| header.sequence);

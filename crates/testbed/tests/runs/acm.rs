@@ -11,7 +11,7 @@ use testbed::shell;
 use super::{fetching, is_skipped, scenario};
 
 #[test]
-fn each_modem_changes_the_rate_of_real_packets_and_the_payload_is_whole() {
+pub(crate) fn each_modem_changes_the_rate_of_real_packets_and_the_payload_is_whole() {
     if is_skipped() {
         return;
     }

@@ -3,8 +3,8 @@
 //!
 //! **Data filter.** A segment whose data has all been forwarded before is a retransmission.
 //!
-//! - Data that the receiver has acknowledged is dropped. The last ACK is sent again in its place, once until
-//!   the next ACK, because the sender may not have it.
+//! - Data that the receiver has acknowledged is dropped. The last ACK is sent again in its place, because the
+//!   sender may not have it: once for a series of such segments, and again when one of them is repeated.
 //! - Other data is dropped if nothing shows a loss, and its first copy may still be on its way: the first copy was
 //!   forwarded less than `patience` ago, or ACKs of new data keep coming. They do if the last one came less than
 //!   four times the average time between two ago.
@@ -81,8 +81,8 @@ struct Flow<P> {
     copies: VecDeque<(u32, u32, Time)>,
     /// The last ACK of the highest number.
     last_ack: Option<(Header, P)>,
-    /// Whether it was sent again since it came.
-    answered: bool,
+    /// Since it came: number of the segment in whose place it was sent again last.
+    answered: Option<u32>,
     /// When the last ACK of new data came, and the average time between two.
     advanced: Time,
     gap: Option<f64>,
@@ -101,7 +101,7 @@ impl<P> Flow<P> {
             next: sequence,
             copies: VecDeque::new(),
             last_ack: None,
-            answered: false,
+            answered: None,
             advanced: Time::ZERO,
             gap: None,
             causes: 0,
@@ -195,9 +195,10 @@ impl<P: Visible> PacketControl<P> {
         }
         if flow.acknowledged().is_some_and(|number| !is_after(end, number)) {
             self.dropped += 1;
-            if let Some((_, ack)) = flow.last_ack.as_ref().filter(|_| !flow.answered) {
+            let is_answered = flow.answered.is_some_and(|last| is_after(header.sequence, last));
+            if let Some((_, ack)) = flow.last_ack.as_ref().filter(|_| !is_answered) {
                 out.push(ack.clone());
-                flow.answered = true;
+                flow.answered = Some(header.sequence);
                 self.answered += 1;
             }
             return false;
@@ -262,10 +263,10 @@ impl<P: Visible> PacketControl<P> {
         flow.until = Time::NEVER;
         if header.is_pure_ack() {
             flow.last_ack = Some((*header, packet.clone()));
-            flow.answered = false;
+            flow.answered = None;
         } else if let Some(ack) = packet.pure_ack(header.acknowledgement, None, None) {
             flow.last_ack = Some((*header, ack));
-            flow.answered = false;
+            flow.answered = None;
         }
         Some(packet)
     }
@@ -351,6 +352,15 @@ mod tests {
         packets.push((2051, data(2000, 1000)));
         packets.push((2052, data(3000, 1000)));
         let expected = [(50, 'a', 1000), (2050, 'a', 4000), (2051, 'a', 4000)];
+        assert_eq!(passed(packets)[4..], expected);
+    }
+
+    #[test]
+    fn an_ack_that_the_sender_misses_again_is_sent_again() {
+        let mut packets: Vec<_> = (0..3).map(|n| (u64::from(n), data(n * 1000, 1000))).collect();
+        packets.push((50, ack(3000)));
+        packets.extend([1000, 3000, 7000].map(|time| (time, data(1000, 1000))));
+        let expected = [1000, 3000, 7000].map(|time| (time, 'a', 3000));
         assert_eq!(passed(packets)[4..], expected);
     }
 

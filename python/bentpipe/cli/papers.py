@@ -49,10 +49,10 @@ def run_papers(
 @click.option("--results", type=FILE, metavar="DIR", help="A folder of `papers run --out`.")
 @json_option
 def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
-    """Explain one statement of a paper: source, reading, what else was tried, runs, figure.
+    """Explain one statement of a paper: source, reading, alternatives tried, runs and figure.
 
     ID is the id of a statement or of a row, such as ftp/rtt/baseline/250-ms, or PAPER:ID.
-    With --results also what those runs measured.
+    With --results, also show the values that those runs measured.
     """
     from bentpipe.reproductions.explaining import explain_and_print
 
@@ -65,13 +65,13 @@ def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
     "--out",
     type=FILE,
     metavar="FILE.html",
-    help="The page; by default DIR/report.html, of several folders report.html.",
+    help="File of the page; by default DIR/report.html, or report.html for several folders.",
 )
 @click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
 def report(folders: tuple[Path, ...], out: Path | None, figures: Path | None) -> None:
     """Write one HTML page about DIR, the --out folder of another command.
 
-    Of several folders of `bentpipe run`, the page has the series in common figures.
+    For several folders of `bentpipe run`, the page shows all series in common figures.
     """
     from bentpipe.report.command import write_report
 

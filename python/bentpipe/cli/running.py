@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @click.option(
     "--controller",
     type=Completed("controller"),
-    help="Controller of all flows: a name, with parameters as hybla:rtt0=0.05, or a class as"
-    " mine.py:Mine.",
+    help="Controller of all flows: a name, a name with parameters such as hybla:rtt0=0.05, or a"
+    " Python class such as mine.py:Mine.",
 )
 @click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that has other files.")
@@ -141,7 +141,7 @@ def lockstep(
     """Compare a controller with its prototype in Python, step by step, in the scenario FILE.
 
     REGISTERED is a name or a name with parameters, PROTOTYPE a class such as mine.py:Mine. Both get
-    the same events. Ends at the first step after which they differ, and shows both.
+    the same events. The command ends at the first step after which they differ, and shows both.
     """
     from bentpipe.steps import run_and_print
 
@@ -155,7 +155,7 @@ def lockstep(
     "--host",
     type=Completed("host"),
     metavar="NAME",
-    help="Host to run it on; by default the end of flow 0.",
+    help="Host that runs COMMAND; by default the receiver of flow 0.",
 )
 @click.option(
     "--serve",
@@ -177,7 +177,7 @@ def shell(
 ) -> None:
     """Run COMMAND (your shell by default) across the links of FILE, on this machine's kernel.
 
-    Hosts are reached by their names in the scenario. The flows of the scenario do not run.
+    Programs reach hosts by their names in the scenario. The flows of the scenario do not run.
     """
     from bentpipe.console import print_quality
 
@@ -206,7 +206,7 @@ def shell(
 @sets_option
 @json_option
 def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> None:
-    """Show what FILE will run: every default, derived values, warnings."""
+    """Show the scenario FILE with every default, derived values and warnings."""
     explanation = bentpipe.Scenario.load(file, sets).explain()
     on_linux = explanation.on_linux if backend == "kernel" else []
     if as_json:

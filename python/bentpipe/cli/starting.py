@@ -26,26 +26,30 @@ if TYPE_CHECKING:
 @click.option(
     "--rain-at", metavar="TIME", help="geo: begin a rain event at this time, such as 300s."
 )
-@click.option("--rain-peak", metavar="DB", help="geo: its maximum attenuation; by default 12.")
-@click.option("--rain-duration", metavar="TIME", help="geo: its duration; by default 120s.")
 @click.option(
-    "--scenario", metavar="FILE", help="study: its scenario; written if it does not exist."
+    "--rain-peak", metavar="DB", help="geo: maximum attenuation of the rain event; by default 12."
+)
+@click.option(
+    "--rain-duration", metavar="TIME", help="geo: duration of the rain event; by default 120s."
+)
+@click.option(
+    "--scenario", metavar="FILE", help="study: the scenario to run; written if it does not exist."
 )
 @click.option(
     "--controllers",
     metavar="A,B,...",
     type=Completed("controllers"),
-    help="study: what to compare.",
+    help="study: the controllers to compare.",
 )
 @click.option("--class", "class_", metavar="NAME", help="controller: name of the class.")
 @click.option(
-    "--rust", metavar="NAME", help="controller: a Rust crate for a controller of this name."
+    "--rust", metavar="NAME", help="controller: write a Rust crate for a controller of this name."
 )
 @click.option(
     "--source",
     type=FILE,
     metavar="DIR",
-    help="With --rust: Bentpipe's sources; by default those that are installed in place.",
+    help="With --rust: Bentpipe's sources; by default those of this installation.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def new(
@@ -56,10 +60,11 @@ def new(
     force: bool,
     **answers: str | None,
 ) -> None:
-    """Write a commented file to begin with: a scenario (geo, leo), a study or a controller.
+    """Write a commented template: a scenario (geo, leo), a study or a controller.
 
-    Asks for what no option gives. If stdin is not a terminal, the defaults are used. FILE is
-    geo.toml, leo.toml, study.toml or mine.py by default. With --rust, FILE is a folder.
+    The command asks for values that no option gives. If stdin is not a terminal, the defaults are
+    used. FILE is geo.toml, leo.toml, study.toml or mine.py by default. With --rust, FILE is a
+    folder.
     """
     from bentpipe.new import KINDS, write
 
@@ -97,10 +102,14 @@ def written_about(written: Written) -> None:
 @cli.command()
 @click.argument("crates", type=FILE, nargs=-1, required=True, metavar="CRATE...")
 @click.option(
-    "--out", type=FILE, default=".", metavar="DIR", help="Folder of the wheel; by default this one."
+    "--out",
+    type=FILE,
+    default=".",
+    metavar="DIR",
+    help="Folder of the wheel; by default the current one.",
 )
 @click.option(
-    "--quick", is_flag=True, help="Compile in less time, into an engine that runs more slowly."
+    "--quick", is_flag=True, help="Compile in less time. The engine then runs more slowly."
 )
 def wheel(crates: tuple[Path, ...], out: Path, quick: bool) -> None:
     """Build a wheel of Bentpipe with the controllers of Rust crates.

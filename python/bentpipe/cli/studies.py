@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 phase_option = click.option(
     "--phase",
     type=click.Choice(["random", "fixed"]),
-    help="Time of the events of links: later by a time that depends on the seed (the default), or"
-    " as written in every run.",
+    help="Times of the events of links. random (the default): delayed by a random time that depends"
+    " on the seed. fixed: as written, in every run.",
 )
 
 
@@ -28,7 +28,7 @@ phase_option = click.option(
     "--cluster",
     metavar="ADDRESS",
     help="Run on the Dask cluster with this scheduler: tls://HOST:8786, or tcp:// in a network"
-    " whose users you all trust. Whoever reaches a scheduler can run code there.",
+    " where you trust all users. Anyone who can connect to a scheduler can run code there.",
 )
 @click.option(
     "--out", type=FILE, metavar="DIR", help="Keep rows and summary here, and continue here."
@@ -62,21 +62,22 @@ def study(
     "--queue",
     metavar="LENGTH,...",
     help="Queue before the bottleneck: 100 (packets), 650kB or 0.5bdp. With several, such as"
-    " 0.1bdp,0.5bdp,1bdp, recommend a controller and a queue.",
+    " 0.1bdp,0.5bdp,1bdp, the command recommends a controller and a queue.",
 )
 @click.option(
     "--on-path",
     type=Completed("mechanisms"),
     metavar="A,B,...",
-    help="Run every controller over each of these mechanisms too, such as codel,pie. Parameters as"
-    " codel:target=30ms. Controllers are then newreno, cubic, bbr and hybla by default.",
+    help="Also run every controller over each of these mechanisms, such as codel,pie or"
+    " codel:target=30ms. The default controllers are then newreno, cubic, bbr and hybla.",
 )
 @sets_option
 @click.option(
     "--controllers",
     type=Completed("controllers"),
     metavar="A,B,...",
-    help="Compare only these: names, with parameters as hybla:rtt0=0.05, classes as mine.py:Mine.",
+    help="Compare only these controllers: names, names with parameters such as hybla:rtt0=0.05, or"
+    " Python classes such as mine.py:Mine.",
 )
 @phase_option
 @click.option(

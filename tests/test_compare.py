@@ -130,6 +130,10 @@ def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_
     assert aqm == {"name": "codel", "target": "20ms"}
 
 
+MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"}
+"""They need a link with a signal, and find another modem there."""
+
+
 @pytest.mark.parametrize("mechanism", [one.name for one in bp.mechanisms()])
 def test_every_mechanism_has_its_place_on_a_path(mechanism: str) -> None:
     # A router on both sides of the satellite, so that all see packets.
@@ -143,12 +147,17 @@ delay = "1ms"
 [[flow]]
 """
     text = text.replace('["gateway", "client"]', '["gateway", "terminal"]')
+    if mechanism in MODEMS:
+        (other,) = MODEMS - {mechanism}
+        signal = f'channel = {{ es_n0 = 12.0, modem = "{other}" }}'
+        text = text.replace("channel = { per = 0.001 }", signal).replace('rate = "10Mbit/s", ', "")
     scenario = bp.Scenario.parse(text.replace("[[flow]]", terminal, 1))
     link = links.Link("terminal", scenario)
     as_it_is, found = on_path.chosen(mechanism, link)
     assert as_it_is.on(link) is link
     written = found.on(link).document
-    places = [*written.get("node", []), written["link"][1]["forward"]]
+    direction = written["link"][1]["forward"]
+    places = [*written.get("node", []), direction, direction["channel"]]
     (place,) = [one for one in places if mechanism in map(str, one.values())]
     thinning = mechanism in on_path.THINNING
     assert place.get("name") in (None, "terminal" if thinning else "gateway")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from conftest import Bentpipe
 
+TRIES = 5
+"""A kernel run is invalid, and has no values, if the machine was busy at the wrong moment."""
 SHORT = ("--set", "link.0.delay=50ms", "--set", "link.0.channel.per=0")
 
 
@@ -120,9 +122,12 @@ traffic = { download = "20kB" }
     common = ("fidelity", second, *SHORT, "--seeds", "1", "--json")
     goodput = {}
     for flow in ("0", "1"):
-        done = bentpipe(*common, "--flow", flow)
-        assert done.returncode == 0, done.stderr
-        (cell,) = json.loads(done.stdout)["cells"]
+        for _ in range(TRIES):
+            done = bentpipe(*common, "--flow", flow)
+            assert done.returncode == 0, done.stderr
+            (cell,) = json.loads(done.stdout)["cells"]
+            if not cell["invalid"]:
+                break
         goodput[flow] = cell["kernel"]["goodput_bps"]["mean"]
     assert goodput["0"] != pytest.approx(goodput["1"], rel=0.05)
     done = bentpipe(*common, "--flow", "2")

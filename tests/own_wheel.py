@@ -23,6 +23,7 @@ from typing import Any
 SMALL = """\
 name = "small"
 duration = "60s"
+seed = 2  # with losses, which show the difference of two controllers
 link = [{ between = ["server", "client"], rate = "2Mbit/s", delay = "250ms", channel.per = 0.01 }]
 flow = [{ from = "server", to = "client", controller = "my-reno", traffic.download = "300kB" }]
 """

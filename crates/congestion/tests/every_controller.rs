@@ -270,7 +270,7 @@ const LOSS_AFTER_MARK_COUNTS: &[(&str, &str)] = &[
         "bbr3",
         "draft-ietf-ccwg-bbr: a mark reduces inflight_lo when the round ends, and recovery follows",
     ),
-    ("dctcp", "RFC 8257 section 3.4: as in conventional TCP; the mark may have taken very little"),
+    ("dctcp", "tcp_dctcp.c, dctcp_state: as after any loss; the mark may have taken very little"),
     ("prague", "tcp_prague.c, prague_enter_loss: as DCTCP"),
 ];
 

@@ -1,5 +1,6 @@
-//! ACK decimation (RFC 3449 section 5.2.1, where every n-th ACK passes): of the pure ACKs of a connection,
-//! it forwards one of `every`.
+//! ACK decimation: of the pure ACKs of a connection, it forwards one of `every`. This is one of the policies
+//! that RFC 3449 section 5.2.1 leaves open for ACK filters. What the RFC itself calls decimation (section
+//! 5.2.2) is a router that drops ACKs from the ends of small queues.
 //!
 //! The newest ACK that has not passed is held. It passes when `every` ACKs have come, or after `hold`. So
 //! the last ACK of a flight is late, and not lost.
@@ -8,7 +9,7 @@
 //! ECN flags, no other options, and a number above that of the ACK before. Everything else passes at once,
 //! with the held ACK before it.
 //!
-//! Reconstructed: RFC 3449 describes the idea and gives no rules. That ACKs are held, what passes, and both
+//! Reconstructed: RFC 3449 names the idea and gives no rules. That ACKs are held, what passes, and both
 //! defaults are our choice.
 
 use std::collections::BTreeMap;

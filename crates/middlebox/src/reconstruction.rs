@@ -1,4 +1,4 @@
-//! ACK reconstruction (RFC 3449 section 5.3.2): behind a link on which ACKs were filtered, it sends the ACKs
+//! ACK reconstruction (RFC 3449 section 5.3.1): behind a link on which ACKs were filtered, it sends the ACKs
 //! between two that are far apart, so that a sender that counts ACKs grows as without the filter, and sends no
 //! bursts.
 //!
@@ -30,7 +30,7 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
     name: "ack-reconstruction",
     key: KEY,
     kind: KIND,
-    source: "ns-2.35, tcp/ack-recons.cc; RFC 3449 section 5.3.2",
+    source: "ns-2.35, tcp/ack-recons.cc; RFC 3449 section 5.3.1",
     status: Provenance::FromImplementation,
     hurts: "ACKs are late by up to the time between two of them, so the RTT is longer. It makes no sense without a filter before it, and sees nothing where data takes another way.",
 };

@@ -1,4 +1,4 @@
-//! Spoofing proxy (RFC 3135 sections 2.2 and 4.1, "local acknowledgements"): a gateway acknowledges data in the
+//! Spoofing proxy (RFC 3135 sections 3.1.2 and 3.1.3, "local acknowledgements"): a gateway acknowledges data in the
 //! receiver's name, keeps copies of it, and repairs what the hop behind it loses.
 //!
 //! For each direction of a connection whose SYNs have passed:

@@ -19,16 +19,18 @@
 //! - SYNs carry no option, and no end looks for middleboxes that remove or clear fields (sections 3.2.2.3
 //!   and 3.2.3.2). There are none here.
 //! - Retransmissions and bare ACKs are sent without ECT, as in RFC 3168.
+//! - Combinations that section 3.1.3 reserves for later are answered as by an end with RFC 3168 or without
+//!   ECN, and not with AccECN. No end here sends them.
 
 use crate::segment::EcnCounters;
 
-/// EcnCounters begin with this number (section 3.2.1).
+/// Both counters of packets begin with this number (section 3.2.1).
 const FIRST: u8 = 5;
 /// ACE has three bits.
 const ACE: u8 = 0b111;
-/// EcnCounters of bytes have 24 bits.
+/// Counters of bytes have 24 bits.
 const BYTES: u32 = (1 << 24) - 1;
-/// Marked packets after which an ACK is sent at once: n of section 3.2.2.5.1, if data is not acknowledged.
+/// Marked packets after which an ACK is sent at once: n of section 3.2.2.5.1 while data is unacknowledged.
 const MARKS_FOR_ACK: u32 = 2;
 
 /// The field of ECN in the IP header (RFC 3168 section 5, RFC 9331 section 2).

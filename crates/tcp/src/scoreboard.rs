@@ -9,8 +9,8 @@
 //!   before the data below it; the scoreboard keeps it apart from what SACK says of later data.
 //! - The scoreboard holds ranges, not segments: an ACK costs a search over gaps, whatever the
 //!   window; a timeout without SACK is the same rules with no ranges.
-//! - SACK information survives a timeout: RFC 2018 section 8 lets a receiver renege; ours never
-//!   does.
+//! - SACK information survives a timeout. RFC 2018 sections 5 and 5.1 ignore it then, because a
+//!   receiver may renege (section 8). Ours never does.
 
 use crate::flight::{Flight, Segment};
 use crate::info::Outstanding;
@@ -140,8 +140,8 @@ impl Scoreboard {
     }
 
     /// A timeout: everything outstanding and not sacked is lost and has to be sent again. What
-    /// the receiver said it holds is kept; a receiver of this project never reneges (RFC 2018
-    /// section 8 allows it to).
+    /// the receiver said it holds is kept; a receiver of this project never reneges, as RFC
+    /// 2018 section 8 allows.
     pub(crate) fn lose_everything(&mut self, una: u64, max: u64) {
         self.lost_below = max;
         self.retransmitted_below = una;

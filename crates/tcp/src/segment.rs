@@ -71,7 +71,7 @@ pub struct Block {
     pub end: u32,
 }
 
-/// EcnCounters of the option of accurate ECN, modulo 2^24 (RFC 9768 section 3.2.3).
+/// Counters of the option of accurate ECN, modulo 2^24 (RFC 9768 section 3.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounters {
     /// ECEB: bytes of payload that arrived with CE.

@@ -1,19 +1,21 @@
 //! DCTCP: the window falls by the share of the data that was marked.
 //!
-//! Source: RFC 8257. Read again in `net/ipv4/tcp_dctcp.c` of Linux 6.1, whose rules are the same.
+//! Sources: RFC 8257, and `net/ipv4/tcp_dctcp.c` of Linux 6.12 where it says more.
 //!
 //! - The receiver reports each mark (section 3.2), which the transport does for
 //!   [`Ecn::EachMark`], and better for [`Ecn::Accurate`].
 //! - alpha is the smoothed share of marked bytes, updated once in a window of data (section 3.3,
 //!   `parts/marked_share`). It begins with 1, so that the first mark halves the window.
 //! - Mark: cwnd = ssthresh = (1 - alpha / 2) cwnd, once in a window of data.
-//! - Loss and timeout: as Reno (section 3.4), also in the window of a mark, which may have taken very
-//!   little. Growth is that of Reno.
+//! - Growth (section 3.4), loss and timeout (section 3.5) are those of Reno.
 //!
 //! Decisions:
-//! - SYNs and ACKs without data are sent without ECT, as in RFC 3168. Section 3.5 recommends ECT for them.
-//! - The queue has to mark as section 5 says, by its length now and not by an average: `ecn_marking`
-//!   of a link, or `codel` with `ce_threshold`.
+//! - A loss in the window of a mark halves too, because the mark may have taken very little. So does
+//!   Linux (`dctcp_state`). Section 3.5 has one reduction in a window of data.
+//! - SYNs, resets and ACKs without data are sent without ECT, as in RFC 3168. Section 3.6 recommends ECT
+//!   for SYNs and resets. Linux sends all segments of DCTCP with ECT (`tcp_ecn_send`).
+//! - The queue should mark by its length now and not by an average, as in the example of section 3.1:
+//!   `ecn_marking` of a link, or `codel` with `ce_threshold`.
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
@@ -144,7 +146,7 @@ mod tests {
         assert!((0.93..0.945).contains(&ratio), "{ratio}");
     }
 
-    /// Section 3.4.
+    /// Section 3.5.
     #[test]
     fn a_loss_halves_whatever_the_share_of_marks() {
         let mut controller = settled(50, 200);

@@ -1,17 +1,18 @@
 //! ABE, alternative backoff with ECN: a mark takes less of the window than a loss.
 //!
-//! Source: RFC 8511 section 4. A queue that marks is kept short, so that the window does not have to
+//! Source: RFC 8511 section 3. A queue that marks is kept short, so that the window does not have to
 //! fall as far as after a loss to empty it. A mark leaves the share `beta_ecn` of the flight size, at
 //! least two segments, once in a round trip: 0.8 for NewReno, 0.85 for CUBIC. The response to a loss
-//! stays. It is an option, experimental in the IETF, and Linux does not have it.
+//! stays. Section 4 does not recommend it for slow start; here a mark in slow start is no exception. It
+//! is an option, experimental in the IETF, and Linux does not have it.
 
 use crate::events::Loss;
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::window::{Window, whole};
 
-/// `beta_ecn` of NewReno (section 4.1).
+/// `beta_ecn` of NewReno (section 3).
 pub(crate) const NEWRENO: f64 = 0.8;
-/// `beta_ecn` of CUBIC (section 4.1).
+/// `beta_ecn` of CUBIC (section 3).
 pub(crate) const CUBIC: f64 = 0.85;
 
 /// The parameter by which a scenario chooses.

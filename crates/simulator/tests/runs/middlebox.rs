@@ -293,7 +293,7 @@ to = "client"
     )
 }
 
-/// RFC 3135 section 4.1: the sender grows with the round trip to the gateway, and does not see the losses
+/// RFC 3135 section 3.1.2: the sender grows with the round trip to the gateway, and does not see the losses
 /// behind it.
 #[test]
 fn a_spoofing_proxy_hides_the_satellite_and_keeps_its_promises() {

@@ -4,8 +4,9 @@
 //! Where RFC and kernel part, `recovery = "linux"` follows the kernel (`tcp_validate_incoming`):
 //!
 //! - A segment without the timestamps that were agreed on is taken; the RFC drops it.
-//! - An old timestamp on a bare ACK that is only out of order is taken (`tcp_disordered_ack`); the
-//!   RFC answers and drops it like any other.
+//! - An old timestamp on a bare ACK that is only out of order is taken (`tcp_disordered_ack`, which
+//!   also requires that the ACK acknowledges nothing new, does not change the window, and is at most
+//!   1.2 RTO older); the RFC answers and drops it like any other.
 //!
 //! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
 //! the window has no other number for its ACKs.

@@ -74,7 +74,7 @@ impl Sender {
         self.leave_persist_if_open();
     }
 
-    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 4; Linux does the
+    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
     /// same in `tcp_ack`).
     #[cold]
     pub(crate) fn on_old_acknowledgement(

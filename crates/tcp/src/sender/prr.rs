@@ -61,7 +61,7 @@ mod tests {
 
     const MSS: u64 = 1;
 
-    /// RFC 6937 section 4, first example: 20 segments, the first is lost, Reno halves.
+    /// RFC 6937 section 3.1, first example: 20 segments, the first is lost, Reno halves.
     #[test]
     fn one_segment_leaves_for_two_that_arrive() {
         let mut reduction = Reduction::new(20, 10);
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!((&sent[16..], pipe), (&[0, 1, 1][..], 10));
     }
 
-    /// RFC 6937 section 4, second example: 20 segments, only the last ones arrive.
+    /// RFC 6937 section 3.1, second example: 20 segments, only the last ones arrive.
     #[test]
     fn after_heavy_losses_as_much_is_sent_as_arrives_or_a_segment_more() {
         for (progress, each) in [(false, 1), (true, 2)] {

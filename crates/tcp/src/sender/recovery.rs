@@ -186,7 +186,8 @@ impl Sender {
         };
         self.controller.on_partial_ack(&PartialAck { acked, style });
         // Without SACK only the first partial ACK restarts the timer, so that a window with many
-        // losses ends in a timeout and not in one RTT per loss ("Impatient", RFC 6582 section 4).
+        // losses ends in a timeout and not in one RTT per loss (RFC 6582 section 3.2 step 3; the
+        // "Impatient" variant of RFC 3782 section 4).
         let first = std::mem::replace(&mut self.first_partial_ack, false);
         first || style == RecoveryStyle::Pipe
     }

@@ -9,8 +9,8 @@ use crate::config::Config;
 
 use super::{HeldBy, Sender};
 
-/// The longest persist interval (RFC 9293 section 3.8.6.1 asks for exponential growth and leaves
-/// the bound open; BSD and Linux stop near a minute).
+/// The longest persist interval. RFC 9293 section 3.8.6.1 asks for exponential growth and leaves the
+/// bound open. BSD stops at a minute, Linux at two.
 const LONGEST_PERSIST: Span = Span::from_secs(60);
 
 /// How soon a timer expires whose user timeout is over already.

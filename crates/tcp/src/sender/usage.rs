@@ -10,7 +10,8 @@
 //! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
 //! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, counts
 //! from the last ACK that could let cwnd grow and so hardly ever applies before this one; it is left
-//! out, as is the decay after five minutes of RFC 7661 section 4.4.2.
+//! out. So are the rules of RFC 7661 for a window that is not used: another response to a loss (section
+//! 4.4.1) and the decay after five minutes (section 4.4.3).
 
 use congestion::{Controller, Window};
 use units::Time;

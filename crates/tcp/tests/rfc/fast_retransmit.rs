@@ -159,7 +159,7 @@ fn a_partial_ack_makes_newreno_send_the_next_hole_and_stay_in_recovery() {
     assert_eq!(script.end.counters().fast_recoveries, 1);
 }
 
-/// RFC 6582 section 4, "Impatient": only the first partial ACK restarts the timer.
+/// RFC 6582 section 3.2 step 3: only the first partial ACK restarts the timer.
 #[test]
 fn only_the_first_partial_ack_restarts_the_timer() {
     let mut script = Script::sender(NewReno, 20);

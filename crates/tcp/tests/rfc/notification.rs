@@ -159,7 +159,7 @@ fn a_loss_in_the_window_of_a_mark_reduces_nothing_more() {
             let ssthresh = |wire: &Wire| wire.ends[A].controller().window().ssthresh;
             let expected = ssthresh(&marked);
             if ["dctcp", "prague"].contains(&entry.name) {
-                // RFC 8257 section 3.4: the loss takes half of what the mark has left.
+                // Linux, dctcp_state: the loss takes half of what the mark has left.
                 assert!((expected / 3..expected).contains(&ssthresh(&both)), "{}", entry.name);
                 continue;
             }

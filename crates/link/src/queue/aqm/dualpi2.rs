@@ -1,7 +1,7 @@
 //! DualPI2, coupled dual queues (RFC 9332, appendix A): one queue for scalable flows of low latency, one
 //! for all others.
 //!
-//! Packets with ECT(1) and marked ones enter the L queue (RFC 9331), all others the C queue. A
+//! Packets with ECT(1) and marked ones enter the L queue (RFC 9331 section 5.1), all others the C queue. A
 //! proportional-integral controller follows the delay of the C queue and gives a base probability p'. The
 //! C queue drops or marks with p'^2, the L queue marks with k p' or by its own delay, whichever is more.
 //! The square makes rates of both kinds of flows similar. Both choices are deterministic: a sum of
@@ -9,9 +9,9 @@
 //!
 //! Decisions:
 //! - The scheduler is a weighted round robin by bytes, in which the C queue gets `classic_share` while
-//!   both queues wait; the RFC leaves it open (section 4.1.3). A time-shifted FIFO is not built.
+//!   both queues wait; the RFC leaves it open (section 4.2.2). A time-shifted FIFO is not built.
 //! - The controller takes the longer of the two waits of the first packets, so that an L queue
-//!   that does not respond is limited too.
+//!   that does not respond is limited too (appendix A.2).
 //! - Overload (appendix A.2): when k p' reaches 1, both queues drop with p'^2, and packets of the C queue
 //!   are dropped even if they could be marked.
 //! - Updates need no event: those that were due are made before the next packet comes or goes, with the

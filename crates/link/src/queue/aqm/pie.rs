@@ -12,6 +12,8 @@
 //! - The other additions of section 5 are in: above a probability of 10 % a step is at most 2 %
 //!   (section 5.5), and packets with ECN are marked while the probability is below `ecn_threshold`
 //!   (section 5.1). A full queue does not switch PIE on or off (section 5.3): it is always on.
+//! - The allowance for bursts is renewed at an update, as in Linux. The pseudocode of appendix A does it
+//!   at an arrival.
 //! - Updates need no event. Those that were due are made before the next packet comes or goes, with what
 //!   the queue has been since the last one.
 

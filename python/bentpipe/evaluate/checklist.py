@@ -191,11 +191,12 @@ CHECKLIST = (
         measures=(GOODPUT, DELAY, DROPS),
         sets=("link.1.ecn_marking={ packets = 20 }", "flow.0.transport.ecn=true"),
         note="The queue marks the candidate's packets while its average length is above 20 packets."
-        " A mark is answered by the candidate's own response to a loss, once in a round trip, and"
-        " nothing is sent again (RFC 3168). BBR 1 ignores marks. The average is that of RED (weight"
-        " 0.002) and lags behind the queue. It is above 20 packets for some round trips after the"
-        " queue is empty, and each of them takes another cut. Steep growth suffers: H-TCP falls"
-        " from 226 segments to 3 in eight round trips. The simulator has no FQ-CoDel, PIE or L4S.",
+        " A mark is answered by the candidate's own response to a mark, once in a round trip, and"
+        " nothing is retransmitted (RFC 3168). BBR 1 ignores marks. The average is that of RED"
+        " (weight 0.002) and lags behind the queue. It is above 20 packets for some round trips"
+        " after the queue is empty, and each of them takes another cut. Steep growth suffers: H-TCP"
+        " falls from 226 segments to 3 in eight round trips. FQ-CoDel, PIE and DualPI2 are not"
+        " measured.",
     ),
     Item(
         name="varying-delay",

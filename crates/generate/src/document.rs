@@ -1,259 +1,18 @@
 //! Random scenarios drawn from the JSON Schema of the language. Nothing here lists the keys: one that the
 //! schema has is drawn from the day it is there.
 //!
-//! A document is drawn key by key. Rules between values, which no schema has, are met by [`repaired`]:
+//! A document is drawn key by key. Rules between values, which no schema has, are met by [`repaired`](crate::repaired):
 //! what the language refuses is drawn again where it was found, and in the end left out. So most
 //! documents are valid whatever the rules are. A document has the tables that the caller wants, so that
-//! all pairs of tables come to be drawn, and [`Coverage`] counts them.
+//! all pairs of tables come to be drawn, and [`Coverage`](crate::Coverage) counts them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use scenario::Loaded;
 use scenario::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
 
-/// Random numbers of a document.
-#[derive(Clone, Debug)]
-pub struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    /// Those of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// A number below `sides`, which is not zero.
-    pub fn below(&mut self, sides: usize) -> usize {
-        let drawn = self.0.next_u64() as u128 * sides as u128;
-        (drawn >> 64) as usize
-    }
-
-    /// Uniform from 0 to below 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// True with `probability`.
-    pub fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-
-    /// Between two positive numbers, all magnitudes alike. Round numbers on purpose every other time:
-    /// they make events coincide.
-    fn magnitude(&mut self, low: f64, high: f64) -> f64 {
-        let drawn = low * (high / low).powf(self.unit());
-        let scale = 10f64.powf(drawn.log10().floor());
-        let round = (drawn / scale).round() * scale;
-        if self.chance(0.5) && (low..=high).contains(&round) { round } else { drawn }
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
-
-/// How often each key, each table and each pair of tables was drawn in a scenario that ran.
-#[derive(Clone, Debug)]
-pub struct Coverage {
-    /// All keys that the schema has, with their path.
-    pub keys: BTreeMap<String, u64>,
-    /// All tables: the alternatives of a key are tables of their own.
-    pub tables: BTreeMap<String, u64>,
-    pairs: BTreeMap<(usize, usize), u64>,
-    /// Pairs that cannot stand in one scenario.
-    impossible: BTreeSet<(usize, usize)>,
-}
-
-impl Coverage {
-    /// Nothing of `schema` was drawn yet.
-    pub fn new(schema: &Json) -> Self {
-        let (mut keys, mut tables) = (BTreeSet::new(), BTreeSet::new());
-        walk_schema(schema, "", &mut keys, &mut tables);
-        let zero = |names: BTreeSet<String>| names.into_iter().map(|name| (name, 0)).collect();
-        let tables: BTreeMap<String, u64> = zero(tables);
-        let count = tables.len();
-        let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| ((a, b), 0))).collect();
-        let names: Vec<_> = tables.keys().collect();
-        let mut impossible = BTreeSet::new();
-        for (a, first) in names.iter().enumerate() {
-            for (b, second) in names.iter().enumerate().skip(a + 1) {
-                if excludes(first, second) {
-                    impossible.insert((a, b));
-                }
-            }
-        }
-        Self { keys: zero(keys), tables, pairs, impossible }
-    }
-
-    /// A document with these keys and tables was run.
-    pub fn count(&mut self, drawn: &Drawn) {
-        for key in &drawn.keys {
-            self.keys.entry(key.clone()).and_modify(|count| *count += 1).or_insert(1);
-        }
-        let numbers: Vec<_> = self.tables.keys().cloned().enumerate().collect();
-        let mut present = Vec::new();
-        for (number, name) in numbers {
-            if drawn.tables.contains(&name) {
-                present.push(number);
-                *self.tables.entry(name).or_default() += 1;
-            }
-        }
-        for (place, a) in present.iter().enumerate() {
-            for b in &present[place + 1..] {
-                *self.pairs.entry((*a, *b)).or_default() += 1;
-            }
-        }
-    }
-
-    /// Adds what another coverage of the same schema has counted.
-    pub fn add(&mut self, other: &Self) {
-        for (name, count) in &other.keys {
-            *self.keys.entry(name.clone()).or_default() += count;
-        }
-        for (name, count) in &other.tables {
-            *self.tables.entry(name.clone()).or_default() += count;
-        }
-        for (pair, count) in &other.pairs {
-            *self.pairs.entry(*pair).or_default() += count;
-        }
-    }
-
-    /// Keys that no scenario had.
-    pub fn missing_keys(&self) -> Vec<&str> {
-        self.keys.iter().filter(|(_, count)| **count == 0).map(|(name, _)| name.as_str()).collect()
-    }
-
-    /// Pairs of tables that no scenario had, of those that one can have.
-    pub fn missing_pairs(&self) -> Vec<[&str; 2]> {
-        let names: Vec<_> = self.tables.keys().map(String::as_str).collect();
-        let missing = self
-            .pairs
-            .iter()
-            .filter(|(pair, count)| **count == 0 && !self.impossible.contains(pair));
-        missing.map(|((a, b), _)| [names[*a], names[*b]]).collect()
-    }
-
-    /// Number of pairs that a scenario can have.
-    pub fn pairs(&self) -> usize {
-        self.pairs.len() - self.impossible.len()
-    }
-
-    /// All pairs that a scenario can have, shuffled by `seed`.
-    pub fn shuffled_pairs(&self, seed: u64) -> Vec<[String; 2]> {
-        let names: Vec<_> = self.tables.keys().collect();
-        let possible = self.pairs.keys().filter(|pair| !self.impossible.contains(pair));
-        let mut pairs: Vec<_> =
-            possible.map(|(a, b)| [names[*a].clone(), names[*b].clone()]).collect();
-        let mut dice = Dice::new(seed);
-        for last in (1..pairs.len()).rev() {
-            pairs.swap(last, dice.below(last + 1));
-        }
-        pairs
-    }
-}
-
-/// Whether two tables are alternatives of a key that a scenario has only once.
-fn excludes(first: &str, second: &str) -> bool {
-    let root = |name: &str| {
-        !name.starts_with("link") && !name.starts_with("flow") && !name.starts_with("node")
-    };
-    let stem = |name: &str| name.split('(').next().unwrap_or_default().to_owned();
-    root(first) && stem(first) == stem(second) && first != second
-}
-
-/// Calls with the paths of all keys and tables of a schema.
-fn walk_schema(
-    schema: &Json,
-    path: &str,
-    keys_found: &mut BTreeSet<String>,
-    tables: &mut BTreeSet<String>,
-) {
-    let options = alternatives(schema);
-    for option in &options {
-        match type_of(option) {
-            "object" => {
-                let path = label(option, &options, path);
-                tables.insert(path.clone());
-                for key in keys(option) {
-                    let inner = join(&path, key);
-                    keys_found.insert(inner.clone());
-                    walk_schema(&option["properties"][key], &inner, keys_found, tables);
-                }
-            }
-            "array" => walk_schema(&option["items"], path, keys_found, tables),
-            _ => {}
-        }
-    }
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
-}
-
-/// The path of a table, with what tells it from the other alternatives of its key.
-fn label(option: &Json, options: &[&Json], path: &str) -> String {
-    let tables = options.iter().filter(|option| type_of(option) == "object").count();
-    if tables < 2 {
-        return path.to_owned();
-    }
-    let name = option["properties"]["name"]["const"].as_str();
-    let own = name.or_else(|| required(option).next()).unwrap_or("table");
-    format!("{path}({own})")
-}
-
-/// A document, and what of the schema stands in it.
-#[derive(Clone, Debug, Default)]
-pub struct Drawn {
-    /// The scenario as a program would write it.
-    pub json: Json,
-    /// Paths of its keys.
-    pub keys: BTreeSet<String>,
-    /// Paths of its tables.
-    pub tables: BTreeSet<String>,
-}
-
-impl Drawn {
-    /// What stands in `json`, which may have been drawn or written.
-    pub fn of(json: Json, schema: &Json) -> Self {
-        let mut drawn = Self { json: Json::Null, keys: BTreeSet::new(), tables: BTreeSet::new() };
-        drawn.visit(&json, schema, "");
-        drawn.json = json;
-        drawn
-    }
-
-    fn visit(&mut self, value: &Json, schema: &Json, path: &str) {
-        let options = alternatives(schema);
-        match value {
-            Json::Object(table) => {
-                let fits = |option: &&&Json| {
-                    type_of(option) == "object"
-                        && table.keys().all(|key| option["properties"].get(key).is_some())
-                        && required(option).all(|key| table.contains_key(key))
-                        && option["properties"]["name"]
-                            .get("const")
-                            .is_none_or(|name| table.get("name") == Some(name))
-                };
-                let Some(option) = options.iter().find(fits) else { return };
-                let path = label(option, &options, path);
-                self.tables.insert(path.clone());
-                for (key, value) in table {
-                    let inner = join(&path, key);
-                    self.keys.insert(inner.clone());
-                    self.visit(value, &option["properties"][key], &inner);
-                }
-            }
-            Json::Array(items) => {
-                let list = options.iter().find(|option| type_of(option) == "array");
-                for item in items {
-                    list.iter().for_each(|list| self.visit(item, &list["items"], path));
-                }
-            }
-            _ => {}
-        }
-    }
-}
+use crate::coverage::{join, label};
+use crate::dice::Dice;
 
 /// Draws documents of one schema.
 struct Artist<'a> {
@@ -264,14 +23,20 @@ struct Artist<'a> {
     names: usize,
 }
 
-/// A random document with the tables `wanted`, by the names of [`Coverage`]. It may break rules that the
-/// schema does not have: see [`repaired`].
+/// A random document with the tables `wanted`, by the names of [`Coverage`](crate::Coverage). It may break rules that the
+/// schema does not have: see [`repaired`](crate::repaired).
 pub fn drawn(schema: &Json, wanted: &[String], dice: &mut Dice) -> Json {
     let nodes = 2 + dice.below(4);
     let mut artist = Artist { dice, nodes, wanted: wanted.to_vec(), names: 0 };
     let mut json = artist.value(schema, "", true);
     connect(&mut json, artist.nodes, artist.dice);
     json
+}
+
+/// A value of `schema` for a document that exists already.
+pub(crate) fn redrawn(schema: &Json, path: &str, dice: &mut Dice) -> Json {
+    let mut artist = Artist { dice, nodes: 2, wanted: Vec::new(), names: 1000 };
+    artist.value(schema, path, false)
 }
 
 impl Artist<'_> {
@@ -496,130 +261,4 @@ fn file(path: &str) -> &'static str {
         path if path.contains(".trace") => here!("trace.csv"),
         _ => here!("fade.csv"),
     }
-}
-
-/// Loads a document. What the language refuses is drawn again, and left out if it is refused again;
-/// `None` if nothing helps.
-pub fn repaired(mut json: Json, schema: &Json, dice: &mut Dice) -> Option<(Json, Loaded)> {
-    let mut tried: BTreeMap<String, u32> = BTreeMap::new();
-    for _ in 0..60 {
-        let errors = match Loaded::from_json(&json, &[]) {
-            Ok(loaded) => return Some((json, loaded)),
-            Err(errors) => errors,
-        };
-        let path = errors.0.first()?.path.clone();
-        let times = tried.entry(path.clone()).or_default();
-        *times += 1;
-        let steps = steps(&path);
-        let redraws = *times < 3 && redraw(&mut json, schema, &steps, dice);
-        // A value that is missing is refused at its own path, which is not there: its table goes.
-        if !redraws && !leave_out(&mut json, &steps) {
-            let last = (1..steps.len()).rev().find(|end| leave_out(&mut json, &steps[..*end]));
-            last?;
-        }
-    }
-    None
-}
-
-/// A key or a number of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// The steps of a path as errors have it: `link[0].forward.queue`.
-fn steps(path: &str) -> Vec<Step> {
-    let parts = path.split(['.', '[']).filter(|part| !part.is_empty());
-    let step = |part: &str| match part.strip_suffix(']') {
-        Some(index) => index.parse().map_or(Step::Key(part.into()), Step::Index),
-        None => Step::Key(part.into()),
-    };
-    parts.map(step).collect()
-}
-
-fn find<'a>(json: &'a mut Json, steps: &[Step]) -> Option<&'a mut Json> {
-    steps.iter().try_fold(json, |value, step| match step {
-        Step::Key(key) => value.get_mut(key.as_str()),
-        Step::Index(index) => value.get_mut(*index),
-    })
-}
-
-/// The schema of what stands at a path.
-fn schema_at<'a>(schema: &'a Json, json: &Json, steps: &[Step]) -> Option<&'a Json> {
-    let Some((step, rest)) = steps.split_first() else { return Some(schema) };
-    let inner = |option: &'a Json| match step {
-        Step::Key(key) => schema_at(option["properties"].get(key)?, json.get(key.as_str())?, rest),
-        Step::Index(index) => schema_at(option.get("items")?, json.get(*index)?, rest),
-    };
-    alternatives(schema).into_iter().find_map(inner)
-}
-
-/// Draws a scalar again. Returns whether there was one.
-fn redraw(json: &mut Json, schema: &Json, steps: &[Step], dice: &mut Dice) -> bool {
-    let Some(inner) = schema_at(schema, json, steps) else { return false };
-    let path: Vec<_> = steps
-        .iter()
-        .filter_map(|step| match step {
-            Step::Key(key) => Some(key.as_str()),
-            Step::Index(_) => None,
-        })
-        .collect();
-    let Some(value) = find(json, steps) else { return false };
-    if value.is_object() || value.is_array() {
-        return false;
-    }
-    let mut artist = Artist { dice, nodes: 2, wanted: Vec::new(), names: 1000 };
-    *value = artist.value(inner, &path.join("."), false);
-    true
-}
-
-/// Removes what stands at a path. Returns whether there was something.
-pub(crate) fn leave_out_at(json: &mut Json, path: &str) -> bool {
-    leave_out(json, &steps(path))
-}
-
-fn leave_out(json: &mut Json, path: &[Step]) -> bool {
-    let Some((last, before)) = path.split_last() else { return false };
-    let Some(outer) = find(json, before) else { return false };
-    match (last, outer) {
-        (Step::Key(key), Json::Object(table)) => table.remove(key).is_some(),
-        (Step::Index(index), Json::Array(items)) if *index < items.len() => {
-            items.remove(*index);
-            true
-        }
-        _ => false,
-    }
-}
-
-/// The paths of everything in a document, the outermost first: what a reduction may leave out.
-pub fn paths(json: &Json) -> Vec<String> {
-    fn visit(value: &Json, path: &str, found: &mut Vec<String>) {
-        match value {
-            Json::Object(table) => {
-                for (key, inner) in table {
-                    found.push(join(path, key));
-                    visit(inner, &join(path, key), found);
-                }
-            }
-            Json::Array(items) => {
-                for (index, inner) in items.iter().enumerate().rev() {
-                    let path = format!("{path}[{index}]");
-                    found.push(path.clone());
-                    visit(inner, &path, found);
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    visit(json, "", &mut found);
-    found.sort_by_key(|path| path.matches(['.', '[']).count());
-    found
-}
-
-/// The document without what stands at `path`.
-pub fn without(json: &Json, path: &str) -> Option<Json> {
-    let mut less = json.clone();
-    leave_out_at(&mut less, path).then_some(less)
 }

@@ -10,8 +10,11 @@
 //! compile until it is entered there, and the test of this crate fails until the scenarios have
 //! several values of it. So there is no key that the reference engine never meets.
 
+mod coverage;
+mod dice;
 mod direction;
 mod document;
+mod repair;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -25,8 +28,11 @@ use middlebox::{
 use proptest::prelude::*;
 use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
+pub use coverage::{Coverage, Drawn};
+pub use dice::Dice;
 pub use direction::{RandomDirection, changing, coding, managed, micros, prioritised, repeating};
-pub use document::{Coverage, Dice, Drawn, drawn, paths, repaired, without};
+pub use document::drawn;
+pub use repair::{paths, repaired, without};
 pub use schema::admitted;
 
 /// One link of a random chain or tree: the node before it, rate, delay, queue, channel, framing.

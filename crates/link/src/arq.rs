@@ -48,7 +48,7 @@ const GO_BACK_N: Mechanism = Mechanism {
     kind: KIND,
     source: "ISO/IEC 13239 (HDLC, REJ); persistence: Fairhurst and Wood, RFC 3366, 2002",
     status: Provenance::Reconstructed,
-    hurts: "A long link with errors: each loss repeats all frames of a round trip. Persistence that outlasts the RTO: hosts send again what the link still repeats.",
+    hurts: "A long link with errors: each loss repeats all frames of a round trip. Persistence that outlasts the RTO: hosts retransmit packets that the link still repeats.",
 };
 
 const SELECTIVE_REPEAT: Mechanism = Mechanism {
@@ -57,7 +57,7 @@ const SELECTIVE_REPEAT: Mechanism = Mechanism {
     kind: KIND,
     source: "ISO/IEC 13239 (HDLC, SREJ); ITU-T Q.2110 (numbered transmissions); persistence: Fairhurst and Wood, RFC 3366, 2002",
     status: Provenance::Reconstructed,
-    hurts: "Persistence that outlasts the RTO: hosts send again what the link still repeats. In order, one loss delays all packets behind it; out of order, hosts take the delay for loss.",
+    hurts: "Persistence that outlasts the RTO: hosts retransmit packets that the link still repeats. In order, one loss delays all packets behind it; out of order, hosts take the delay for loss.",
 };
 
 /// A procedure with its parameters.

@@ -74,10 +74,10 @@ pub struct ReedSolomonSettings {
     /// symbols of 8 bits.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 254)))]
     pub data: u32,
-    /// Parity packets of a block, m: so many losses in a block are repaired.
+    /// Parity packets of a block, m. A block with up to m losses is repaired.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 254)))]
     pub parity: u32,
-    /// Interleaving depth: so many blocks take data packets in turn. A burst of up to `parity` times
+    /// Interleaving depth: the number of blocks that take data packets in turn. A burst of up to `parity` times
     /// `depth` packets is repaired, and the delay of a repair grows with it.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub depth: u32,

@@ -334,7 +334,7 @@ mod tests {
         Time::ZERO + Span::from_secs_f64(seconds)
     }
 
-    /// A fade of 10 dB within so many seconds from 10 s on, and back after a minute.
+    /// A fade of 10 dB within `ramp` seconds from 10 s on, and back after a minute.
     fn fade(ramp: f64) -> Fade {
         let samples =
             [(0.0, 0.0), (10.0, 0.0), (10.0 + ramp, 10.0), (70.0, 10.0), (70.0 + ramp, 0.0)];

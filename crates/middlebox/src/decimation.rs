@@ -40,7 +40,7 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct AckDecimationSettings {
-    /// One of so many pure ACKs passes.
+    /// One of this number of pure ACKs passes.
     #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 64)))]
     pub every: u32,
     /// The longest time for which an ACK is held.

@@ -122,7 +122,7 @@ pub(crate) fn latest(known: Option<u32>, header: &Header) -> Option<u32> {
     }
 }
 
-/// A copy of a segment that is sent again, with the sender's latest timestamp value.
+/// The retransmitted copy of a segment, with the sender's latest timestamp value.
 pub(crate) fn renewed<P: Visible>(packet: &P, timestamp: Option<u32>) -> P {
     timestamp.map_or_else(|| packet.clone(), |value| packet.with_timestamp(value))
 }

@@ -3,7 +3,7 @@
 //!
 //! **Data filter.** A segment whose data has all been forwarded before is a retransmission.
 //!
-//! - Data that the receiver has acknowledged is dropped. The last ACK is sent again in its place, because the
+//! - Data that the receiver has acknowledged is dropped. The last ACK is repeated in its place, because the
 //!   sender may not have it: once for a series of such segments, and again when one of them is repeated.
 //! - Other data is dropped if nothing shows a loss, and its first copy may still be on its way: the first copy was
 //!   forwarded less than `patience` ago, or ACKs of new data keep coming. They do if the last one came less than

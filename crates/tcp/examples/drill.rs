@@ -10,7 +10,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 #![allow(missing_docs, reason = "a command")]
 
-#[path = "../tests/drill/host.rs"]
+#[path = "../tests/drill/host/mod.rs"]
 mod host;
 
 use std::fs;

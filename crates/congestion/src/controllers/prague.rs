@@ -235,7 +235,7 @@ mod tests {
         Prague::build(&settings, &defaults)
     }
 
-    /// A sender in avoidance with so many segments, and a round trip of `rtt` milliseconds at a time.
+    /// A sender in congestion avoidance with a round trip of `rtt` milliseconds.
     struct Path {
         prague: Prague,
         now: Time,

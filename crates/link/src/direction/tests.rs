@@ -1,7 +1,11 @@
 //! Fates of packets that are offered to a direction.
 
+use units::Rate;
+
 use super::*;
-use crate::dynamics::Change;
+use crate::channel::Errors;
+use crate::dynamics::{Change, Timeline};
+use crate::queue::{LowPriority, Marking, QueueLimit};
 
 /// 1000 bytes take 1 ms; the delay is 10 ms.
 fn settings() -> Settings {

@@ -4,7 +4,7 @@ use recording::{Recording, Values};
 
 use super::{parse, run};
 
-/// 10 dB within so many seconds, from 20 s on for 30 s, on a link of 2 MHz with an RTT of 50 ms.
+/// 10 dB within the given seconds, from 20 s on for 30 s, on a link of 2 MHz with an RTT of 50 ms.
 fn faded(seconds: f64, modem: &str, controller: &str) -> String {
     let folder = std::env::temp_dir().join(format!("bentpipe-acm-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

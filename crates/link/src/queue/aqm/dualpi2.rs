@@ -42,7 +42,7 @@ pub(super) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct DualPi2Settings {
-    /// Queue delay of the C queue that the controller holds.
+    /// Queue delay at which the control loop of the C queue aims.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub target: Span,
     /// Largest usual RTT (RTT_max). It determines the gains, alpha = 0.1 T / RTT_max^2 and beta = 0.3 /

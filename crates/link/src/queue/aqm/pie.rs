@@ -48,7 +48,7 @@ pub(super) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct PieSettings {
-    /// Queue delay that the controller holds (QDELAY_REF).
+    /// Queue delay at which the control loop aims (QDELAY_REF).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub target: Span,
     /// Time between two updates of the probability (T_UPDATE).

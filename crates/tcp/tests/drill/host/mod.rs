@@ -1,15 +1,18 @@
 //! The simulated TCP as a host of scripts: one connection in virtual time.
 
+mod convert;
+mod options;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{Settings, Specification, Value};
-use drill::{Action, Argument, Call, Ecn, Flags, Host, Live, Outcome, Packet, Script, Setting};
-use tcp::{
-    AckTiming, Block, Config, Connection, DelayedAck, Info, Phase, Recovery, Segment, State,
-};
+use drill::{Action, Call, Ecn, Host, Live, Outcome, Packet, Script, Setting};
+use tcp::{AckTiming, Config, Connection, DelayedAck, Recovery, State};
 use transport::{AbortCause, Estimator, Pacing, RtoConfig};
-use units::{Bytes, SizeLimit, Span, Time};
+use units::{Bytes, Span, Time};
+
+use self::convert::{fields, packet_of, segment_of};
 
 /// Both spaces of sequence numbers wrap early.
 const OWN: u32 = u32::MAX - 2_500;
@@ -139,105 +142,6 @@ impl Simulated {
         self.connection.as_mut().ok_or_else(|| "no connection".to_owned())
     }
 
-    fn set_option(&mut self, call: &Call) -> Try<Outcome> {
-        self.socket(call)?;
-        let option = call.name(2).ok_or("an option without a name")?;
-        let value = call.number(3);
-        let before = self.connection.is_none();
-        match (option, value) {
-            ("SO_REUSEADDR" | "SO_PRIORITY", Some(_)) => {}
-            // Looked for when the host was made.
-            ("TCP_NODELAY", Some(1)) if !self.config.nagle => {}
-            ("TCP_QUICKACK", Some(0)) => {}
-            ("SO_LINGER", _) => self.aborts = lingers_for_nothing(call)?,
-            ("TCP_MAXSEG", Some(mss)) if before => self.config.mss = mss as u32,
-            ("TCP_WINDOW_CLAMP" | "SO_RCVBUF" | "SO_RCVBUFFORCE", Some(bytes)) if before => {
-                self.config.receive_buffer = Bytes(bytes as u64);
-            }
-            ("SO_KEEPALIVE", Some(1)) if before => {
-                self.config.keep_alive.get_or_insert_default();
-            }
-            ("TCP_KEEPIDLE", Some(seconds)) if before => {
-                self.config.keep_alive.get_or_insert_default().idle = seconds_of(seconds);
-            }
-            ("TCP_KEEPINTVL", Some(seconds)) if before => {
-                self.config.keep_alive.get_or_insert_default().interval = seconds_of(seconds);
-            }
-            ("TCP_KEEPCNT", Some(probes)) if before => {
-                self.config.keep_alive.get_or_insert_default().probes = probes as u32;
-            }
-            ("TCP_USER_TIMEOUT", Some(millis)) if before => {
-                self.config.user_timeout = Some(Span::from_millis(millis as u64));
-            }
-            ("SO_SNDBUF", Some(bytes)) if before => {
-                self.config.send_buffer = SizeLimit::of(Bytes(bytes as u64))
-            }
-            // What waits for room in the buffer is not told from what waits for the window.
-            ("SO_SNDBUF", Some(_)) => {}
-            ("TCP_CONGESTION", _) if before => {
-                let name = call.text(3).ok_or("a controller without a name")?;
-                self.choose(name)?;
-            }
-            _ => return Err(format!("the socket option {option} = {value:?} here")),
-        }
-        Ok(Outcome::Returned(0))
-    }
-
-    fn choose(&mut self, name: &str) -> Try<()> {
-        let name = if name == "reno" { "newreno" } else { name };
-        Specification::named(name).map_err(|error| error.to_string())?;
-        self.controller = name.to_owned();
-        Ok(())
-    }
-
-    fn set_parameter(&mut self, name: &str, value: &str) -> Try<()> {
-        let unknown = || format!("the kernel parameter {name} = {value}");
-        let number = value.split_whitespace().next_back().and_then(|word| word.parse::<u64>().ok());
-        let short = name.strip_prefix("net.ipv4.tcp_").ok_or_else(unknown)?;
-        let switch = || match number {
-            Some(0) => Ok(false),
-            Some(1) => Ok(true),
-            _ => Err(unknown()),
-        };
-        let linux = self.profile == Profile::Linux;
-        match (short, number) {
-            ("timestamps", _) => self.config.timestamps = switch()?,
-            ("window_scaling", _) => self.config.window_scaling = switch()?,
-            ("dsack", _) => self.config.dsack = switch()?,
-            ("slow_start_after_idle", _) => self.config.idle_restart = switch()?,
-            ("ecn", Some(0 | 1)) => {
-                self.config.ecn =
-                    if switch()? { congestion::Ecn::Classic } else { congestion::Ecn::Off }
-            }
-            // Answers, and does not ask.
-            ("ecn", Some(2)) => self.answers_ecn = true,
-            ("sack", _) => {
-                self.config.recovery = match (switch()?, linux) {
-                    (false, _) => Recovery::NewReno,
-                    (true, false) => Recovery::Sack,
-                    (true, true) => Recovery::Linux,
-                };
-            }
-            ("reordering", Some(number)) => self.config.dupthresh = number as u32,
-            ("rmem", Some(bytes)) => self.config.receive_buffer = Bytes(bytes),
-            ("syn_retries" | "synack_retries" | "retries2", Some(number)) => {
-                self.config.max_retries = number as u32;
-            }
-            ("congestion_control", _) => self.choose(value)?,
-            // What the profile of Linux does anyway.
-            ("frto", Some(2)) | ("early_retrans", Some(3 | 4)) | ("recovery", Some(1)) if linux => {
-            }
-            // Of no effect on what a simulated TCP does.
-            (
-                "wmem" | "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor"
-                | "notsent_lowat" | "min_tso_segs" | "moderate_rcvbuf" | "no_metrics_save",
-                Some(_),
-            ) => {}
-            _ => return Err(unknown()),
-        }
-        Ok(())
-    }
-
     fn connect(&mut self, number: i64) -> Try<Outcome> {
         self.build()?.connect();
         self.sockets.insert(number, Socket::Connection);
@@ -310,58 +214,6 @@ impl Simulated {
         self.sockets.remove(&number);
         Ok(Outcome::Returned(0))
     }
-
-    fn packet_of(segment: &Segment) -> Packet {
-        let syn = segment.flags.contains(tcp::Flags::SYN);
-        let block = |block: &Block| (block.start.wrapping_sub(PEER), block.end.wrapping_sub(PEER));
-        let is_ack = segment.flags.contains(tcp::Flags::ACK);
-        let scale =
-            (syn && segment.window_scale != Segment::NO_SCALE).then_some(segment.window_scale);
-        Packet {
-            ecn: Some(if segment.is_ecn_capable() { Ecn::Ect0 } else { Ecn::None }),
-            flags: Flags(segment.flags.in_one_byte().0),
-            start: segment.sequence.wrapping_sub(OWN),
-            length: u32::from(segment.payload),
-            ack: is_ack.then(|| segment.acknowledgement.wrapping_sub(PEER)),
-            window: Some(segment.window),
-            options: Some(drill::Options {
-                mss: (segment.mss > 0).then_some(segment.mss),
-                window_scale: scale,
-                sack_permitted: segment.sack_permitted(),
-                timestamp: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
-                sack: segment.blocks().iter().map(block).collect(),
-            }),
-        }
-    }
-
-    fn segment_of(packet: &Packet) -> Try<Segment> {
-        let options = packet.options.clone().unwrap_or_default();
-        let mut segment = Segment {
-            sequence: packet.start.wrapping_add(PEER),
-            acknowledgement: packet.ack.map_or(0, |ack| ack.wrapping_add(OWN)),
-            flags: tcp::Flags(packet.flags.0),
-            window: packet.window.unwrap_or(0),
-            payload: u16::try_from(packet.length).map_err(|_| "a segment of more than 64 KiB")?,
-            mss: options.mss.unwrap_or(0),
-            window_scale: options.window_scale.unwrap_or(Segment::NO_SCALE),
-            options: tcp::Options::default()
-                .with_if(options.timestamp.is_some(), tcp::Options::TIMESTAMPS)
-                .with_if(options.sack_permitted, tcp::Options::SACK_PERMITTED)
-                .with_if(packet.ecn.is_some_and(|ecn| ecn != Ecn::None), tcp::Options::ECN_CAPABLE),
-            ..Segment::default()
-        };
-        if let Some((value, echo)) = options.timestamp {
-            (segment.timestamp, segment.echo) = (value, echo);
-        }
-        if options.sack.len() > segment.sack.len() {
-            return Err("more than four SACK blocks".to_owned());
-        }
-        for (to, (start, end)) in segment.sack.iter_mut().zip(&options.sack) {
-            *to = Block { start: start.wrapping_add(OWN), end: end.wrapping_add(OWN) };
-            segment.sack_blocks += 1;
-        }
-        Ok(segment)
-    }
 }
 
 fn calls(script: &Script) -> impl Iterator<Item = &Call> {
@@ -384,24 +236,6 @@ fn sets_no_delay_before_it_writes(script: &Script) -> bool {
     before.any(|call| call.name(2) == Some("TCP_NODELAY") && call.number(3) == Some(1))
 }
 
-fn seconds_of(number: i64) -> Span {
-    Span::from_secs(number as u64)
-}
-
-/// Whether `SO_LINGER` is on and its time zero; any other time is not supported.
-fn lingers_for_nothing(call: &Call) -> Try<bool> {
-    let fields = match call.arguments.get(3) {
-        Some(Argument::Fields(fields)) => fields.as_slice(),
-        _ => &[],
-    };
-    let field = |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
-    match (field("onoff"), field("linger")) {
-        (Some(Argument::Number(1)), Some(Argument::Number(0))) => Ok(true),
-        (Some(Argument::Number(0)), _) => Ok(false),
-        _ => Err("the option SO_LINGER with a time".to_owned()),
-    }
-}
-
 impl Host for Simulated {
     fn now(&self) -> i64 {
         (self.now.as_nanos() / 1000) as i64
@@ -416,7 +250,7 @@ impl Host for Simulated {
             return Ok(None);
         };
         if let Some(segment) = connection.next_segment(now) {
-            return Ok(Some(Live { at, packet: Self::packet_of(&segment) }));
+            return Ok(Some(Live { at, packet: packet_of(&segment) }));
         }
         let deadline = connection.deadline();
         if deadline > until {
@@ -429,7 +263,7 @@ impl Host for Simulated {
     }
 
     fn inject(&mut self, packet: &Packet) -> Try<()> {
-        let segment = Self::segment_of(packet)?;
+        let segment = segment_of(packet)?;
         let now = self.now;
         if self.connection.is_none() {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
@@ -557,67 +391,4 @@ impl Host for Simulated {
     fn full_segment(&mut self) -> Option<u32> {
         self.connection.as_ref().map(|connection| connection.info().mss as u32)
     }
-}
-
-/// The names of linux/tcp.h, with its units: segments and microseconds.
-fn fields(info: &Info) -> BTreeMap<&'static str, i64> {
-    let segments = |bytes: u64| bytes.div_ceil(info.mss.max(1)) as i64;
-    let micros = |span: Span| (span.as_nanos() / 1000) as i64;
-    let bit = |set: bool, bit: i64| if set { bit } else { 0 };
-    let recovery = match info.phase {
-        Phase::FastRecovery => 3,
-        Phase::Timeout => 4,
-        Phase::Open if info.reduced_by_mark => 2,
-        Phase::Open if info.sacked > 0 => 1,
-        Phase::Open => 0,
-    };
-    let state = match info.state {
-        State::Established => 1,
-        State::SynSent => 2,
-        State::SynReceived => 3,
-        State::FinWait1 => 4,
-        State::FinWait2 => 5,
-        State::TimeWait => 6,
-        State::Closed => 7,
-        State::CloseWait => 8,
-        State::LastAck => 9,
-        State::Listen => 10,
-        State::Closing => 11,
-    };
-    let ssthresh = if info.ssthresh == u64::MAX {
-        0x7fff_ffff
-    } else {
-        (info.ssthresh / info.mss.max(1)) as i64
-    };
-    BTreeMap::from([
-        ("tcpi_state", state),
-        ("tcpi_ca_state", recovery),
-        ("tcpi_retransmits", i64::from(info.timeouts_in_a_row)),
-        ("tcpi_probes", i64::from(info.window_probes)),
-        (
-            "tcpi_options",
-            bit(info.timestamps, 1)
-                + bit(info.sack, 2)
-                + bit(info.own_scale.is_some(), 4)
-                + bit(info.ecn, 8),
-        ),
-        ("tcpi_snd_wscale", info.peer_scale.map_or(0, i64::from)),
-        ("tcpi_rcv_wscale", info.own_scale.map_or(0, i64::from)),
-        ("tcpi_rto", micros(info.rto)),
-        ("tcpi_snd_mss", info.mss as i64),
-        ("tcpi_unacked", segments(info.unacked)),
-        ("tcpi_sacked", segments(info.sacked)),
-        ("tcpi_lost", segments(info.lost)),
-        ("tcpi_retrans", segments(info.retransmitted)),
-        ("tcpi_rtt", info.srtt.map_or(0, micros)),
-        ("tcpi_rttvar", micros(info.rttvar)),
-        ("tcpi_min_rtt", info.min_rtt.map_or(-1, micros)),
-        ("tcpi_snd_ssthresh", ssthresh),
-        ("tcpi_snd_cwnd", (info.cwnd / info.mss.max(1)) as i64),
-        ("tcpi_total_retrans", info.retransmissions as i64),
-        ("tcpi_bytes_acked", info.acknowledged as i64),
-        ("tcpi_bytes_received", info.received as i64),
-        ("tcpi_notsent_bytes", info.not_sent as i64),
-        ("tcpi_snd_wnd", info.advertised as i64),
-    ])
 }

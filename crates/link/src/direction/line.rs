@@ -1,0 +1,109 @@
+//! What a packet meets behind the queue of a direction: transmitter, channel and delay, and the far
+//! end, which receives corrupted packets.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use super::Fate;
+use crate::channel::Channel;
+use crate::priority::Priority;
+use crate::queue::Fifo;
+use crate::transmitter::Transmitter;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct FarEnd {
+    /// Arrival times of the corrupted packets on their way.
+    coming: VecDeque<Time>,
+    /// When the last of them arrives.
+    last: Time,
+    pub(super) corrupted_packets: u64,
+}
+
+impl FarEnd {
+    /// A corrupted packet will arrive at `at`, not before those that were corrupted earlier.
+    #[inline(never)]
+    pub(super) fn expect(&mut self, now: Time, at: Time) -> Time {
+        self.count_until(now);
+        self.last = self.last.max(at);
+        self.coming.push_back(self.last);
+        self.last
+    }
+
+    /// Counts those that have arrived by `now`.
+    pub(super) fn count_until(&mut self, now: Time) {
+        while self.coming.front().is_some_and(|at| *at <= now) {
+            self.coming.pop_front();
+            self.corrupted_packets += 1;
+        }
+    }
+
+    /// A packet was pushed out: the last `behind` corrupted ones arrive earlier, and if the packet
+    /// itself was corrupted, it does not.
+    pub(super) fn gain(&mut self, earlier: Span, behind: usize, without: bool) {
+        let first = self.coming.len() - behind;
+        self.coming.range_mut(first..).for_each(|at| *at = *at - earlier);
+        if without {
+            self.coming.remove(first - 1);
+        }
+        self.last = self.coming.back().copied().unwrap_or(Time::ZERO);
+    }
+}
+
+/// What a packet meets behind the queue, and the totals.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) overhead: u32,
+    pub(super) transmitter: Transmitter,
+    pub(super) channel: Channel,
+    pub(super) delay: Span,
+    pub(super) accepted_packets: u64,
+    pub(super) dropped_packets: u64,
+    pub(super) far_end: FarEnd,
+}
+
+impl Line {
+    /// Offers a packet to `fifo`. With `IS_CHANGING`, the caller computes the arrival again, and
+    /// reports a corrupted packet to the far end itself.
+    #[inline(always)]
+    pub(super) fn offer<const IS_CHANGING: bool>(
+        &mut self,
+        fifo: &mut Fifo,
+        now: Time,
+        bytes: u32,
+        priority: Priority,
+    ) -> Fate {
+        let framed = bytes + self.overhead;
+        fifo.forget_started(now);
+        if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
+            return self.turn_away(fifo, framed, priority);
+        }
+        self.accepted_packets += 1;
+        let (start, left) = self.transmitter.send(now, framed);
+        if start > now {
+            fifo.push(now, start, framed, priority);
+        }
+        let arrival = left + self.delay;
+        // The packet that can be corrupted is the IP packet.
+        if !self.channel.corrupts(left, bytes) {
+            return Fate::Arrives(arrival);
+        }
+        if start > now {
+            fifo.damage_last();
+        }
+        if IS_CHANGING {
+            return Fate::Corrupted(arrival);
+        }
+        Fate::Corrupted(self.far_end.expect(now, arrival))
+    }
+
+    /// The queue does not take a packet as it is.
+    #[cold]
+    fn turn_away(&mut self, fifo: &Fifo, framed: u32, priority: Priority) -> Fate {
+        if fifo.can_push_out_for(framed, priority) {
+            return Fate::PushesOut;
+        }
+        self.dropped_packets += 1;
+        Fate::Dropped
+    }
+}

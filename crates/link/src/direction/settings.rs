@@ -1,0 +1,116 @@
+//! The settings of a direction, and what follows from them.
+
+use units::{Rate, Span};
+
+use crate::arq::ArqSettings;
+use crate::channel::Errors;
+use crate::dynamics::{Change, Timeline};
+use crate::fec::FecSettings;
+use crate::queue::{Aqm, LowPriority, Marking, QueueLimit};
+
+/// The settings of a direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Serialisation rate; not zero.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The most that is added to the delay of a packet at random.
+    pub jitter: Span,
+    /// Limit of the packets that wait, not counting the one being sent; drop-tail.
+    pub queue: QueueLimit,
+    /// Treatment of packets of low priority.
+    pub low_priority: LowPriority,
+    /// ECN marking of the queue; `None` for no marking.
+    pub ecn_marking: Option<Marking>,
+    /// Active queue management; `None` for drop-tail. It excludes a rule for low priority and
+    /// [`ecn_marking`](Self::ecn_marking), because it decides about drops and marks itself.
+    pub aqm: Option<Aqm>,
+    /// Automatic repeat request; `None` for none. Its status frames need the other direction of the link:
+    /// see [`Direction::deciding_at_dequeue`].
+    pub arq: Option<ArqSettings>,
+    /// Forward error correction; `None` for none. It excludes [`arq`](Self::arq).
+    pub fec: Option<FecSettings>,
+    /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
+    /// time and are not corrupted.
+    pub overhead: u32,
+    /// Error model of the channel.
+    pub channel: Errors,
+    /// Rate, delay and outages of a trace.
+    pub trace: Timeline,
+    /// Events during the run. They come after what the trace does at the same time.
+    pub timeline: Timeline,
+}
+
+impl Settings {
+    /// A direction of this rate and delay with nothing else: no limit, no errors, no changes.
+    pub fn new(rate: Rate, delay: Span) -> Self {
+        Self {
+            rate,
+            delay,
+            jitter: Span::ZERO,
+            queue: QueueLimit::Unlimited,
+            low_priority: LowPriority::Ignore,
+            ecn_marking: None,
+            aqm: None,
+            arq: None,
+            fec: None,
+            overhead: 0,
+            channel: Errors::Perfect,
+            trace: Timeline::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// What of it changes arrivals from packet to packet, by its key in a scenario. It cannot go
+    /// together with [`LowPriority::PushOut`], because arrivals are computed as packets are accepted.
+    pub fn dynamics(&self) -> Option<&'static str> {
+        // Without `..`, so that a new setting has to be considered here.
+        let Self {
+            rate: _,
+            delay: _,
+            jitter,
+            queue: _,
+            low_priority: _,
+            ecn_marking: _,
+            aqm: _,
+            arq: _,
+            fec: _,
+            overhead: _,
+            channel,
+            trace,
+            timeline,
+        } = self;
+        let found = [
+            ("modem", channel.rates().is_some()),
+            ("event", !timeline.is_empty()),
+            ("trace", !trace.is_empty()),
+            ("jitter", *jitter > Span::ZERO),
+        ];
+        found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
+    }
+
+    /// Bytes that ARQ or FEC add to each packet. They can be corrupted.
+    pub fn header(&self) -> u32 {
+        self.arq.map_or(0, |arq| arq.header) + self.fec.map_or(0, |fec| fec.header)
+    }
+
+    /// All its changes, periodic ones once.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        let rates = self.channel.rates().into_iter().flat_map(Timeline::changes);
+        self.timeline.changes().iter().chain(self.trace.changes()).chain(rates)
+    }
+
+    /// The shortest propagation delay that it may have.
+    pub fn least_delay(&self) -> Span {
+        let changed = self.changes().filter_map(|change| change.delay);
+        changed.fold(self.delay, Span::min)
+    }
+
+    /// The lowest rate that it may have.
+    pub fn lowest_rate(&self) -> Rate {
+        let changed = self.changes().filter_map(|change| change.rate);
+        changed
+            .fold(self.rate, |a, b| if b.bits_per_second() < a.bits_per_second() { b } else { a })
+    }
+}

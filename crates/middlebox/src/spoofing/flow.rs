@@ -1,0 +1,325 @@
+//! One direction of a connection in the spoofing proxy: promises, copies and repairs.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+use wire::tcp::flags;
+
+use super::SpoofingSettings;
+use crate::header::{Header, Visible, is_after, is_before, latest, renewed};
+
+/// Weight of a sample in srtt, and in rttvar (RFC 6298).
+const GAIN: f64 = 0.125;
+const VARIANCE_GAIN: f64 = 0.25;
+/// Timeout before the first sample (RFC 6298 section 2).
+const FIRST_TIMEOUT: Span = Span::from_secs(1);
+/// Expiries of the timer in a row after which the gateway waits for an ACK, as Linux's `tcp_retries2`.
+const MOST_EXPIRIES: u32 = 15;
+/// The most retransmissions for one ACK.
+const REPAIRS: usize = 2;
+
+/// A segment that was forwarded.
+#[derive(Clone, Debug)]
+pub(super) struct Copied<P> {
+    pub(super) sequence: u32,
+    pub(super) end: u32,
+    /// `None` when the gateway has died.
+    pub(super) packet: Option<P>,
+    pub(super) sent: Time,
+    pub(super) retries: u32,
+    pub(super) sacked: bool,
+    pub(super) promised: bool,
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Flow<P> {
+    /// The window scale of the receiver, once its SYN has passed; zero if one of both had none.
+    pub(super) scale: Option<u8>,
+    pub(super) own_scale: Option<Option<u8>>,
+    /// The receiver's last segment, from which ACKs are made.
+    pub(super) template: Option<(u32, P)>,
+    /// The latest timestamp value of the sender.
+    pub(super) timestamp: Option<u32>,
+    /// The number behind the data in order of which there are copies.
+    pub(super) next: u32,
+    /// The highest number that the sender was sent.
+    pub(super) promised: u32,
+    /// The highest number of the receiver, and the end of its window.
+    pub(super) acknowledged: u32,
+    pub(super) window_end: u32,
+    /// End of the window that the sender was sent.
+    pub(super) offered: u32,
+    /// Copies in the order of their numbers.
+    pub(super) copies: VecDeque<Copied<P>>,
+    pub(super) duplicates: u32,
+    /// Until this number is acknowledged, each partial ACK retransmits.
+    pub(super) recover: Option<u32>,
+    pub(super) srtt: Option<f64>,
+    pub(super) rttvar: f64,
+    pub(super) expiries: u32,
+    pub(super) expires: Time,
+}
+
+/// What all flows have counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) promised: u64,
+    pub(super) kept: u64,
+    /// Promises of connections that were reset.
+    pub(super) reset: u64,
+    pub(super) retransmitted: u64,
+    pub(super) suppressed: u64,
+}
+
+impl<P: Visible> Flow<P> {
+    /// The direction of data of the end that has sent this SYN.
+    pub(super) fn new(syn: &Header) -> Self {
+        let first = syn.sequence.wrapping_add(1);
+        Self {
+            scale: None,
+            own_scale: Some(syn.window_scale),
+            template: None,
+            timestamp: None,
+            next: first,
+            promised: first,
+            acknowledged: first,
+            window_end: first,
+            offered: first,
+            copies: VecDeque::new(),
+            duplicates: 0,
+            recover: None,
+            srtt: None,
+            rttvar: 0.0,
+            expiries: 0,
+            expires: Time::NEVER,
+        }
+    }
+
+    fn timeout(&self, settings: &SpoofingSettings) -> Span {
+        let own =
+            self.srtt.map_or(FIRST_TIMEOUT, |srtt| Span::from_secs_f64(srtt + 4.0 * self.rttvar));
+        own.max(settings.min_timeout) * (1 << self.expiries.min(6))
+    }
+
+    pub(super) fn restart_timer(&mut self, now: Time, settings: &SpoofingSettings) {
+        let waits = !self.copies.is_empty() && self.expiries < MOST_EXPIRIES;
+        self.expires = if waits { now + self.timeout(settings) } else { Time::NEVER };
+    }
+
+    /// End of the window that the sender may have.
+    fn end_of_window(&self, settings: &SpoofingSettings) -> u32 {
+        let store = u32::try_from(settings.store.get()).unwrap_or(u32::MAX);
+        let own = self.acknowledged.wrapping_add(store);
+        if is_before(own, self.window_end) { own } else { self.window_end }
+    }
+
+    /// The ACK for the sender of all that is promised.
+    fn ack(&mut self, settings: &SpoofingSettings, echo: Option<u32>) -> Option<P> {
+        let end = self.end_of_window(settings);
+        let open = match is_after(end, self.promised) {
+            true => end.wrapping_sub(self.promised),
+            false => 0,
+        };
+        let scale = self.scale.unwrap_or(0);
+        let field = u16::try_from(open >> scale).unwrap_or(u16::MAX);
+        let (_, template) = self.template.as_ref()?;
+        let ack = template.pure_ack(self.promised, echo, Some(field))?;
+        self.offered = self.promised.wrapping_add(u32::from(field) << scale);
+        Some(ack)
+    }
+
+    /// Data to the receiver. Returns the ACK that it draws, and whether it is forwarded.
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        header: &Header,
+        packet: &P,
+        settings: &SpoofingSettings,
+        counts: &mut Counts,
+    ) -> (Option<P>, bool) {
+        let (sequence, end) = (header.sequence, header.end());
+        let echo = header.timestamps.map(|(value, _)| value);
+        self.timestamp = latest(self.timestamp, header);
+        let is_promised = !is_after(end, self.promised);
+        if is_promised && is_after(self.promised, self.acknowledged) {
+            return (self.ack(settings, echo), false);
+        }
+        let store = settings.store.get();
+        let has_room = u64::from(end.wrapping_sub(self.acknowledged)) <= store
+            && is_after(end, self.acknowledged);
+        if !has_room || header.has(flags::FIN) || self.template.is_none() {
+            return (None, true);
+        }
+        match self.copies.iter_mut().find(|copy| copy.sequence == sequence && copy.end == end) {
+            Some(copy) => copy.sent = now,
+            None => {
+                let place = self.copies.iter().rposition(|copy| is_before(copy.sequence, sequence));
+                let copy = Copied {
+                    sequence,
+                    end,
+                    packet: Some(packet.clone()),
+                    sent: now,
+                    retries: 0,
+                    sacked: false,
+                    promised: false,
+                };
+                self.copies.insert(place.map_or(0, |place| place + 1), copy);
+            }
+        }
+        if self.expires == Time::NEVER {
+            self.restart_timer(now, settings);
+        }
+        for copy in &self.copies {
+            if is_after(copy.sequence, self.next) {
+                break;
+            }
+            if is_after(copy.end, self.next) {
+                self.next = copy.end;
+            }
+        }
+        if !is_after(self.next, self.promised) {
+            return (None, true);
+        }
+        self.promised = self.next;
+        for copy in &mut self.copies {
+            if !copy.promised && !is_after(copy.end, self.promised) {
+                copy.promised = true;
+                counts.promised += 1;
+            }
+        }
+        (self.ack(settings, echo), true)
+    }
+
+    /// Takes an acknowledgement of the receiver to account. Returns whether it acknowledges new data.
+    pub(super) fn on_number(&mut self, now: Time, header: &Header, counts: &mut Counts) -> bool {
+        let number = header.acknowledgement;
+        if !is_after(number, self.acknowledged) {
+            return false;
+        }
+        self.acknowledged = number;
+        let mut newest: Option<(Time, bool)> = None;
+        while let Some(first) = self.copies.front().filter(|copy| !is_after(copy.end, number)) {
+            let is_clean = first.retries == 0;
+            newest = Some((first.sent, newest.is_none_or(|(_, clean)| clean) && is_clean));
+            counts.kept += u64::from(first.promised);
+            self.copies.pop_front();
+        }
+        if let Some((sent, true)) = newest {
+            let sample = now.since(sent).as_secs_f64();
+            match self.srtt {
+                None => (self.srtt, self.rttvar) = (Some(sample), sample / 2.0),
+                Some(srtt) => {
+                    self.rttvar += VARIANCE_GAIN * ((sample - srtt).abs() - self.rttvar);
+                    self.srtt = Some(srtt + GAIN * (sample - srtt));
+                }
+            }
+        }
+        for place in [&mut self.next, &mut self.promised] {
+            if is_after(number, *place) {
+                *place = number;
+            }
+        }
+        (self.duplicates, self.expiries) = (0, 0);
+        self.recover = self.recover.filter(|recover| is_before(number, *recover));
+        true
+    }
+
+    /// Retransmits copies that are lost, at most two.
+    fn repair(&mut self, now: Time, settings: &SpoofingSettings, out: &mut Vec<P>) -> u64 {
+        let again = Span::from_secs_f64(1.25 * self.srtt.unwrap_or(1.0));
+        let mut behind = self.copies.iter().filter(|copy| copy.sacked).count();
+        let threshold = settings.dupacks as usize;
+        let is_recovering = self.recover.is_some();
+        let mut made = 0;
+        for (place, copy) in self.copies.iter_mut().enumerate() {
+            if made == REPAIRS || (behind < threshold && place > 0) {
+                break;
+            }
+            behind -= usize::from(copy.sacked);
+            let is_lost = behind >= threshold || (place == 0 && is_recovering);
+            let may_be_sent = copy.retries == 0 || now.since(copy.sent) >= again;
+            if !is_lost || copy.sacked || !may_be_sent {
+                continue;
+            }
+            let Some(packet) = &copy.packet else { continue };
+            out.push(renewed(packet, self.timestamp));
+            (copy.retries, copy.sent) = (copy.retries + 1, now);
+            made += 1;
+        }
+        if made > 0 {
+            self.restart_timer(now, settings);
+        }
+        made as u64
+    }
+
+    /// An ACK of the receiver. Returns what the sender gets.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        header: &Header,
+        packet: P,
+        settings: &SpoofingSettings,
+        counts: &mut Counts,
+        out: &mut Vec<P>,
+    ) -> Option<P> {
+        if self.template.as_ref().is_none_or(|(end, _)| !is_before(header.end(), *end)) {
+            self.template = Some((header.end(), packet.clone()));
+        }
+        let number = header.acknowledgement;
+        let scale = self.scale.unwrap_or(0);
+        let window_end = number.wrapping_add(u32::from(header.window) << scale);
+        let is_same_window = window_end == self.window_end;
+        if is_after(window_end, self.window_end) {
+            self.window_end = window_end;
+        }
+        let blocks = header.sack.as_slice();
+        for copy in self.copies.iter_mut().filter(|copy| !copy.sacked) {
+            copy.sacked = blocks
+                .iter()
+                .any(|(start, end)| !is_before(copy.sequence, *start) && !is_after(copy.end, *end));
+        }
+        let was_promised = self.promised;
+        let is_new = self.on_number(now, header, counts);
+        if is_new {
+            self.restart_timer(now, settings);
+        } else if number == self.acknowledged
+            && header.is_pure_ack()
+            && (is_same_window || !blocks.is_empty())
+            && !self.copies.is_empty()
+        {
+            self.duplicates += 1;
+            if self.duplicates >= settings.dupacks && self.recover.is_none() {
+                self.recover = self.copies.back().map(|last| last.end);
+            }
+        }
+        counts.retransmitted += self.repair(now, settings, out);
+        let is_open = is_after(self.promised, number);
+        if !header.is_pure_ack() || header.has_more || header.congestion_flags() != 0 {
+            return Some(packet);
+        }
+        if !is_open {
+            // What the receiver says itself, but with the window of the store.
+            let needs_less = is_after(window_end, self.end_of_window(settings));
+            let made = match needs_less && is_after(number, was_promised) {
+                true => self.ack(settings, None),
+                false => None,
+            };
+            return Some(made.unwrap_or(packet));
+        }
+        // The sender may wait for a larger window.
+        let end = self.end_of_window(settings);
+        let store = u32::try_from(settings.store.get()).unwrap_or(u32::MAX);
+        let larger = is_after(end, self.offered).then(|| end.wrapping_sub(self.offered));
+        if larger.is_some_and(|larger| larger >= (store / 4).max(1 << scale)) {
+            return self.ack(settings, None);
+        }
+        counts.suppressed += 1;
+        None
+    }
+}
+
+/// Promised segments that the receiver has not acknowledged.
+pub(super) fn open<P>(flow: &Flow<P>) -> u64 {
+    flow.copies.iter().filter(|copy| copy.promised).count() as u64
+}

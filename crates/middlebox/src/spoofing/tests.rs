@@ -1,0 +1,110 @@
+//! Rules of the spoofing proxy.
+
+use super::*;
+use crate::header::SackBlocks;
+use crate::tests::{Plain, ack, at, data, drive};
+
+fn with(flags: u8, packet: Plain) -> Plain {
+    Plain(Header { flags, payload: 0, ..packet.0 })
+}
+
+/// The handshake of a connection whose sender opens it, and the receiver's first ACK.
+fn opened() -> Vec<(u64, Plain)> {
+    let syn = with(flags::SYN, data(u32::MAX, 0));
+    let answer = with(flags::SYN | flags::ACK, ack(0));
+    let window = |number| Plain(Header { window: 60_000, sequence: 1, ..ack(number).0 });
+    vec![(0, syn), (1, answer), (2, data(0, 1000)), (3, window(1000))]
+}
+
+fn acked(number: u32) -> Plain {
+    Plain(Header { window: 60_000, sequence: 1, ..ack(number).0 })
+}
+
+fn counted(
+    settings: SpoofingSettings,
+    packets: Vec<(u64, Plain)>,
+    until: u64,
+) -> (Vec<(u64, char, u32)>, Vec<u64>) {
+    let mut device = Spoofing::new(settings);
+    let packets = packets.into_iter().map(|(time, packet)| (at(time), packet));
+    let say = |(time, packet): (Time, Plain)| {
+        let time = time.as_nanos() / 1_000_000;
+        match packet.0.payload {
+            0 => (time, 'a', packet.0.acknowledgement),
+            _ => (time, 'd', packet.0.sequence),
+        }
+    };
+    let out = drive(&mut device, packets, at(until)).into_iter().map(say).skip(4).collect();
+    (out, Device::<Plain>::counts(&device).into_iter().map(|(_, count)| count).collect())
+}
+
+#[test]
+fn data_in_order_is_acknowledged_at_once_and_the_promise_is_kept() {
+    let mut packets = opened();
+    packets.extend([(10, data(1000, 1000)), (11, data(2000, 1000)), (500, acked(3000))]);
+    let (out, counts) = counted(SpoofingSettings::default(), packets, 600);
+    let first = [(10, 'a', 2000), (10, 'd', 1000), (11, 'a', 3000), (11, 'd', 2000)];
+    assert_eq!(out[..4], first);
+    assert_eq!(counts[..3], [2, 2, 0]);
+}
+
+#[test]
+fn what_the_hop_loses_is_repaired_and_its_duplicate_acks_do_not_pass() {
+    let mut packets = opened();
+    packets.extend((1..6).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    packets.extend([(300, acked(1000)), (301, acked(1000)), (302, acked(1000))]);
+    packets.push((600, acked(6000)));
+    let (out, counts) = counted(SpoofingSettings::default(), packets, 700);
+    assert_eq!(out[10..12], [(302, 'd', 1000), (600, 'a', 6000)]);
+    assert_eq!(counts, [5, 5, 0, 1, 3]);
+}
+
+#[test]
+fn several_losses_are_found_by_sack() {
+    let mut packets = opened();
+    packets.extend((1..9).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    let sack = SackBlocks::new([(4000, 7000)]);
+    packets.push((300, Plain(Header { sack, ..acked(1000).0 })));
+    let (out, _) = counted(SpoofingSettings::default(), packets, 400);
+    // Two for each ACK; the third comes with the next one.
+    assert_eq!(out[16..], [(300, 'd', 1000), (300, 'd', 2000)]);
+}
+
+#[test]
+fn the_promise_ends_with_the_store_and_so_does_the_window() {
+    let settings = SpoofingSettings { store: Bytes(2500), ..SpoofingSettings::default() };
+    let mut packets = opened();
+    packets.extend((1..5).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    let (out, counts) = counted(settings, packets, 100);
+    assert_eq!(out.iter().filter(|one| one.1 == 'a').count(), 2);
+    assert_eq!(counts[0], 2);
+}
+
+#[test]
+fn a_hole_and_a_fin_are_not_acknowledged() {
+    let mut packets = opened();
+    let fin = Plain(Header { flags: flags::ACK | flags::FIN, ..data(1000, 1000).0 });
+    packets.extend([(10, data(2000, 1000)), (11, fin)]);
+    let (out, counts) = counted(SpoofingSettings::default(), packets, 100);
+    assert_eq!(out, [(10, 'd', 2000), (11, 'd', 1000)]);
+    assert_eq!(counts[0], 0);
+}
+
+#[test]
+fn a_gateway_that_dies_breaks_what_the_receiver_does_not_acknowledge() {
+    let dies_at = Some(Span::from_millis(15));
+    let settings = SpoofingSettings { dies_at, ..SpoofingSettings::default() };
+    let mut packets = opened();
+    packets.extend((1..4).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    packets.extend((0..9).map(|n| (300 + n, acked(2000))));
+    let (out, counts) = counted(settings, packets, 100_000);
+    assert_eq!(out.iter().filter(|one| one.0 >= 300).count(), 9, "all pass, no repair");
+    assert_eq!(counts, [3, 1, 2, 0, 0]);
+}
+
+#[test]
+fn a_connection_whose_syn_has_not_passed_is_left_alone() {
+    let packets = opened().split_off(2);
+    let (_, counts) = counted(SpoofingSettings::default(), packets, 100_000);
+    assert_eq!(counts, [0; 5]);
+}

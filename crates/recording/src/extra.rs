@@ -163,6 +163,13 @@ macro_rules! extra_table {
                 $(self.$field.push(row.$field);)+
             }
 
+            /// The table, unless no row was pushed.
+            #[allow(dead_code, reason = "some tables exist without rows")]
+            $visible fn filled(self) -> Option<$crate::ExtraTable> {
+                let table = self.into_table();
+                (!table.is_empty()).then_some(table)
+            }
+
             /// The table for [`Recording::tables`]($crate::Recording::tables).
             $visible fn into_table(self) -> $crate::ExtraTable {
                 $crate::ExtraTable::new(

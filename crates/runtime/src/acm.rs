@@ -47,8 +47,7 @@ extra_table! {
 /// All directions of links with a modem, in the order of their ports.
 fn modems(scenario: &Scenario) -> impl Iterator<Item = (u32, &str, &'static str, &Arc<Acm>)> {
     let directions = scenario.links.iter().flat_map(|link| {
-        let sides = [("forward", &link.forward), ("backward", &link.backward)];
-        sides.map(|(side, direction)| (link.name.as_str(), side, direction))
+        link.sides().map(|(side, direction)| (link.name.as_str(), side, direction))
     });
     (0..).zip(directions).filter_map(|(port, (link, side, direction))| match &direction.channel {
         Errors::Acm { acm, .. } => Some((port, link, side, acm)),
@@ -85,8 +84,7 @@ impl Recorder {
 
     /// All rows so far; none without a modem.
     pub fn into_table(self) -> Option<ExtraTable> {
-        let table = self.samples.into_table();
-        (!table.is_empty()).then_some(table)
+        self.samples.filled()
     }
 }
 
@@ -118,6 +116,5 @@ pub(crate) fn totals(scenario: &Scenario, end: Time) -> Option<ExtraTable> {
             lost_s: lost.as_secs_f64(),
         });
     }
-    let table = totals.into_table();
-    (!table.is_empty()).then_some(table)
+    totals.filled()
 }

@@ -3,8 +3,9 @@
 use network::PortReport;
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
-use scenario::model::Direction;
 use units::{Span, Time};
+
+use crate::links::counted;
 
 extra_table! {
     /// Totals of active queue management, one row for each direction that has it.
@@ -76,23 +77,18 @@ impl Recorder {
 
     /// All rows so far; none without active queue management.
     pub fn into_table(self) -> Option<ExtraTable> {
-        let table = self.samples.into_table();
-        (!table.is_empty()).then_some(table)
+        self.samples.filled()
     }
 }
 
 /// The totals of all directions with active queue management; none without any.
 pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let directions = scenario.links.iter().flat_map(|link| {
-        let sides = [("forward", &link.forward), ("backward", &link.backward)];
-        sides.map(|(side, direction): (_, &Direction)| (&link.name, side, direction.aqm))
-    });
     let mut totals = Totals::default();
-    for ((link, side, aqm), port) in directions.zip(ports) {
-        let (Some(aqm), Some(counters)) = (aqm, port.counters.aqm) else { continue };
+    let all = counted(scenario, ports, |direction| direction.aqm, |port| port.aqm);
+    for (link, direction, aqm, counters) in all {
         totals.push(Total {
-            link: link.clone(),
-            direction: side.to_owned(),
+            link,
+            direction,
             aqm: aqm.name().to_owned(),
             dropped_packets: counters.decisions.dropped_packets,
             marked_packets: counters.decisions.marked_packets,
@@ -100,6 +96,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             max_queue_delay_ms: counters.max_queue_delay.as_millis_f64(),
         });
     }
-    let table = totals.into_table();
-    (!table.is_empty()).then_some(table)
+    totals.filled()
 }

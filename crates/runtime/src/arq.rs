@@ -6,6 +6,8 @@ use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
 use units::Time;
 
+use crate::links::counted;
+
 extra_table! {
     /// Totals of automatic repeat request, one row for each direction that has it.
     Totals("arq") of Total {
@@ -82,20 +84,15 @@ impl Recorder {
 
     /// All rows so far; none without ARQ.
     pub fn into_table(self) -> Option<ExtraTable> {
-        let table = self.0.into_table();
-        (!table.is_empty()).then_some(table)
+        self.0.filled()
     }
 }
 
 /// The totals of all directions with ARQ; none without any.
 pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let directions = scenario.links.iter().flat_map(|link| {
-        let sides = [("forward", &link.forward), ("backward", &link.backward)];
-        sides.map(|(side, direction)| (&link.name, side, direction.arq))
-    });
     let mut totals = Totals::default();
-    for ((link, side, arq), port) in directions.zip(ports) {
-        let (Some(arq), Some(counters)) = (arq, port.counters.arq) else { continue };
+    let all = counted(scenario, ports, |direction| direction.arq, |port| port.arq);
+    for (link, direction, arq, counters) in all {
         // Without `..`, so that a new counter has to stand in the table.
         let ArqCounters {
             frames,
@@ -110,8 +107,8 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             discarded_frames,
         } = counters;
         totals.push(Total {
-            link: link.clone(),
-            direction: side.to_owned(),
+            link,
+            direction,
             arq: arq.name().to_owned(),
             frames,
             repeated_frames,
@@ -125,6 +122,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             discarded_frames,
         });
     }
-    let table = totals.into_table();
-    (!table.is_empty()).then_some(table)
+    totals.filled()
 }

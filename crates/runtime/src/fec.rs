@@ -6,6 +6,8 @@ use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
 use units::Time;
 
+use crate::links::counted;
+
 extra_table! {
     /// Totals of forward error correction, one row for each direction that has it.
     Totals("fec") of Total {
@@ -77,20 +79,15 @@ impl Recorder {
 
     /// All rows so far; none without FEC.
     pub fn into_table(self) -> Option<ExtraTable> {
-        let table = self.0.into_table();
-        (!table.is_empty()).then_some(table)
+        self.0.filled()
     }
 }
 
 /// The totals of all directions with FEC; none without any.
 pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let directions = scenario.links.iter().flat_map(|link| {
-        let sides = [("forward", &link.forward), ("backward", &link.backward)];
-        sides.map(|(side, direction)| (&link.name, side, direction.fec))
-    });
     let mut totals = Totals::default();
-    for ((link, side, fec), port) in directions.zip(ports) {
-        let (Some(fec), Some(counters)) = (fec, port.counters.fec) else { continue };
+    let all = counted(scenario, ports, |direction| direction.fec, |port| port.fec);
+    for (link, direction, fec, counters) in all {
         // Without `..`, so that a new counter has to stand in the table.
         let FecCounters {
             data_packets,
@@ -103,8 +100,8 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             held_packets,
         } = counters;
         totals.push(Total {
-            link: link.clone(),
-            direction: side.to_owned(),
+            link,
+            direction,
             fec: fec.name().to_owned(),
             data_packets,
             parity_packets,
@@ -116,6 +113,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             held_packets,
         });
     }
-    let table = totals.into_table();
-    (!table.is_empty()).then_some(table)
+    totals.filled()
 }

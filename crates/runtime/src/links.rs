@@ -1,8 +1,10 @@
 //! What links leave behind: totals, and series if the scenario asks for them.
 
+use link::Counters;
 use network::{NodeReport, PortReport, QueueReport};
 use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
+use scenario::model::Direction;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
@@ -97,6 +99,24 @@ pub fn link_tables(
     tables.flatten().chain(middleboxes).collect()
 }
 
+/// What one mechanism counts in each direction that has it: names of the link and of the direction, the
+/// settings and the counters.
+pub(crate) fn counted<'a, S, C>(
+    scenario: &'a Scenario,
+    ports: &'a [PortReport],
+    settings: impl Fn(&'a Direction) -> Option<S>,
+    counters: impl Fn(&Counters) -> Option<C>,
+) -> impl Iterator<Item = (String, String, S, C)> {
+    let directions = scenario
+        .links
+        .iter()
+        .flat_map(|link| link.sides().map(|(side, direction)| (&link.name, side, direction)));
+    directions.zip(ports).filter_map(move |((link, side, direction), port)| {
+        let found = settings(direction).zip(counters(&port.counters));
+        found.map(|(settings, counters)| (link.clone(), side.to_owned(), settings, counters))
+    })
+}
+
 /// The totals of a topology's ports after a run of `end`: both directions of each link, then the
 /// routers with limited forwarding.
 pub fn link_records(
@@ -108,7 +128,7 @@ pub fn link_records(
     let links = scenario
         .links
         .iter()
-        .flat_map(|link| [(link.name.clone(), "forward"), (link.name.clone(), "backward")]);
+        .flat_map(|link| link.sides().map(|(side, _)| (link.name.clone(), side)));
     let routers = scenario
         .nodes
         .iter()

@@ -162,13 +162,11 @@ impl Recorder {
                 packets,
             });
         }
-        let table = totals.into_table();
-        (!table.is_empty()).then_some(table)
+        totals.filled()
     }
 
     /// All samples so far; none without middleboxes.
     pub fn into_table(self) -> Option<ExtraTable> {
-        let table = self.samples.into_table();
-        (!table.is_empty()).then_some(table)
+        self.samples.filled()
     }
 }

@@ -92,6 +92,13 @@ pub struct Link {
     pub backward: Direction,
 }
 
+impl Link {
+    /// Both directions with the names of their keys, in the order of their ports.
+    pub fn sides(&self) -> [(&'static str, &Direction); 2] {
+        [("forward", &self.forward), ("backward", &self.backward)]
+    }
+}
+
 /// One transport flow.
 #[derive(Clone, Debug)]
 pub struct Flow {

@@ -15,3 +15,30 @@ mod refused;
 mod renamed;
 mod robust;
 mod traces;
+
+/// A bulk transfer over one link with these keys.
+fn over_a_link(rate: &str, delay: &str, keys: &str) -> String {
+    format!(
+        r#"
+duration = "100s"
+[[link]]
+between = ["a", "b"]
+rate = "{rate}"
+delay = "{delay}"
+{keys}
+[[flow]]
+from = "a"
+to = "b"
+controller = "reno"
+traffic = {{ bulk = "unlimited" }}
+"#
+    )
+}
+
+/// Both directions of the only link.
+fn directions(text: &str) -> [crate::model::Direction; 2] {
+    let scenario = crate::Scenario::parse(text, "test.toml", &[]);
+    let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}"));
+    let link = &scenario.links[0];
+    [link.forward.clone(), link.backward.clone()]
+}

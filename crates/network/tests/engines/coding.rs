@@ -1,17 +1,14 @@
 //! FEC: both engines carry the same packets, and what is sent comes out or is lost.
 
-use std::collections::BTreeSet;
-
 use generate::{RandomDirection, changing, coding, managed, prioritised, repeating};
 use proptest::prelude::*;
 
-use super::repeats::{is_back, run_both};
+use super::repeats::{hop_of, is_fifo, out_of, run_both};
 use super::sendings;
 
 fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
     let other = prop_oneof![coding(), repeating(), changing(), managed(), prioritised()];
-    (coding(), other, any::<bool>())
-        .prop_map(|(first, second, turned)| if turned { [second, first] } else { [first, second] })
+    hop_of(coding(), other)
 }
 
 proptest! {
@@ -35,14 +32,8 @@ proptest! {
         let [(out, reports, _), _] = run_both(&hops, &sendings);
         for (side, direction) in hops[0].iter().enumerate() {
             let Some(fec) = direction.fec else { continue };
-            let is_mine = |body: &u32| is_back(*body as usize) == (side == 1);
-            let bodies = out.iter().map(|(_, body, _)| *body).filter(is_mine);
-            let bodies: Vec<_> = bodies.collect();
-            let different: BTreeSet<_> = bodies.iter().collect();
-            prop_assert_eq!(different.len(), bodies.len(), "a packet came out twice");
-            let is_fifo =
-                !matches!(direction.aqm, Some(link::Aqm::FqCodel(_) | link::Aqm::DualPi2(_)));
-            prop_assert!(!fec.in_order || !is_fifo || bodies.is_sorted());
+            let bodies = out_of(side, &out);
+            prop_assert!(!fec.in_order || !is_fifo(direction) || bodies.is_sorted());
             let report = &reports[reports.len() - 2 + side];
             let counters = report.counters.fec.unwrap();
             let accepted = report.counters.accepted_packets;

@@ -84,10 +84,31 @@ pub(super) fn run_both(hops: &[[RandomDirection; 2]], sendings: &[Sending]) -> [
     [fast, run(ReferenceNetwork::new(topology), nodes, sendings)]
 }
 
-fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
-    let other = prop_oneof![repeating(), changing(), managed(), prioritised()];
-    (repeating(), other, any::<bool>())
+/// A hop of these two directions, in any order.
+pub(super) fn hop_of(
+    own: impl Strategy<Value = RandomDirection>,
+    other: impl Strategy<Value = RandomDirection>,
+) -> impl Strategy<Value = [RandomDirection; 2]> {
+    (own, other, any::<bool>())
         .prop_map(|(first, second, turned)| if turned { [second, first] } else { [first, second] })
+}
+
+fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
+    hop_of(repeating(), prop_oneof![repeating(), changing(), managed(), prioritised()])
+}
+
+/// Whether the queue of a direction keeps the order of packets.
+pub(super) fn is_fifo(direction: &RandomDirection) -> bool {
+    !matches!(direction.aqm, Some(link::Aqm::FqCodel(_) | link::Aqm::DualPi2(_)))
+}
+
+/// The packets that came out of a direction, in the order of their arrival. None comes out twice.
+pub(super) fn out_of(side: usize, out: &[(Time, u32, Ecn)]) -> Vec<u32> {
+    let is_mine = |body: &u32| is_back(*body as usize) == (side == 1);
+    let bodies: Vec<_> = out.iter().map(|(_, body, _)| *body).filter(is_mine).collect();
+    let different: BTreeSet<_> = bodies.iter().collect();
+    assert_eq!(different.len(), bodies.len(), "a packet came out twice");
+    bodies
 }
 
 proptest! {
@@ -111,14 +132,9 @@ proptest! {
         let (out, reports, _) = run(Network::new(chain(&hops)), 2, &sendings);
         for (side, direction) in hops[0].iter().enumerate() {
             let Some(arq) = direction.arq else { continue };
-            let is_mine = |body: &u32| is_back(*body as usize) == (side == 1);
-            let bodies = out.iter().map(|(_, body, _)| *body).filter(is_mine);
-            let bodies: Vec<_> = bodies.collect();
-            let different: BTreeSet<_> = bodies.iter().collect();
-            prop_assert_eq!(different.len(), bodies.len(), "a packet came out twice");
+            let bodies = out_of(side, &out);
             let in_order = arq.repeat != link::Repeat::Selective { in_order: false };
-            let is_fifo = !matches!(direction.aqm, Some(link::Aqm::FqCodel(_) | link::Aqm::DualPi2(_)));
-            prop_assert!(!in_order || !is_fifo || bodies.is_sorted());
+            prop_assert!(!in_order || !is_fifo(direction) || bodies.is_sorted());
             let report = &reports[reports.len() - 2 + side];
             let counters = report.counters.arq.unwrap();
             let accepted = report.counters.accepted_packets;

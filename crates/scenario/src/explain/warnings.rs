@@ -114,7 +114,7 @@ pub(super) fn warnings(
         warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
     }
     for (number, link) in scenario.links.iter().enumerate() {
-        for (side, direction) in [("forward", &link.forward), ("backward", &link.backward)] {
+        for (side, direction) in link.sides() {
             let found = [
                 (Kind::UselessEcc, threshold(&direction.channel)),
                 (Kind::NoiseWithoutRain, rainless_noise(&direction.channel)),

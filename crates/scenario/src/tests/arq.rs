@@ -5,33 +5,17 @@ use std::fmt::Write;
 use link::Repeat;
 use units::Span;
 
+use super::{directions, over_a_link};
 use crate::model::{Arq, ArqSettings};
 use crate::{Loaded, Scenario, WarningKind, explain};
 
 /// A link whose keys are `link`, with an RTT of 540 ms.
 fn text(link: &str) -> String {
-    format!(
-        r#"
-duration = "100s"
-[[link]]
-between = ["a", "b"]
-rate = "20Mbit/s"
-delay = "270ms"
-{link}
-[[flow]]
-from = "a"
-to = "b"
-controller = "reno"
-traffic = {{ bulk = "unlimited" }}
-"#
-    )
+    over_a_link("20Mbit/s", "270ms", link)
 }
 
 fn procedures(link: &str) -> [Option<ArqSettings>; 2] {
-    let scenario = Scenario::parse(&text(link), "arq.toml", &[]);
-    let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}"));
-    let link = &scenario.links[0];
-    [link.forward.arq, link.backward.arq]
+    directions(&text(link)).map(|direction| direction.arq)
 }
 
 #[test]

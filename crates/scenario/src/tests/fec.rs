@@ -4,33 +4,17 @@ use std::fmt::Write;
 
 use units::Span;
 
+use super::{directions, over_a_link};
 use crate::model::{Fec, FecSettings};
 use crate::{Loaded, Scenario, WarningKind, explain};
 
 /// A link whose keys are `link`.
 fn text(link: &str) -> String {
-    format!(
-        r#"
-duration = "100s"
-[[link]]
-between = ["a", "b"]
-rate = "12Mbit/s"
-delay = "20ms"
-{link}
-[[flow]]
-from = "a"
-to = "b"
-controller = "reno"
-traffic = {{ bulk = "unlimited" }}
-"#
-    )
+    over_a_link("12Mbit/s", "20ms", link)
 }
 
 fn codes(link: &str) -> [Option<FecSettings>; 2] {
-    let scenario = Scenario::parse(&text(link), "fec.toml", &[]);
-    let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}"));
-    let link = &scenario.links[0];
-    [link.forward.fec, link.backward.fec]
+    directions(&text(link)).map(|direction| direction.fec)
 }
 
 #[test]

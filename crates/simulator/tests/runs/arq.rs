@@ -1,39 +1,12 @@
 //! Automatic repeat request under TCP, with every controller.
 
 use link::Arq;
-use recording::{Recording, Values};
 
-use super::{parse, run};
-
-/// A cell of the table `arq`, in the row of the only direction that has it.
-fn total(recording: &Recording, column: &str) -> u64 {
-    let table = recording.tables.iter().find(|table| table.name() == "arq").unwrap();
-    let columns = table.columns();
-    match &columns.iter().find(|one| one.name == column).unwrap().values {
-        Values::U64(counts) => counts[0],
-        _ => panic!("{column} is a count"),
-    }
-}
+use super::{lossy, parse, run, total};
 
 /// A link with an RTT of 50 ms and a PER of 10 %. `arq` is TOML.
-fn lossy(arq: &str, controller: &str, size: &str) -> String {
-    format!(
-        r#"
-duration = "300s"
-[[link]]
-between = ["server", "client"]
-rate = "5Mbit/s"
-delay = "25ms"
-queue = {{ packets = 300 }}
-channel = {{ per = 0.1 }}
-forward = {{ arq = {arq} }}
-[[flow]]
-from = "server"
-to = "client"
-controller = "{controller}"
-traffic = {{ download = "{size}" }}
-"#
-    )
+fn with_procedure(arq: &str, controller: &str, size: &str) -> String {
+    lossy(0.1, &format!("arq = {arq}"), controller, size)
 }
 
 const PROCEDURES: [&str; 4] = [
@@ -49,10 +22,11 @@ fn a_transfer_of_every_controller_ends_with_every_procedure_and_loses_less_than_
     for entry in congestion::entries() {
         for arq in PROCEDURES {
             let (controller, case) = (entry.name, format!("{} with {arq}", entry.name));
-            let recording = run(&lossy(arq, controller, "500kB"));
+            let recording = run(&with_procedure(arq, controller, "500kB"));
             assert!(recording.flows[0].completed, "{case}");
-            assert!(total(&recording, "repeated_frames") > 0, "{case}");
-            let [lost, sent] = ["given_up_packets", "frames"].map(|name| total(&recording, name));
+            assert!(total(&recording, "arq", "repeated_frames") > 0, "{case}");
+            let [lost, sent] =
+                ["given_up_packets", "frames"].map(|name| total(&recording, "arq", name));
             // With one repeat 1 % is lost, and 500 kB have about 340 packets.
             assert!(lost * 20 <= sent, "{case}: {lost} of {sent}");
         }
@@ -62,7 +36,7 @@ fn a_transfer_of_every_controller_ends_with_every_procedure_and_loses_less_than_
 #[test]
 fn arq_hides_loss_from_a_sender_that_takes_it_for_congestion() {
     let [without, with] = ["\"none\"", "\"selective-repeat\""].map(|arq| {
-        let recording = run(&lossy(arq, "newreno", "2MB"));
+        let recording = run(&with_procedure(arq, "newreno", "2MB"));
         recording.flows[0].completion_s.unwrap()
     });
     assert!(with * 3.0 < without, "{with} s with ARQ and {without} s without");
@@ -71,15 +45,16 @@ fn arq_hides_loss_from_a_sender_that_takes_it_for_congestion() {
 /// Status frames take the rate of the other direction: one for each frame that arrives.
 #[test]
 fn status_frames_use_the_other_direction_and_are_corrupted_there() {
-    let recording = run(&lossy("\"selective-repeat\"", "newreno", "2MB"));
-    let plain = run(&lossy("\"none\"", "newreno", "2MB"));
+    let recording = run(&with_procedure("\"selective-repeat\"", "newreno", "2MB"));
+    let plain = run(&with_procedure("\"none\"", "newreno", "2MB"));
     assert!(plain.tables.is_empty());
     let [frames, repeats, status] =
-        ["frames", "repeated_frames", "status_frames"].map(|name| total(&recording, name));
+        ["frames", "repeated_frames", "status_frames"].map(|name| total(&recording, "arq", name));
     assert!(status <= frames + repeats);
     assert!(status as f64 > 0.8 * (frames + repeats) as f64, "{status} of {frames} + {repeats}");
-    let back = total(&recording, "received_status_frames") as f64 / status as f64;
-    let forth = 1.0 - total(&recording, "corrupted_frames") as f64 / (frames + repeats) as f64;
+    let back = total(&recording, "arq", "received_status_frames") as f64 / status as f64;
+    let forth =
+        1.0 - total(&recording, "arq", "corrupted_frames") as f64 / (frames + repeats) as f64;
     // Five standard deviations of about 1600 frames are 3.7 %.
     assert!([back, forth].iter().all(|share| (share - 0.9).abs() < 0.037), "{back}, {forth}");
     assert_eq!(recording.links[0].corrupted_packets, 0, "all are repeated");
@@ -88,7 +63,7 @@ fn status_frames_use_the_other_direction_and_are_corrupted_there() {
 #[test]
 fn both_engines_give_the_same_recording_with_every_procedure() {
     for arq in PROCEDURES {
-        let text = lossy(arq, "cubic", "1MB")
+        let text = with_procedure(arq, "cubic", "1MB")
             .replace("forward = {", "backward = { arq = \"go-back-n\" }\nforward = {");
         let text = text + "[record]\ninterval = \"1s\"\n";
         let scenario = parse(&text);

@@ -1,39 +1,12 @@
 //! Forward error correction under TCP, with every controller.
 
 use link::Fec;
-use recording::{Recording, Values};
 
-use super::{parse, run};
-
-/// A cell of the table `fec`, in the row of the only direction that has it.
-fn total(recording: &Recording, column: &str) -> u64 {
-    let table = recording.tables.iter().find(|table| table.name() == "fec").unwrap();
-    let columns = table.columns();
-    match &columns.iter().find(|one| one.name == column).unwrap().values {
-        Values::U64(counts) => counts[0],
-        _ => panic!("{column} is a count"),
-    }
-}
+use super::{lossy, parse, run, total};
 
 /// A link with an RTT of 50 ms and a PER of 3 %. `fec` is TOML.
-fn lossy(fec: &str, controller: &str, size: &str) -> String {
-    format!(
-        r#"
-duration = "300s"
-[[link]]
-between = ["server", "client"]
-rate = "5Mbit/s"
-delay = "25ms"
-queue = {{ packets = 300 }}
-channel = {{ per = 0.03 }}
-forward = {{ fec = {fec} }}
-[[flow]]
-from = "server"
-to = "client"
-controller = "{controller}"
-traffic = {{ download = "{size}" }}
-"#
-    )
+fn with_code(fec: &str, controller: &str, size: &str) -> String {
+    lossy(0.03, &format!("fec = {fec}"), controller, size)
 }
 
 const CODES: [&str; 3] = [
@@ -48,10 +21,11 @@ fn a_transfer_of_every_controller_ends_with_every_code_and_loses_less_than_witho
     for entry in congestion::entries() {
         for fec in CODES {
             let (controller, case) = (entry.name, format!("{} with {fec}", entry.name));
-            let recording = run(&lossy(fec, controller, "500kB"));
+            let recording = run(&with_code(fec, controller, "500kB"));
             assert!(recording.flows[0].completed, "{case}");
-            assert!(total(&recording, "repaired_packets") > 0, "{case}");
-            let [lost, data] = ["lost_packets", "data_packets"].map(|name| total(&recording, name));
+            assert!(total(&recording, "fec", "repaired_packets") > 0, "{case}");
+            let [lost, data] =
+                ["lost_packets", "data_packets"].map(|name| total(&recording, "fec", name));
             // Without a code 3 % are lost, and 500 kB have about 340 packets.
             assert!(lost * 50 <= data, "{case}: {lost} of {data}");
         }
@@ -62,7 +36,7 @@ fn a_transfer_of_every_controller_ends_with_every_code_and_loses_less_than_witho
 fn fec_hides_loss_from_a_sender_that_takes_it_for_congestion() {
     let strong = CODES[1];
     let [without, with] = ["\"none\"", strong].map(|fec| {
-        let recording = run(&lossy(fec, "newreno", "2MB"));
+        let recording = run(&with_code(fec, "newreno", "2MB"));
         recording.flows[0].completion_s.unwrap()
     });
     assert!(with * 1.5 < without, "{with} s with FEC and {without} s without");
@@ -71,7 +45,7 @@ fn fec_hides_loss_from_a_sender_that_takes_it_for_congestion() {
 #[test]
 fn both_engines_give_the_same_recording_with_every_code() {
     for fec in CODES {
-        let text = lossy(fec, "cubic", "1MB")
+        let text = with_code(fec, "cubic", "1MB")
             .replace("forward = {", "backward = { fec = \"reed-solomon\" }\nforward = {");
         let text = text + "[record]\ninterval = \"1s\"\n";
         let scenario = parse(&text);

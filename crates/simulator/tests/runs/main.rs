@@ -26,7 +26,7 @@ mod theory;
 mod traces;
 mod values;
 
-use recording::Recording;
+use recording::{Recording, Values};
 use scenario::Scenario;
 use simulator::Options;
 
@@ -43,6 +43,37 @@ pub fn run(text: &str) -> Recording {
 /// Runs `text`.
 pub fn run_with_seed(text: &str, seed: u64) -> Recording {
     simulator::run(&parse(text), seed, Options::default())
+}
+
+/// A cell of a mechanism's table, in the row of the only direction that has it.
+pub fn total(recording: &Recording, table: &str, column: &str) -> u64 {
+    let table = recording.tables.iter().find(|one| one.name() == table).unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::U64(counts) => counts[0],
+        _ => panic!("{column} is a count"),
+    }
+}
+
+/// A download over a link with an RTT of 50 ms and this PER. `forward` is TOML.
+pub fn lossy(per: f64, forward: &str, controller: &str, size: &str) -> String {
+    format!(
+        r#"
+duration = "300s"
+[[link]]
+between = ["server", "client"]
+rate = "5Mbit/s"
+delay = "25ms"
+queue = {{ packets = 300 }}
+channel = {{ per = {per} }}
+forward = {{ {forward} }}
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+traffic = {{ download = "{size}" }}
+"#
+    )
 }
 
 /// A server and a client on the two sides of a satellite link. `link`, `transport` and `traffic`

@@ -117,8 +117,9 @@ fn devices() -> impl Iterator<Item = &'static str> {
     all.into_iter().filter(|one| !one.is_in_queues()).map(|one| one.name())
 }
 
-/// A last hop that loses packets behind a long way.
-fn lossy_last_hop(middlebox: &str, per: f64, flow: &str) -> String {
+/// A server, a gateway with a middlebox, and a client. `links` and `flow` are TOML.
+fn behind_a_gateway(middlebox: &str, links: [&str; 2], flow: &str) -> String {
+    let [first, second] = links;
     format!(
         r#"
 duration = "600s"
@@ -127,20 +128,29 @@ name = "gateway"
 middlebox = {middlebox}
 [[link]]
 between = ["server", "gateway"]
-rate = "10Mbit/s"
-delay = "100ms"
-queue = {{ packets = 400 }}
+{first}
 [[link]]
 between = ["gateway", "client"]
-rate = "20Mbit/s"
-delay = "2ms"
-forward = {{ channel = {{ per = {per} }} }}
+{second}
 [[flow]]
 from = "server"
 to = "client"
 {flow}
 "#
     )
+}
+
+/// A last hop that loses packets behind a long way.
+fn lossy_last_hop(middlebox: &str, per: f64, flow: &str) -> String {
+    let first = r#"rate = "10Mbit/s"
+delay = "100ms"
+queue = { packets = 400 }"#;
+    let second = format!(
+        r#"rate = "20Mbit/s"
+delay = "2ms"
+forward = {{ channel = {{ per = {per} }} }}"#
+    );
+    behind_a_gateway(middlebox, [first, &second], flow)
 }
 
 #[test]
@@ -226,31 +236,18 @@ traffic = {{ download = "2MB" }}
 /// Zeng and Trajkovic 2005: spurious timeouts after a delay spike make no packets on the hop.
 #[test]
 fn packet_control_keeps_the_retransmissions_of_a_delay_spike_from_the_hop() {
-    let text = |middlebox: &str, recovery: &str| {
-        format!(
-            r#"
-duration = "100s"
-[[node]]
-name = "gateway"
-middlebox = {middlebox}
-[[link]]
-between = ["server", "gateway"]
-rate = "10Mbit/s"
-delay = "50ms"
-[[link]]
-between = ["gateway", "client"]
-rate = "2Mbit/s"
+    let first = "rate = \"10Mbit/s\"\ndelay = \"50ms\"";
+    let second = r#"rate = "2Mbit/s"
 delay = "5ms"
-queue = {{ packets = 400 }}
-event = [{{ at = "3s", outage = "2s" }}]
-[[flow]]
-from = "server"
-to = "client"
-controller = "newreno"
+queue = { packets = 400 }
+event = [{ at = "3s", outage = "2s" }]"#;
+    let text = |middlebox: &str, recovery: &str| {
+        let flow = format!(
+            r#"controller = "newreno"
 transport = {{ recovery = {recovery:?}, receive_buffer = "60kB" }}
-traffic = {{ download = "2MB" }}
-"#
-        )
+traffic = {{ download = "2MB" }}"#
+        );
+        behind_a_gateway(middlebox, [first, second], &flow)
     };
     for recovery in ["reno", "newreno", "sack", "linux"] {
         let [without, with] =
@@ -268,29 +265,16 @@ traffic = {{ download = "2MB" }}
 
 /// A satellite hop that loses packets, behind a gateway.
 fn lossy_satellite(middlebox: &str, per: f64, flow: &str) -> String {
-    format!(
-        r#"
-duration = "600s"
-[[node]]
-name = "gateway"
-middlebox = {middlebox}
-[[link]]
-between = ["server", "gateway"]
-rate = "100Mbit/s"
+    let first = r#"rate = "100Mbit/s"
 delay = "10ms"
-queue = {{ packets = 400 }}
-[[link]]
-between = ["gateway", "client"]
-rate = "10Mbit/s"
+queue = { packets = 400 }"#;
+    let second = format!(
+        r#"rate = "10Mbit/s"
 delay = "250ms"
 queue = {{ packets = 600 }}
-forward = {{ channel = {{ per = {per} }} }}
-[[flow]]
-from = "server"
-to = "client"
-{flow}
-"#
-    )
+forward = {{ channel = {{ per = {per} }} }}"#
+    );
+    behind_a_gateway(middlebox, [first, &second], flow)
 }
 
 /// RFC 3135 section 3.1.2: the sender grows with the round trip to the gateway, and does not see the losses

@@ -299,14 +299,14 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
         prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
         any::<[bool; 4]>(),
-        prop::sample::select(vec!["false", "true", "\"accurate\""]),
+        prop::sample::select(vec!["", ", ecn = true", ", ecn = \"accurate\""]),
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
         prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
     )
         .prop_map(|(buffer, [timestamps, limited, nagle, dsack], ecn, delayed_ack, mss, reader)| {
             let mut text = format!(
-                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}, ecn = {ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");

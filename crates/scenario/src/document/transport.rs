@@ -30,8 +30,9 @@ pub(crate) struct Transport {
     /// Explicit congestion notification: queues with `ecn_marking` or `aqm` mark data instead of
     /// dropping it, and the sender reduces its window as its controller does after a mark. `true` is
     /// RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the receiver counts
-    /// marked packets and bytes. Always on for controllers that need marks, in the form that they need.
-    pub ecn: Ecn,
+    /// marked packets and bytes. Default: the form that the controller needs, and `false` for those that
+    /// need no marks. A controller that needs marks has its own form with `true` too, and refuses `false`.
+    pub ecn: Option<Ecn>,
     /// Rate at which the application reads. Default: it reads at once.
     pub reader_rate: Option<Rate>,
     /// Initial sequence number of the data sender. The receiver uses the next number. Default:
@@ -45,12 +46,6 @@ pub(crate) struct Transport {
 pub(crate) enum Ecn {
     Switch(bool),
     Accurate(Accurate),
-}
-
-impl Default for Ecn {
-    fn default() -> Self {
-        Self::Switch(false)
-    }
 }
 
 /// `"off"`, `"linux"`, a time, or a table.

@@ -1,6 +1,6 @@
 //! The values of a scenario in its notation, and whether each is a default.
 
-use congestion::Value as ControllerValue;
+use congestion::{Controller as _, Ecn, Value as ControllerValue};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tcp::AckTiming;
@@ -387,6 +387,17 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.recovery" => {
             let recovery = transport.recovery.name();
             Some((Amount::plain(recovery), recovery.to_owned()))
+        }
+        "transport.ecn" => {
+            let marks = flow.controller.build(&transport.controller()).needs().marks;
+            let (value, text): (Json, _) = match marks {
+                Ecn::Off => (false.into(), "false"),
+                Ecn::Classic => (true.into(), "true, for the controller"),
+                Ecn::EachMark => ("each-mark".into(), "a report of each mark, for the controller"),
+                Ecn::Accurate => ("accurate".into(), "accurate, for the controller"),
+                Ecn::LowLatency => ("accurate".into(), "accurate and ECT(1), for the controller"),
+            };
+            Some((Amount::plain(value), text.to_owned()))
         }
         "transport.initial_sequence" => {
             let first = flow.initial_sequence;

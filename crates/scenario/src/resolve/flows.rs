@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use congestion::{Ecn, ParameterError, Specification, Value};
+use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
 use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
@@ -43,6 +43,13 @@ pub(super) fn flows(
             let path = path.key("controller").key(parameter);
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
             problems.push(problem.because("it has an effect with transport.ecn = true only"));
+        }
+        let is_off = matches!(flow.transport.ecn, Some(document::Ecn::Switch(false)));
+        if is_off && controller.build(&transport.controller()).needs().marks != Ecn::Off {
+            let name = controller.entry().name;
+            let path = path.key("transport").key("ecn");
+            let problem = Problem::new(path, "true or \"accurate\"", "false");
+            problems.push(problem.because(format!("the controller {name} needs marks")));
         }
         let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
         for copy in 0..flow.count {
@@ -147,9 +154,9 @@ fn transport(written: &document::Transport, controller: &Specification) -> Confi
         delayed_ack: delayed_ack(written.delayed_ack),
         rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
         ecn: match written.ecn {
-            document::Ecn::Switch(false) => Ecn::Off,
-            document::Ecn::Switch(true) => Ecn::Classic,
-            document::Ecn::Accurate(_) => Ecn::Accurate,
+            None | Some(document::Ecn::Switch(false)) => Ecn::Off,
+            Some(document::Ecn::Switch(true)) => Ecn::Classic,
+            Some(document::Ecn::Accurate(_)) => Ecn::Accurate,
         },
         reads_at_once: written.reader_rate.is_none(),
         ..written.config.clone()

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use congestion::Controller as _;
+
 use crate::{Scenario, ScenarioErrors};
 
 /// The list of all controllers as one word, so that a new controller changes no snapshot.
@@ -84,6 +86,25 @@ fn a_parameter_above_its_bound_is_refused_where_it_is_written() {
         assert_eq!(path, format!("flow[0].controller.{place}"));
         assert!(text.contains(expected), "{controller}: {text}");
         assert!(text.contains("geo.toml:22"), "{text}");
+    }
+}
+
+#[test]
+fn ecn_cannot_be_off_for_a_controller_that_needs_marks() {
+    for entry in congestion::entries() {
+        let text = crate::tests::over_a_link("1Mbit/s", "20ms", "")
+            .replace("\"reno\"", &format!("{:?}", entry.name));
+        let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap();
+        let flow = &scenario.flows[0];
+        let marks = flow.controller.build(&flow.transport.controller()).needs().marks;
+        let off =
+            Scenario::parse(&format!("{text}transport = {{ ecn = false }}"), "test.toml", &[]);
+        assert_eq!(off.is_err(), marks != congestion::Ecn::Off, "{}", entry.name);
+        if let Err(errors) = off {
+            let errors = errors.to_string();
+            assert!(errors.contains("test.toml:13"), "{errors}");
+            assert!(errors.contains(&format!("{} needs marks", entry.name)), "{errors}");
+        }
     }
 }
 

@@ -144,6 +144,7 @@ fn a_transfer_of_every_controller_ends_with_every_algorithm_and_marks_need_ecn()
         for aqm in Aqm::all() {
             for ecn in [false, true] {
                 let (controller, name) = (entry.name, aqm.name());
+                let transport = if ecn { "ecn = true" } else { "" };
                 let text = format!(
                     r#"
 duration = "300s"
@@ -157,7 +158,7 @@ forward = {{ aqm = "{name}" }}
 from = "server"
 to = "client"
 controller = "{controller}"
-transport = {{ ecn = {ecn} }}
+transport = {{ {transport} }}
 traffic = {{ download = "1500kB" }}
 "#
                 );

@@ -124,7 +124,7 @@ fn a_run_that_is_killed_leaves_nothing() {
         return;
     }
     let mut running = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_run_that_is_killed_leaves_nothing"])
+        .args(["--exact", "programs::a_run_that_is_killed_leaves_nothing"])
         .env(VICTIM, "1")
         .stdout(Stdio::null())
         .spawn()

@@ -165,7 +165,7 @@ pub struct Feedback {
     /// True if the receiver reports an ECN mark (RFC 3168 section 6.1.3, RFC 9768 section 3.2).
     pub marked: bool,
     /// Bytes that arrived with a mark. The number is exact with [`Ecn::Accurate`] as far as the receiver
-    /// counts bytes. Otherwise it is all that an ACK with a report acknowledges.
+    /// counts bytes. Otherwise it is all that an ACK with a report acknowledges cumulatively.
     pub marked_bytes: u64,
     /// Bytes that the receiver reports as received twice, from needless retransmissions (RFC 2883).
     pub needless: u64,

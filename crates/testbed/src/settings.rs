@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use congestion::Ecn;
+use congestion::{Controller as _, Ecn};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::{AckTiming, Config, DuplicateWindow, KeepAlive, Recovery, RecoveryExit, SsthreshBasis};
@@ -275,7 +275,11 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     );
     judge.rto(rto);
     judge.approximated("transport.persist_timeout", persist_timeout, "the RTO");
-    judge.applied("transport.max_retries", max_retries, "tcp_retries2");
+    judge.approximated(
+        "transport.max_retries",
+        max_retries,
+        "tcp_retries2: the time that as many doubled timeouts take, without SYNs",
+    );
     judge.keep_alive(*keep_alive);
     judge.user_timeout(*user_timeout);
     judge.pacing(*pacing, &kernel.queueing);
@@ -300,7 +304,10 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     judge.applied("transport.nagle", nagle, "TCP_NODELAY");
     judge.applied("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
     judge.ecn(*ecn);
-    judge.applied("transport.dsack", dsack, "tcp_dsack");
+    // As in the simulator: on as well for the recovery of Linux and for controllers that use reports.
+    let needs = flow.controller.build(&flow.transport.controller()).needs();
+    let duplicate_reports = *dsack || *recovery == Recovery::Linux || needs.duplicate_reports;
+    judge.applied("transport.dsack", duplicate_reports, "tcp_dsack");
     if let Some(saved) = careful_resume {
         let asked = format!("a saved window of {}", saved.saved_cwnd);
         let possible = "none: no kernel takes the saved window of another connection";
@@ -310,7 +317,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     let switch = |on: bool| u8::from(on).to_string();
     let sysctls = vec![
         ("tcp_sack", switch(matches!(recovery, Recovery::Sack | Recovery::Linux))),
-        ("tcp_dsack", switch(*dsack)),
+        ("tcp_dsack", switch(duplicate_reports)),
         ("tcp_window_scaling", switch(*window_scaling)),
         ("tcp_timestamps", switch(*timestamps)),
         ("tcp_ecn", switch(*ecn != Ecn::Off)),

@@ -25,7 +25,16 @@ pub(super) struct Reset {
 impl Connection {
     /// Ends the connection at once, whatever is outstanding: ABORT of RFC 9293 section 3.10.5.
     pub fn abort(&mut self) {
-        if matches!(self.state, State::Closed | State::Listen | State::SynSent) {
+        // Both ends have sent all their data in the last three, and the other end knows it.
+        if matches!(
+            self.state,
+            State::Closed
+                | State::Listen
+                | State::SynSent
+                | State::Closing
+                | State::LastAck
+                | State::TimeWait
+        ) {
             self.end_by_reset();
             return;
         }

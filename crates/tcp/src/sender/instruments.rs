@@ -324,7 +324,9 @@ impl Sender {
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
-            marked_bytes: if ack.marked { counted.unwrap_or(acked + sacked) } else { 0 },
+            // Selective acknowledgements do not count: they would count again when the data is
+            // acknowledged (RFC 8257 section 3.3).
+            marked_bytes: if ack.marked { counted.unwrap_or(acked) } else { 0 },
             needless: ack.needless.len(),
             head_sent: instruments.delivery.head_sent().filter(|_| records),
             rate: rate.filter(|_| records),

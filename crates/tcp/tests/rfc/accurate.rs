@@ -1,8 +1,12 @@
 //! Reports of each mark: accurate ECN (RFC 9768) and DCTCP's (RFC 8257).
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use congestion::{Controller, Ecn, Specification};
+use congestion::{
+    AnyController, Controller, Ecn, Feedback, Needs, Specification, TcpPolicy, Window,
+};
 use tcp::{Config, Connection, Flags, Options, Recovery, Segment};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
@@ -244,4 +248,62 @@ fn the_sender_sees_the_share_of_marks_of_the_network() {
             assert!((alpha - 0.1).abs() < 0.03, "{case}: {alpha}");
         }
     }
+}
+
+/// Reno that adds up what ACKs report as acknowledged and as marked.
+#[derive(Debug)]
+struct Ledger {
+    reno: AnyController,
+    acked: Rc<Cell<u64>>,
+    marked: Rc<Cell<u64>>,
+}
+
+impl Controller for Ledger {
+    fn window(&self) -> &Window {
+        self.reno.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { feedback: true, marks: Ecn::EachMark, ..Needs::default() }
+    }
+
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.acked.set(self.acked.get() + feedback.acked);
+        self.marked.set(self.marked.get() + feedback.marked_bytes);
+    }
+}
+
+impl TcpPolicy for Ledger {}
+
+/// RFC 8257 section 3.3: SACK blocks are ignored. With every byte marked, as many are marked as are
+/// acknowledged, and none is counted twice in a recovery.
+#[test]
+fn marked_bytes_are_counted_when_they_are_acknowledged() {
+    let config = Config { recovery: Recovery::Sack, ..config() };
+    let (acked, marked) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let sender = Ledger {
+        reno: Specification::named("reno").unwrap().build(&config.controller()),
+        acked: acked.clone(),
+        marked: marked.clone(),
+    };
+    let receiver = Specification::named("dctcp").unwrap().build(&config.controller());
+    let shared = Arc::new(config);
+    let ends = [
+        Connection::new(shared.clone(), AnyController::External(Box::new(sender)), 1),
+        Connection::new(shared, receiver, 2),
+    ];
+    let mut wire = Wire::of(ends).scripted(|sent| match sent.nth {
+        _ if !sent.is_data() => Fate::Arrives,
+        3 => Fate::Lost,
+        _ => Fate::Marked,
+    });
+    wire = wire.open();
+    wire.write(A, 12 * MSS);
+    wire.run_for(ms(2000));
+    assert_eq!(wire.ends[A].acknowledged(), 12 * MSS);
+    assert_eq!((acked.get(), marked.get()), (12 * MSS, 12 * MSS));
 }

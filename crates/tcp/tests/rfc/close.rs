@@ -1,6 +1,6 @@
 //! Close (RFC 9293 section 3.6).
 
-use tcp::{Config, State};
+use tcp::{Config, Flags, State};
 use units::{Bytes, Span};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
@@ -37,6 +37,45 @@ fn both_may_close_at_once() {
     assert_eq!(wire.states(), [State::Closing; 2]);
     wire.run_for(ms(60));
     assert_eq!(wire.states(), [State::TimeWait; 2]);
+}
+
+/// RFC 9293 section 3.10.5: where both ends have closed, an ABORT sends no reset.
+#[test]
+fn an_abort_sends_a_reset_unless_both_ends_have_closed() {
+    let both = |wire: &mut Wire| {
+        wire.ends[A].close();
+        wire.ends[B].close();
+        wire.flush();
+    };
+    let prepared = |closing: &dyn Fn(&mut Wire), wait: u64| {
+        let mut wire = Wire::established(&config());
+        closing(&mut wire);
+        wire.run_for(ms(wait));
+        wire
+    };
+    let cases = [
+        (State::Established, prepared(&|_| {}, 1)),
+        (State::FinWait1, prepared(&|wire| wire.close(A), 1)),
+        (State::FinWait2, prepared(&|wire| wire.close(A), 160)),
+        (State::CloseWait, prepared(&|wire| wire.close(B), 60)),
+        (State::Closing, prepared(&both, 60)),
+        (State::TimeWait, prepared(&both, 120)),
+    ];
+    for (state, mut wire) in cases {
+        assert_eq!(wire.ends[A].state(), state);
+        wire.ends[A].abort();
+        wire.flush();
+        let resets = wire.sent(A, |sent| sent.segment.flags.contains(Flags::RST)).count();
+        let both_have_closed = matches!(state, State::Closing | State::TimeWait);
+        assert_eq!(resets, usize::from(!both_have_closed), "{state:?}");
+        assert_eq!(wire.ends[A].state(), State::Closed);
+    }
+    let mut wire = prepared(&|wire| wire.close(B), 60);
+    wire.ends[A].close();
+    assert_eq!(wire.ends[A].state(), State::LastAck);
+    wire.ends[A].abort();
+    wire.flush();
+    assert_eq!(wire.sent(A, |sent| sent.segment.flags.contains(Flags::RST)).count(), 0);
 }
 
 #[test]

@@ -41,7 +41,11 @@ pub(super) struct Lock {
 impl Lock {
     /// Locks a folder; `None` if another process has it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
-        let folder = File::open(path)?;
+        Self::of(File::open(path)?, path)
+    }
+
+    /// Locks the folder that was opened at `path`.
+    pub(super) fn of(folder: File, path: &Path) -> io::Result<Option<Self>> {
         match folder.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

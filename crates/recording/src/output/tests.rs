@@ -129,23 +129,31 @@ fn a_folder_takes_one_run_at_a_time() {
     assert_eq!(load(&path).unwrap().digest(), Recording::default().digest());
 }
 
+#[test]
+fn a_folder_that_another_run_has_removed_since_it_was_opened_is_not_locked() {
+    let parent = folder();
+    let path = parent.path().join("out");
+    fs::create_dir(&path).unwrap();
+    let opened = fs::File::open(&path).unwrap();
+    fs::remove_dir(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let refused = publish::Lock::of(opened, &path).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::NotFound);
+    assert!(publish::Lock::make(&path).unwrap().is_some());
+}
+
 /// Whoever waits for a folder whose run saves nothing does not get the one that is removed.
 #[test]
 fn folders_that_come_and_go_are_never_lost() {
     let parent = folder();
     let path = parent.path().join("out");
     std::thread::scope(|scope| {
-        for seed in 0..4 {
-            let path = &path;
-            scope.spawn(move || {
-                for round in 0..50 {
-                    let output = match OutputFolder::create(path, false) {
-                        Err(OutputError::Busy { .. }) => continue,
-                        output => output.unwrap(),
-                    };
-                    if round % 2 == 0 {
-                        output.save(&Recording { seed, ..sample() }, "", &[]).unwrap();
-                        fs::remove_dir_all(path).unwrap();
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    match OutputFolder::create(&path, false) {
+                        Err(OutputError::Busy { .. }) => {}
+                        output => drop(output.unwrap()),
                     }
                 }
             });

@@ -134,12 +134,12 @@ fn a_folder_that_another_run_has_removed_since_it_was_opened_is_not_locked() {
     let parent = folder();
     let path = parent.path().join("out");
     fs::create_dir(&path).unwrap();
-    let opened = fs::File::open(&path).unwrap();
+    let opened = File::open(&path).unwrap();
     fs::remove_dir(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    let refused = publish::Lock::of(opened, &path).unwrap_err();
-    assert_eq!(refused.kind(), std::io::ErrorKind::NotFound);
-    assert!(publish::Lock::make(&path).unwrap().is_some());
+    let refused = Lock::of(opened, &path).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotFound);
+    assert!(Lock::make(&path).unwrap().is_some());
 }
 
 /// Whoever waits for a folder whose run saves nothing does not get the one that is removed.

@@ -138,7 +138,7 @@ fn a_folder_that_another_run_has_removed_since_it_was_opened_is_not_locked() {
     fs::remove_dir(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let refused = Lock::of(opened, &path).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::NotFound);
+    assert_eq!(refused.kind(), io::ErrorKind::NotFound);
     assert!(Lock::make(&path).unwrap().is_some());
 }
 

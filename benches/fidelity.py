@@ -120,6 +120,7 @@ MECHANISMS |= {
     },
 }
 LINUX = ("flow.0.transport.recovery=linux",)
+TWO_LINUX = {"recovery linux": (*LINUX, "flow.1.transport.recovery=linux")}
 PAIRS = (
     ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),
     ("westwood-plus", "cubic"), ("adalr", "reno"), ("aliad", "cubic"),
@@ -248,7 +249,27 @@ SUITES = {
         # With twelve at once on two cores the kernel's NewReno has a sixth less next to CUBIC.
         parallel=3,
         flow=0,
-        models={"recovery linux": (*LINUX, "flow.1.transport.recovery=linux")},
+        models=TWO_LINUX,
+    ),
+    # A run has one of two outcomes, or much noise: five seeds are too few.
+    "two-flows-bbr": Suite(
+        axes=(
+            {name: PAIR_AXIS[name] for name in ("reno with bbr", "cubic with bbr")},
+            {"520 ms": RTTS["520 ms"]},
+        ),
+        file=TWO_FLOWS,
+        seeds=20,
+        parallel=3,
+        flow=0,
+        models=TWO_LINUX,
+    ),
+    "bbr-stretch": Suite(
+        axes=(
+            {"bbr": CONTROLLER_AXIS["bbr"] | CONDITIONS["stretch ACKs"]},
+            RTTS,
+        ),
+        sets=("duration=30s", "link.1.forward.channel.per=0", "flow.0.traffic.download=50MB"),
+        seeds=20,
     ),
 }
 

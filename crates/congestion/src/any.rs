@@ -194,6 +194,9 @@ impl Controller for AnyController {
     fn pacing_rate(&self) -> Option<f64> {
         each!(self, c => c.pacing_rate())
     }
+    fn least_packet(&self) -> u64 {
+        each!(self, c => c.least_packet())
+    }
 }
 
 impl TcpPolicy for AnyController {

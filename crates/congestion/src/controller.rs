@@ -135,4 +135,10 @@ pub trait Controller {
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
+
+    /// The segments that a packet of a host with segmentation offload holds at least
+    /// (`min_tso_segs` of Linux; `sysctl_tcp_min_tso_segs` by default).
+    fn least_packet(&self) -> u64 {
+        2
+    }
 }

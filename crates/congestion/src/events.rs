@@ -140,7 +140,9 @@ pub struct Feedback {
     pub sacked: u64,
     /// True for a duplicate ACK.
     pub duplicate: bool,
-    /// True during recovery, and after a timeout until the data outstanding then is acknowledged.
+    /// True during recovery, and after a timeout until the data outstanding then is acknowledged. With
+    /// `recovery = "linux"` also while a mark reduces cwnd (`TCP_CA_CWR`), unless the controller does that
+    /// itself.
     pub recovering: bool,
     /// Round-trip time that it measures: since the youngest of the segments was sent that it
     /// acknowledges for the first time, selectively or not.

@@ -334,12 +334,17 @@ impl Flight {
 
     /// The next segment to be sent again.
     pub(crate) fn next_missing(&self) -> Option<Range> {
+        self.next_missing_segment().map(Segment::range)
+    }
+
+    /// Likewise with what is known of it.
+    pub(crate) fn next_missing_segment(&self) -> Option<&Segment> {
         if self.missing == 0 {
             return None;
         }
         let first = self.segments.partition_point(|segment| segment.end <= self.cursor);
         let missing = |segment: &&Segment| segment.is_missing() && !segment.delivered;
-        self.segments.range(first..).find(missing).map(Segment::range)
+        self.segments.range(first..).find(missing)
     }
 }
 

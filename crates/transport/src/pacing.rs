@@ -1,10 +1,12 @@
-//! Pacing: segments are sent one by one, no faster than a rate.
+//! Pacing: segments are sent no faster than a rate.
 //!
 //! The rate is that of the controller, or that of Careful Resume. With the rules of Linux
 //! (`tcp_update_pacing_rate` and `tcp_update_skb_after_send`, used with the `fq` queueing discipline
 //! or `SO_MAX_PACING_RATE`), other controllers also have a rate: twice cwnd per smoothed RTT far below
 //! ssthresh, so that slow start can double, and 1.2 times cwnd later. The first ten segments of a
-//! connection are sent at once. A late segment shortens the next wait by its delay, at most by half.
+//! connection are sent at once. Then not segments but packets wait: the segments that Linux hands down
+//! in one piece leave at once, and the next packet waits for as long as all of them take at the rate. A
+//! late packet shortens the next wait by its delay, at most by half.
 
 use congestion::Window;
 use units::{Span, Time};
@@ -35,6 +37,9 @@ pub struct Pacer {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
+    /// The earliest time at which the last packet could leave, and what of it has left.
+    packet_due: Time,
+    packet_bytes: u64,
 }
 
 impl Pacer {
@@ -44,7 +49,19 @@ impl Pacer {
             like_linux: pacing == Pacing::Linux,
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
+            packet_due: Time::ZERO,
+            packet_bytes: 0,
         }
+    }
+
+    /// Whether whole packets wait, and not segments.
+    pub fn paces_packets(&self) -> bool {
+        self.like_linux
+    }
+
+    /// The earliest time at which the next segment may leave.
+    pub fn next_departure(&self) -> Time {
+        self.next_departure
     }
 
     /// Returns true if a segment must wait now.
@@ -72,17 +89,23 @@ impl Pacer {
         Some(usual_rate(window, flight, srtt))
     }
 
-    /// A segment leaves, after `segments` others.
-    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: f64, segments: u64) {
-        let mut gap = Span::from_secs_f64(bytes as f64 / rate);
+    /// A segment leaves, after `segments` others. `continues`: it belongs to the same packet as the one
+    /// before it.
+    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: f64, segments: u64, continues: bool) {
+        if !continues {
+            self.packet_due = self.next_departure;
+            self.packet_bytes = 0;
+        }
+        self.packet_bytes += bytes;
+        let mut gap = Span::from_secs_f64(self.packet_bytes as f64 / rate);
         if self.like_linux {
             if segments + 1 < FREE_SEGMENTS {
                 return;
             }
             let half = Span::from_nanos(gap.as_nanos() / 2);
-            gap = gap.saturating_sub(now.since(self.next_departure).min(half));
+            gap = gap.saturating_sub(now.since(self.packet_due).min(half));
         }
-        self.next_departure = self.next_departure.max(now) + gap;
+        self.next_departure = self.packet_due.max(now) + gap;
     }
 }
 
@@ -137,7 +160,7 @@ mod tests {
             let mut pacer = Pacer::new(pacing);
             let mut sent = 0;
             while !pacer.holds(at(100)) {
-                pacer.on_sent(at(100), MSS, 100_000.0, sent);
+                pacer.on_sent(at(100), MSS, 100_000.0, sent, false);
                 sent += 1;
             }
             assert_eq!((sent, pacer.waiting_until > at(100)), (at_once, true));
@@ -148,14 +171,27 @@ mod tests {
     fn in_linux_the_wait_is_shorter_by_what_the_segment_before_was_late_but_by_half_at_most() {
         let wait_after = |pacing, late: u64| {
             let mut pacer = Pacer::new(pacing);
-            pacer.on_sent(at(100), MSS, 100_000.0, 10);
+            pacer.on_sent(at(100), MSS, 100_000.0, 10, false);
             let departure = pacer.next_departure + Span::from_millis(late);
-            pacer.on_sent(departure, MSS, 100_000.0, 11);
+            pacer.on_sent(departure, MSS, 100_000.0, 11, false);
             pacer.next_departure.since(departure).as_nanos() / 1_000_000
         };
         for (late, wait) in [(0, 10), (3, 7), (5, 5), (800, 5)] {
             assert_eq!(wait_after(Pacing::Linux, late), wait, "{late} ms late");
             assert_eq!(wait_after(Pacing::Controller, late), 10);
         }
+    }
+
+    #[test]
+    fn in_linux_a_packet_is_followed_by_the_wait_of_all_its_segments() {
+        let mut pacer = Pacer::new(Pacing::Linux);
+        pacer.on_sent(at(0), MSS, 100_000.0, 10, false);
+        assert_eq!(pacer.next_departure, at(10));
+        pacer.on_sent(at(0), MSS, 100_000.0, 11, true);
+        assert_eq!(pacer.next_departure, at(20));
+        // 4 ms late, of which both segments make up together.
+        pacer.on_sent(at(24), MSS, 100_000.0, 12, false);
+        pacer.on_sent(at(24), MSS, 100_000.0, 13, true);
+        assert_eq!(pacer.next_departure, at(40));
     }
 }

@@ -199,7 +199,7 @@ impl Bbr {
         let bdp = self.min_rtt.map_or(self.window.initial as f64, |rtt| {
             gain * self.bandwidth.max() * rtt.as_secs_f64()
         });
-        let least_burst = if self.pacing < SMALL_BURST_RATE { mss } else { 2 * mss };
+        let least_burst = self.least_packet() * mss;
         let burst = whole(self.pacing * BURST_TIME).min(LARGEST_BURST) / mss * mss;
         let room = whole(bdp + excess) + 3 * burst.max(least_burst);
         let probing = matches!(self.state, State::ProbeBw { phase: 0, .. });
@@ -472,6 +472,10 @@ impl Controller for Bbr {
 
     fn pacing_rate(&self) -> Option<f64> {
         Some(self.pacing)
+    }
+
+    fn least_packet(&self) -> u64 {
+        if self.pacing < SMALL_BURST_RATE { 1 } else { 2 }
     }
 }
 

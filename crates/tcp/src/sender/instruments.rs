@@ -110,11 +110,22 @@ impl Sender {
     fn waits_for_departure(&mut self, now: Time) -> bool {
         let held =
             self.instruments.as_mut().is_some_and(|instruments| instruments.pacer.holds(now));
-        if held {
+        if held && !(self.paces_packets() && self.packet_goes_on(now)) {
             self.held_by = HeldBy::CongestionWindow;
             self.note_full_usage();
+            return true;
         }
-        held
+        false
+    }
+
+    fn paces_packets(&self) -> bool {
+        self.instruments.as_ref().is_some_and(|instruments| instruments.pacer.paces_packets())
+    }
+
+    /// The earliest time at which pacing lets the next packet go, if packets are paced.
+    pub(super) fn paced_departure(&self) -> Time {
+        let pacer = self.instruments.as_ref().map(|instruments| &instruments.pacer);
+        pacer.filter(|pacer| pacer.paces_packets()).map_or(Time::ZERO, Pacer::next_departure)
     }
 
     /// A segment leaves, new or again. To be called before anything counts it as sent.
@@ -144,12 +155,15 @@ impl Sender {
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
         if instruments.needs.pacing {
+            let continues =
+                instruments.pacer.paces_packets() && self.packet.is_some_and(|p| p.continues(now));
             let flight = self.max - self.una;
             let usual =
                 || instruments.pacer.rate(self.controller.window(), flight, self.rtt.srtt());
             let of_controller = instruments.resumed_rate().or(self.controller.pacing_rate());
             if let Some(rate) = of_controller.or_else(usual) {
-                instruments.pacer.on_sent(now, bytes, rate, self.counters.segments);
+                let segments = self.counters.segments;
+                instruments.pacer.on_sent(now, bytes, rate, segments, continues);
             }
         }
         if !again && let Some(resume) = &mut instruments.resume {
@@ -302,6 +316,7 @@ impl Sender {
             self.judge_outstanding(now, config, ack);
         }
         let min_rtt = self.min_rtt();
+        let reduced_by_mark = self.is_reduced_by_mark();
         let Some(instruments) = &mut self.instruments else { return };
         let rate = instruments.delivery.take_sample(min_rtt);
         if !instruments.needs.feedback {
@@ -314,7 +329,8 @@ impl Sender {
             acked,
             sacked,
             duplicate,
-            recovering: self.phase != Phase::Open,
+            recovering: self.phase != Phase::Open
+                || (reduced_by_mark && !instruments.needs.own_recovery),
             round_trip: instruments.round_trip,
             srtt: self.rtt.srtt(),
             min_rtt,

@@ -30,7 +30,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::info::Outstanding;
 use crate::scoreboard::Scoreboard;
-use transport::{AbortCause, Counters, Progress, RttEstimator};
+use transport::{AbortCause, Counters, Pacing, Progress, RttEstimator};
 
 use instruments::Instruments;
 use offload::Packet;
@@ -155,7 +155,9 @@ impl Sender {
             fin_rides: false,
             duplicates: 0,
             retransmission_quota: u32::MAX,
-            packet: (config.delayed_ack == AckTiming::Linux || config.recovery == Recovery::Linux)
+            packet: (config.delayed_ack == AckTiming::Linux
+                || config.recovery == Recovery::Linux
+                || config.pacing == Pacing::Linux)
                 .then(Packet::default),
             scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
             instruments,

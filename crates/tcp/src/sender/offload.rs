@@ -12,7 +12,11 @@
 //! packet of one segment has no PSH.
 //!
 //! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced or
-//! not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`).
+//! not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The controller
+//! may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
+//!
+//! With `pacing = "linux"` the segments of a packet leave at once, and packets are kept apart
+//! (`tcp_update_skb_after_send`).
 
 use congestion::Controller;
 use transport::usual_rate;
@@ -24,8 +28,6 @@ use super::{HeldBy, Phase, Sender};
 
 /// `sk_pacing_shift`: packets of a 1024th of a second.
 const PACKETS_PER_SECOND: f64 = 1024.0;
-/// `sysctl_tcp_min_tso_segs`.
-const LEAST_SEGMENTS: u64 = 2;
 /// `sk_gso_max_size`.
 const LARGEST_PACKET: u64 = 65_536;
 /// `sysctl_tcp_tso_rtt_log`: for each 2^9 microseconds of RTT the largest packet is halved.
@@ -45,11 +47,24 @@ pub(super) struct Packet {
     left: u64,
     /// It has more than one.
     is_cut: bool,
+    /// Segments of it that have left.
+    gone: u64,
+    /// What has left of it was sent before.
+    again: Option<Again>,
+}
+
+/// A packet that is sent again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Again {
+    /// Where the last segment ended.
+    end: u64,
+    /// When it was sent before.
+    sent_at: Time,
 }
 
 impl Default for Packet {
     fn default() -> Self {
-        Self { at: Time::ZERO, left: 0, is_cut: false }
+        Self { at: Time::ZERO, left: 0, is_cut: false, gone: 0, again: None }
     }
 }
 
@@ -57,12 +72,28 @@ impl Packet {
     /// A segment leaves, when there is room for `room` of them and a packet holds at most `most`.
     /// Returns whether it is the last of a packet that was cut.
     fn cut(&mut self, now: Time, room: u64, most: impl FnOnce() -> u64) -> bool {
-        if self.left == 0 || self.at != now {
+        if self.left == 0 || self.at != now || self.again.is_some() {
             let left = room.min(most());
-            *self = Self { at: now, left, is_cut: left > 1 };
+            *self = Self { at: now, left, is_cut: left > 1, ..Self::default() };
         }
         self.left = self.left.saturating_sub(1);
+        self.gone += 1;
         self.left == 0 && self.is_cut
+    }
+
+    /// A segment leaves again, which `goes_on` a packet or begins one of at most `most` segments.
+    fn cut_again(&mut self, now: Time, again: Again, goes_on: bool, most: impl FnOnce() -> u64) {
+        if !goes_on {
+            *self = Self { at: now, left: most(), ..Self::default() };
+        }
+        self.again = Some(again);
+        self.left = self.left.saturating_sub(1);
+        self.gone += 1;
+    }
+
+    /// Whether the segment that has been cut last is not the first of its packet.
+    pub(super) fn continues(&self, now: Time) -> bool {
+        self.at == now && self.gone > 1
     }
 }
 
@@ -76,6 +107,33 @@ impl Sender {
         ends
     }
 
+    /// The next lost segment leaves again. Segments of one packet that were lost together are one packet
+    /// again (`tcp_retransmit_skb`): SACK blocks split it, and pacing keeps packets apart in time.
+    #[cold]
+    pub(super) fn cut_again(&mut self, now: Time) {
+        let Some(mut packet) = self.packet else { return };
+        let missing = self.scoreboard.flight().and_then(Flight::next_missing_segment);
+        let Some(again) = missing.map(|s| Again { end: s.end, sent_at: s.sent_at }) else {
+            packet.left = 0;
+            packet.gone = 0;
+            self.packet = Some(packet);
+            return;
+        };
+        let goes_on = packet.again.is_some() && self.packet_goes_on(now);
+        packet.cut_again(now, again, goes_on, || self.segments_of_packet());
+        self.packet = Some(packet);
+    }
+
+    /// Whether the next segment belongs to the packet that is leaving.
+    pub(super) fn packet_goes_on(&self, now: Time) -> bool {
+        let Some(packet) = self.packet.filter(|packet| packet.left > 0 && packet.at == now) else {
+            return false;
+        };
+        let Some(again) = packet.again else { return true };
+        let missing = self.scoreboard.flight().and_then(Flight::next_missing_segment);
+        missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
+    }
+
     /// Whether the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
     /// the bytes that both windows let go, `available` those that are to be sent.
     #[cold]
@@ -87,14 +145,14 @@ impl Sender {
         by_congestion: u64,
     ) -> bool {
         let room = by_receiver.min(by_congestion);
-        let is_begun = self.packet.is_some_and(|packet| packet.left > 0 && packet.at == now);
+        let is_begun = self.packet_goes_on(now);
         if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
             return false;
         }
         let window = self.advertised.min(self.controller.window().cwnd);
         if room < self.mss
             || available <= self.mss
-            || now.since(self.last_sent) > SOON
+            || now.since(self.last_sent.max(self.paced_departure())) > SOON
             || room >= window / WINDOW_DIVISOR
             || room >= self.segments_of_packet() * self.mss
             || !self.expects_ack(now)
@@ -127,22 +185,22 @@ impl Sender {
 
     fn segments_of_packet(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > Span::ZERO) else {
-            return LEAST_SEGMENTS;
+            return self.controller.least_packet();
         };
         let usual = || usual_rate(self.controller.window(), self.flight(), srtt);
         let rate = self.controller.pacing_rate().unwrap_or_else(usual);
-        segments_of_packet(rate, self.min_rtt(), self.mss)
+        segments_of_packet(rate, self.min_rtt(), self.mss).max(self.controller.least_packet())
     }
 }
 
-/// `rate` is in bytes per second.
+/// As many as leave in a millisecond at `rate` bytes per second, which may be none.
 fn segments_of_packet(rate: f64, min_rtt: Option<Span>, mss: u64) -> u64 {
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.as_nanos() / HALVING_RTT.as_nanos());
     let of_short_path = if halvings < 32 { LARGEST_PACKET >> halvings } else { 0 };
     let of_rate = (rate / PACKETS_PER_SECOND).min(LARGEST_PACKET as f64);
     #[expect(clippy::cast_possible_truncation, reason = "at most the largest packet")]
     let bytes = of_rate as u64 + of_short_path;
-    (bytes.min(LARGEST_PACKET) / mss).max(LEAST_SEGMENTS)
+    bytes.min(LARGEST_PACKET) / mss
 }
 
 #[cfg(test)]
@@ -171,12 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_a_millisecond_long_or_two_segments_and_longer_on_short_paths() {
+    fn a_packet_is_a_millisecond_long_and_longer_on_short_paths() {
         let ms = |millis| Some(Span::from_millis(millis));
-        assert_eq!(segments_of_packet(1.25e6, ms(540), 1448), 2);
+        assert_eq!(segments_of_packet(1.25e6, ms(540), 1448), 0);
         assert_eq!(segments_of_packet(12.5e6, ms(540), 1448), 8);
         assert_eq!(segments_of_packet(1e12, ms(540), 1448), 45);
         assert_eq!(segments_of_packet(1.25e6, ms(1), 1448), 23);
-        assert_eq!(segments_of_packet(1.25e6, None, 1448), 2);
+        assert_eq!(segments_of_packet(12.5e6, None, 1448), 8);
     }
 }

@@ -133,6 +133,9 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, range: Range) -> Chunk {
+        if self.packet.is_some() {
+            self.cut_again(now);
+        }
         let chunk = self.repeat(now, range);
         self.scoreboard.retransmitted(range);
         chunk

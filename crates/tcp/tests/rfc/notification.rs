@@ -1,8 +1,10 @@
 //! Explicit congestion notification (RFC 3168) and reports of duplicates (RFC 2883).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use congestion::{Controller, Ecn, Specification};
+use congestion::{
+    AnyController, Controller, Ecn, Feedback, Needs, Settings, Specification, TcpPolicy, Window,
+};
 use tcp::{Config, Connection, Flags, Recovery};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
@@ -192,4 +194,65 @@ fn without_the_option_nobody_reports_duplicates() {
     wire.write(A, 10 * MSS);
     wire.run();
     assert_eq!(wire.sent(B, |sent| sent.segment.sack_blocks > 0).count(), 0);
+}
+
+/// Standard TCP that notes of each ACK whether the sender is recovering.
+#[derive(Clone, Debug)]
+struct Noting {
+    window: Window,
+    needs: Needs,
+    noted: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Controller for Noting {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+    fn on_feedback(&mut self, feedback: &Feedback) {
+        self.noted.lock().unwrap().push(feedback.recovering);
+    }
+}
+
+impl TcpPolicy for Noting {}
+
+/// What the controller hears of ACKs while ten segments are acknowledged, of which the first was marked.
+fn noted_after_a_mark(recovery: Recovery, own_recovery: bool) -> Vec<bool> {
+    let config = Arc::new(Config { recovery, ..ecn() });
+    let noted = Arc::<Mutex<Vec<bool>>>::default();
+    let settings = Settings {
+        mss: config.mss,
+        initial_window: 10 * MSS,
+        initial_ssthresh: 20 * MSS,
+        byte_counting: 1,
+    };
+    let needs = Needs { feedback: true, own_recovery, ..Needs::default() };
+    let noting = Noting { window: Window::new(&settings), needs, noted: noted.clone() };
+    let controller = AnyController::External(Box::new(noting));
+    let other = Specification::named("newreno").unwrap().build(&settings);
+    let ends =
+        [Connection::new(config.clone(), controller, 0), Connection::new(config, other, 1_000_000)];
+    let mut wire = Wire::of(ends).open().scripted(|sent| {
+        if sent.is_data() && sent.nth == 1 { Fate::Marked } else { Fate::Arrives }
+    });
+    wire.write(A, 10 * MSS);
+    wire.run();
+    std::mem::take(&mut *noted.lock().unwrap())
+}
+
+/// `TCP_CA_CWR`: round-trip times of that time are those of the queue before the reduction.
+#[test]
+fn in_linux_a_mark_counts_as_a_recovery_until_its_flight_is_acknowledged() {
+    let linux = noted_after_a_mark(Recovery::Linux, false);
+    assert!(linux.contains(&true), "{linux:?}");
+    assert!(!noted_after_a_mark(Recovery::Linux, true).contains(&true), "like BBR");
+    assert!(
+        !noted_after_a_mark(Recovery::Sack, false).contains(&true),
+        "RFC 3168 has no such state"
+    );
 }

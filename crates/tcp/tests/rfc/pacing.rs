@@ -27,22 +27,22 @@ fn a_controller_that_asks_for_no_pacing_sends_as_acks_allow() {
     assert_eq!(script.wait(ms(50)), NONE);
 }
 
-/// 11 segments in half of the RTT: one in 4.5 ms.
+/// 11 segments in half of the RTT: two in 9 ms.
 #[test]
-fn in_slow_start_the_window_is_spread_over_half_of_the_round_trip() {
+fn in_slow_start_the_window_is_spread_over_half_of_the_round_trip_in_packets() {
     let mut script = sender(Pacing::Linux);
-    assert_eq!(script.ack(5), [10]);
+    assert_eq!(script.ack(5), [10, 11]);
     // The first was late by all that the sender had waited: only half a gap follows.
-    assert_eq!(script.wait(ms(2)), NONE);
-    assert_eq!(script.wait(ms(1)), [11]);
-    assert_eq!(script.wait(ms(3)), NONE);
-    assert_eq!(script.wait(ms(20)), [12, 13, 14, 15]);
+    assert_eq!(script.wait(ms(4)), NONE);
+    assert_eq!(script.wait(ms(1)), [12, 13]);
+    assert_eq!(script.wait(ms(8)), NONE);
+    assert_eq!(script.wait(ms(2)), [14, 15]);
 }
 
 #[test]
 fn a_retransmission_waits_for_its_turn_as_well() {
     let mut script = sender(Pacing::Linux);
-    assert_eq!(script.ack(1), [10]);
-    assert_eq!(script.sack(1, &[3..6]), NONE);
-    assert_eq!(script.wait(ms(3))[0], 1);
+    assert_eq!(script.ack(2), [10, 11]);
+    assert_eq!(script.sack(2, &[3..6]), NONE);
+    assert_eq!(script.wait(ms(5))[0], 2);
 }

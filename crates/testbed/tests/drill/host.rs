@@ -124,6 +124,7 @@ impl Kernel {
             "SO_RCVBUFFORCE" => (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE),
             "SO_SNDBUF" => (libc::SOL_SOCKET, libc::SO_SNDBUF),
             "SO_KEEPALIVE" => (libc::SOL_SOCKET, libc::SO_KEEPALIVE),
+            "SO_MAX_PACING_RATE" => (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE),
             "TCP_NODELAY" => (libc::IPPROTO_TCP, libc::TCP_NODELAY),
             "TCP_MAXSEG" => (libc::IPPROTO_TCP, libc::TCP_MAXSEG),
             "TCP_CORK" => (libc::IPPROTO_TCP, libc::TCP_CORK),

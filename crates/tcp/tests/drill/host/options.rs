@@ -3,6 +3,7 @@
 use congestion::Specification;
 use drill::{Argument, Call, Outcome};
 use tcp::Recovery;
+use transport::Pacing;
 use units::{Bytes, SizeLimit, Span};
 
 use super::{Profile, Simulated, Try};
@@ -40,6 +41,10 @@ impl Simulated {
             }
             ("SO_SNDBUF", Some(bytes)) if before => {
                 self.config.send_buffer = SizeLimit::of(Bytes(bytes as u64))
+            }
+            // A rate that is never reached asks for the kernel's own.
+            ("SO_MAX_PACING_RATE", Some(rate)) if before && rate >= 1_000_000_000 => {
+                self.config.pacing = Pacing::Linux;
             }
             // What waits for room in the buffer is not told from what waits for the window.
             ("SO_SNDBUF", Some(_)) => {}

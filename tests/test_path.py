@@ -26,11 +26,13 @@ MIDDLEBOXES = [
 PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
+ROUTERS = ["xcp", "p-xcp"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    assert [one["name"] for one in listed] == ALGORITHMS + PROCEDURES + CODES + MODEMS + MIDDLEBOXES
+    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS
+    assert [one["name"] for one in listed] == on_links + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)
@@ -187,6 +189,34 @@ def test_a_recording_and_the_output_have_what_fec_did(
     series = run.table("fec_series")
     assert series["link"].unique().to_list() == [0]
     assert series["repaired_packets"].to_list()[-1] == row["repaired_packets"]
+
+
+@pytest.mark.parametrize("feedback", ROUTERS)
+def test_a_recording_and_the_output_have_what_routers_did(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, feedback: str
+) -> None:
+    sets = [f"link.0.forward.feedback={feedback}", "record.interval=100ms"]
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", small, "--controller", "xcp", "--out", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    assert "without the field" in done.stdout
+    run = bp.load(tmp_path / "out")
+    (row,) = run.table("feedback").iter_rows(named=True)
+    assert (row["direction"], row["feedback"]) == ("forward", feedback)
+    assert row["treated_packets"] > 100
+    assert row["lowered_packets"] <= row["treated_packets"]
+    series = run.table("feedback_series")
+    assert series["link"].unique().to_list() == [0]
+    assert series["treated_packets"].to_list()[-1] == row["treated_packets"]
+
+
+def test_explain_names_the_link_that_does_not_answer_with_its_line(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    printed = bentpipe("explain", small, "--set", "flow.0.controller=xcp").stdout
+    assert "has no feedback for xcp: its sender falls back to standard TCP" in printed
+    line = small.read_text().splitlines().index("[[link]]") + 2
+    assert f"small.toml:{line}:" in printed
 
 
 def test_a_code_of_more_packets_than_its_symbols_can_number_is_refused(

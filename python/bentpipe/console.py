@@ -193,16 +193,7 @@ def print_recording(recording: Recording) -> None:
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
     show(flows, links)
-    if "aqm" in recording.names:
-        print_aqm(recording)
-    if "middlebox" in recording.names:
-        print_middleboxes(recording)
-    if "arq" in recording.names:
-        print_arq(recording)
-    if "fec" in recording.names:
-        print_fec(recording)
-    if "acm" in recording.names:
-        print_acm(recording)
+    print_on_path(recording)
     kernel = recording.kernel
     if kernel:
         print_settings(kernel)
@@ -217,8 +208,23 @@ def print_recording(recording: Recording) -> None:
         show("Interrupted: this recording is partial.")
 
 
+def print_on_path(recording: Recording) -> None:
+    """Print what mechanisms on the path did. Only runs with any import data frames."""
+    printers = {
+        "aqm": print_aqm,
+        "middlebox": print_middleboxes,
+        "arq": print_arq,
+        "fec": print_fec,
+        "acm": print_acm,
+        "feedback": print_feedback,
+    }
+    for name, printer in printers.items():
+        if name in recording.names:
+            printer(recording)
+
+
 def print_aqm(recording: Recording) -> None:
-    """Print a table of what active queue management did. Only such runs import data frames."""
+    """Print a table of what active queue management did."""
     listed = table(
         "link", "<direction", "<aqm", "dropped", "marked", "mean queue delay ms", "max ms"
     )
@@ -236,7 +242,7 @@ def print_aqm(recording: Recording) -> None:
 
 
 def print_middleboxes(recording: Recording) -> None:
-    """Print a table of what middleboxes did. Only such runs import data frames."""
+    """Print a table of what middleboxes did."""
     listed = table("node", "<middlebox", "<counter", "packets")
     for row in recording.table("middlebox").iter_rows(named=True):
         listed.add_row(row["node"], row["middlebox"], row["counter"], decimals(row["packets"], 0))
@@ -279,6 +285,16 @@ def print_acm(recording: Recording) -> None:
         rates = (decimals(row[name] / 1e6, 3) for name in ("mean_rate_bps", "min_rate_bps"))
         changes, lost = decimals(row["changes"], 0), decimals(row["lost_s"], 3)
         listed.add_row(row["link"], row["direction"], row["acm"], *rates, changes, lost)
+    show(listed)
+
+
+def print_feedback(recording: Recording) -> None:
+    """Print a table of what routers with feedback did."""
+    listed = table("link", "<direction", "<feedback", "treated", "lowered", "without the field")
+    counts = ("treated_packets", "lowered_packets", "other_packets")
+    for row in recording.table("feedback").iter_rows(named=True):
+        numbers = (decimals(row[name], 0) for name in counts)
+        listed.add_row(row["link"], row["direction"], row["feedback"], *numbers)
     show(listed)
 
 

@@ -78,6 +78,8 @@ class Direction:
     """What automatic repeat request will do, where there is one."""
     fec: list[Setting]
     """What forward error correction will do, where there is one."""
+    feedback: list[Setting]
+    """What the router will do with the feedback field of packets, where it treats one."""
     events: list[Event]
 
 
@@ -291,6 +293,7 @@ def direction(data: dict[str, Any]) -> Direction:
         channel=settings(data.pop("channel")),
         arq=settings(data.pop("arq")),
         fec=settings(data.pop("fec")),
+        feedback=settings(data.pop("feedback")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

@@ -11,9 +11,12 @@ use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::controllers::{each, first};
-use crate::events::{Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::events::{
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
+};
 use crate::tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 use crate::window::Window;
+use wire::feedback::Request;
 
 pub use crate::controllers::AnyController;
 
@@ -153,6 +156,12 @@ impl Controller for AnyController {
     }
     fn on_segment_lost(&mut self, lost: &LostSegment) {
         each!(self, c => c.on_segment_lost(lost))
+    }
+    fn router_request(&mut self, state: &RequestState) -> Option<Request> {
+        each!(self, c => c.router_request(state))
+    }
+    fn on_router_feedback(&mut self, feedback: &RouterFeedback) {
+        each!(self, c => c.on_router_feedback(feedback))
     }
     fn on_rtt(&mut self, now: Time, sample: Span) {
         each!(self, c => c.on_rtt(now, sample))

@@ -15,9 +15,12 @@
 
 use units::{Span, Time};
 
-use crate::events::{Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::events::{
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
+};
 use crate::standard;
 use crate::window::Window;
+use wire::feedback::Request;
 
 /// A congestion controller. The defaults are standard TCP: RFC 5681 and RFC 6582.
 pub trait Controller {
@@ -52,6 +55,16 @@ pub trait Controller {
     /// A segment was detected as lost. Called before the feedback of the same ACK, for controllers
     /// that [need](Needs::records) it.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
+    /// The request that the next data segment carries to the routers on its way; `None` for none. Called
+    /// for controllers that [need](Needs::router_feedback) it.
+    fn router_request(&mut self, _state: &RequestState) -> Option<Request> {
+        None
+    }
+
+    /// An ACK returns what routers have made of requests. Called before all other events of the ACK, for
+    /// controllers that [need](Needs::router_feedback) it.
+    fn on_router_feedback(&mut self, _feedback: &RouterFeedback) {}
 
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, ack: &Ack) {

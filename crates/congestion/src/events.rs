@@ -1,6 +1,7 @@
 //! Events that a transport reports to congestion controllers.
 
 use units::{Span, Time};
+use wire::feedback::{Protocol, Response};
 
 /// Method by which recovery counts the data in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,11 @@ pub struct Needs {
     pub probes: bool,
     /// The controller sets cwnd during recovery, instead of proportional rate reduction (RFC 9937).
     pub own_recovery: bool,
+    /// Feedback from routers that speak this protocol:
+    /// [`Controller::router_request`](crate::Controller::router_request) for each data segment, and
+    /// [`Controller::on_router_feedback`](crate::Controller::on_router_feedback) for each ACK that returns
+    /// it.
+    pub router_feedback: Option<Protocol>,
 }
 
 impl Needs {
@@ -125,8 +131,29 @@ impl Needs {
             duplicate_reports: self.duplicate_reports || other.duplicate_reports,
             probes: self.probes || other.probes,
             own_recovery: self.own_recovery || other.own_recovery,
+            router_feedback: self.router_feedback.or(other.router_feedback),
         }
     }
+}
+
+/// State of a sender whose next segment asks routers for a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestState {
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// Advertised window of the receiver in bytes.
+    pub advertised: u64,
+}
+
+/// An ACK that returns feedback of routers.
+#[derive(Clone, Copy, Debug)]
+pub struct RouterFeedback {
+    /// Arrival time.
+    pub now: Time,
+    /// What the receiver returns.
+    pub response: Response,
+    /// Smoothed round-trip time, without the sample of this ACK.
+    pub srtt: Option<Span>,
 }
 
 /// Information from any ACK, for new data or a duplicate, in recovery or not.

@@ -38,7 +38,8 @@ pub use any::{AnyController, External};
 pub use controller::Controller;
 pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
-    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle, Sent,
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle,
+    RequestState, RouterFeedback, Sent,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;
@@ -47,3 +48,4 @@ pub use registry::{NameTaken, entries, find, register, variants};
 pub use specification::{Specification, UnknownController};
 pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 pub use window::{Settings, Window};
+pub use wire::feedback::{Protocol, Request, Response};

@@ -62,6 +62,8 @@ impl RandomDirection {
             aqm: *aqm,
             arq: *arq,
             fec: *fec,
+            // Packets of these tests have no field.
+            feedback: None,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.

@@ -154,6 +154,20 @@ fn repair() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A router that gives feedback, or none.
+fn feedback() -> impl Strategy<Value = String> {
+    let xcp = (0.1..0.6f64, 0.0..0.5f64, 0.0..0.3f64).prop_map(|(alpha, beta, gamma)| {
+        format!("alpha = {alpha}, beta = {beta}, gamma = {gamma}")
+    });
+    let own = xcp.prop_map(|xcp| format!("feedback = {{ name = \"xcp\", {xcp} }}\n"));
+    let names = link::Feedback::all().map(|feedback| feedback.name()).to_vec();
+    prop_oneof![
+        6 => Just(String::new()),
+        2 => prop::sample::select(names).prop_map(|name| format!("feedback = \"{name}\"\n")),
+        1 => own,
+    ]
+}
+
 /// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
 fn awgn() -> impl Strategy<Value = String> {
     let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
@@ -211,7 +225,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), repair()),
+        (mark(), jitter(), trace(), repair(), feedback()),
         changes(),
         0u32..40,
     );
@@ -227,7 +241,14 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let is_own = adapts && changes.contains("rate");
                 let changes = if is_own { String::new() } else { changes };
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter, trace, repair): (String, String, String, String) = more;
+                let (mark, jitter, trace, repair, feedback): (
+                    String,
+                    String,
+                    String,
+                    String,
+                    String,
+                ) = more;
+                let repair = repair + &feedback;
                 let trace = if adapts { String::new() } else { trace };
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
@@ -488,6 +509,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         aqm,
         arq,
         fec,
+        feedback,
         overhead,
         channel,
         trace,
@@ -508,6 +530,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
     found.push(("link.trace", trace.changes().len().to_string()));
     found.push(("link.arq", format!("{arq:?}")));
     found.push(("link.fec", format!("{fec:?}")));
+    found.push(("link.feedback", format!("{feedback:?}")));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

@@ -108,6 +108,7 @@ impl Direction {
             aqm,
             arq,
             fec,
+            feedback,
             overhead,
             ref channel,
             ref trace,
@@ -146,10 +147,11 @@ impl Direction {
             Some(arq) => direction.repeating(arq),
             None => direction,
         };
-        match fec {
+        let direction = match fec {
             Some(fec) => direction.coding(fec),
             None => direction,
-        }
+        };
+        if feedback.is_some() { direction.deciding_at_dequeue() } else { direction }
     }
 
     /// The idle direction with FEC.

@@ -10,6 +10,7 @@ mod channel;
 mod direction;
 mod dynamics;
 mod fec;
+mod feedback;
 mod mechanism;
 mod modem;
 mod priority;
@@ -29,6 +30,7 @@ pub use fec::{
     CodedFrame, Decoder, Encoder, Fec, FecCounters, FecSettings, LONGEST_BLOCK, Part,
     ReedSolomonSettings,
 };
+pub use feedback::{Feedback, FeedbackCounters, ProportionalXcpSettings, Router, XcpSettings};
 pub use mechanism::{Mechanism, Provenance};
 pub use modem::{Acm, Modcod, Modem, ModemSettings, Signal};
 pub use priority::Priority;
@@ -47,7 +49,9 @@ pub fn mechanisms() -> Vec<&'static Mechanism> {
     let repeats = Arq::all();
     let codes = Fec::all();
     let modems = Modem::all();
+    let feedback = Feedback::all();
     let on_links = repeats.iter().map(Arq::about).chain(codes.iter().map(Fec::about));
     let on_links = on_links.chain(modems.iter().map(Modem::about));
+    let on_links = on_links.chain(feedback.iter().map(Feedback::about));
     queues.iter().map(Aqm::about).chain(on_links).collect()
 }

@@ -2,9 +2,11 @@
 
 use link::{Ecn, Priority};
 use units::Time;
+use wire::feedback::Field;
 
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
+use crate::router::QueueRouter;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,12 +57,35 @@ pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
 
+    /// Returns true if packets have a feedback field.
+    #[inline(always)]
+    fn has_fields(&self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// A host sends a packet with a feedback field, where packets have one.
+    fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, field: Field) {
+        let _ = field;
+        self.send(now, from, packet);
+    }
+
+    /// The feedback field of the packet that [`advance`](Self::advance) has just given out.
+    fn arrived_field(&self) -> Field {
+        Field::default()
+    }
+
     /// A node forwards a packet that it has received: the packet takes what limits the forwarding of
     /// the node, and then its link.
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>);
 
     /// Sets a filter for the queue of a port, before any packet is sent.
     fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>);
+
+    /// Sets a router at the queue of a port, before any packet is sent.
+    fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>);
 
     /// When something happens next; [`Time::NEVER`] if nothing does.
     fn next_event(&self) -> Time;
@@ -69,14 +94,15 @@ pub trait Fabric<B> {
     fn advance(&mut self) -> Option<Delivery<B>>;
 
     /// The same for plain data and for those who only look at a packet that has arrived, where it
-    /// is: returns what `look` says of it.
+    /// is, with its feedback field: returns what `look` says of it.
     #[inline]
-    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>) -> R) -> Option<R>
+    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
     where
         Self: Sized,
         B: Copy,
     {
-        self.advance().map(|delivery| look(delivery.at, &delivery.packet))
+        let Delivery { at, packet } = self.advance()?;
+        Some(look(at, &packet, &self.arrived_field()))
     }
 
     /// What each link and each limited router did until `now`, in the order of the topology.

@@ -29,6 +29,11 @@ impl<T> Held<T> {
         self.places.get(ticket as usize)?.as_ref()
     }
 
+    /// The packet with this ticket, to change.
+    pub(crate) fn get_mut(&mut self, ticket: u32) -> Option<&mut T> {
+        self.places.get_mut(ticket as usize)?.as_mut()
+    }
+
     /// Gives the packet with this ticket back.
     pub(crate) fn take(&mut self, ticket: u32) -> Option<T> {
         let packet = self.places.get_mut(ticket as usize)?.take();

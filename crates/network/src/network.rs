@@ -15,6 +15,7 @@ mod repeats;
 
 use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued};
 use units::Time;
+use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -22,6 +23,7 @@ use crate::filter::QueueFilter;
 use crate::held::Held;
 use crate::port::{PortReport, QueueReport};
 use crate::ring::Ring;
+use crate::router::QueueRouter;
 use crate::routes::{NextHop, Routes};
 use crate::topology::{PortKind, PortSpec, Topology};
 use coding::Coding;
@@ -36,7 +38,7 @@ struct Port<B> {
     /// Packets in the queue of a discipline, those that ARQ may have to repeat, and those that FEC has not
     /// decided about.
     held: Held<Packet<B>>,
-    filter: Option<Box<Filtered<B>>>,
+    watchers: Option<Box<Watchers<B>>>,
     reverse: Option<u16>,
     /// ARQ, apart from its sender.
     repeats: Option<Box<Repeats>>,
@@ -44,12 +46,19 @@ struct Port<B> {
     coding: Option<Box<Coding>>,
 }
 
-/// A filter with what it has taken out of the queue.
+/// The state machines that see the packets of a queue: a filter with what it has taken out, and a router.
 #[derive(Clone, Debug)]
-struct Filtered<B> {
-    filter: Box<dyn QueueFilter<B>>,
+struct Watchers<B> {
+    filter: Option<Box<dyn QueueFilter<B>>>,
     removed: Vec<u32>,
-    packets: u64,
+    filtered_packets: u64,
+    router: Option<Box<dyn QueueRouter<B>>>,
+}
+
+impl<B> Default for Watchers<B> {
+    fn default() -> Self {
+        Self { filter: None, removed: Vec::new(), filtered_packets: 0, router: None }
+    }
 }
 
 /// What has come out of a port.
@@ -132,9 +141,13 @@ impl<B> Network<B> {
         let port = &mut self.ports[number];
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let ticket = port.held.hold(packet);
-        port.filter(ticket);
         let bytes = u32::from(bytes);
-        port.direction.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: now });
+        let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
+        if port.watchers.is_some() {
+            port.enqueue_watched(queued);
+        } else {
+            port.direction.enqueue(queued);
+        }
         self.serve(now, number);
     }
 
@@ -160,19 +173,19 @@ impl<B> Network<B> {
             match served.content {
                 Content::Packet(queued) => {
                     let port = &mut self.ports[number];
-                    if let (Some(packet), Some(at)) = (port.take(queued.ticket), arrival) {
+                    if let (Some(packet), Some(at)) = (port.send(now, queued.ticket), arrival) {
                         port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
                     }
                 }
                 Content::Frame(frame) => {
-                    self.ports[number].leave(frame.ticket);
+                    self.ports[number].leave(now, frame.ticket);
                     self.frame_leaves(number, frame, arrival);
                 }
                 Content::Repeat(frame) => self.frame_leaves(number, frame, arrival),
                 Content::Status => self.status_leaves(number, arrival),
                 Content::Coded(frame) => {
                     if let Part::Data { ticket, .. } = frame.part {
-                        self.ports[number].leave(ticket);
+                        self.ports[number].leave(now, ticket);
                     }
                     self.coded_leaves(number, frame, arrival);
                 }
@@ -180,7 +193,7 @@ impl<B> Network<B> {
         }
         let port = &mut self.ports[number];
         while let Some(ticket) = port.direction.take_dropped() {
-            port.take(ticket);
+            port.forget(ticket);
         }
         if was_empty && let Some((at, _)) = port.packets.first() {
             self.arrivals.insert(number, *at);
@@ -246,7 +259,7 @@ impl<B> Port<B> {
             packets: Ring::new(),
             delivered: Delivered::default(),
             held: Held::new(),
-            filter: None,
+            watchers: None,
             repeats: Repeats::of(&spec),
             coding: Coding::of(&spec),
             reverse: spec.reverse,
@@ -262,6 +275,10 @@ impl<B> Port<B> {
         }
     }
 
+    fn router(&self) -> Option<&dyn QueueRouter<B>> {
+        self.watchers.as_ref()?.router.as_deref()
+    }
+
     /// Totals of the direction, those of the far end included.
     fn counters(&mut self, now: Time) -> Counters {
         let counters = self.direction.counters(now);
@@ -271,34 +288,74 @@ impl<B> Port<B> {
         Counters { arq, fec, ..counters }
     }
 
-    /// A packet is about to join the queue: takes out those that it replaces.
-    fn filter(&mut self, ticket: u32) {
-        let (Some(filtered), Some(packet)) = (&mut self.filter, self.held.get(ticket)) else {
+    /// A packet joins a queue that is watched.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_watched(&mut self, queued: Queued) {
+        let (Some(watchers), Some(packet)) = (&mut self.watchers, self.held.get(queued.ticket))
+        else {
             return;
         };
-        filtered.filter.join(ticket, packet, &mut filtered.removed);
-        while let Some(removed) = filtered.removed.pop() {
+        if let Some(router) = &mut watchers.router {
+            router.arrive(queued.since, packet);
+        }
+        if let Some(filter) = &mut watchers.filter {
+            filter.join(queued.ticket, packet, &mut watchers.removed);
+        }
+        while let Some(removed) = watchers.removed.pop() {
             let Some(Packet { flow, .. }) = self.held.take(removed) else { continue };
             let was_there = self.direction.remove(removed, flow);
             debug_assert!(was_there, "a filter removes packets that wait");
-            filtered.packets += 1;
+            watchers.filtered_packets += 1;
+        }
+        self.direction.enqueue(queued);
+        self.note_queue(queued.since);
+    }
+
+    /// Shows the router the queue.
+    fn note_queue(&mut self, now: Time) {
+        let (_, bytes) = self.direction.waiting(now);
+        if let Some(Watchers { router: Some(router), .. }) = self.watchers.as_deref_mut() {
+            router.note_queue(bytes);
         }
     }
 
-    /// A packet has left the queue, and is still held.
-    fn leave(&mut self, ticket: u32) {
-        if let (Some(filtered), Some(packet)) = (&mut self.filter, self.held.get(ticket)) {
-            filtered.filter.leave(ticket, packet);
+    /// The transmission of a packet starts, which stays held.
+    fn leave(&mut self, now: Time, ticket: u32) {
+        if self.watchers.is_some() {
+            self.leave_watched(now, ticket);
         }
     }
 
-    /// A packet has left the queue.
-    fn take(&mut self, ticket: u32) -> Option<Packet<B>> {
-        let packet = self.held.take(ticket)?;
-        if let Some(filtered) = &mut self.filter {
-            filtered.filter.leave(ticket, &packet);
+    #[cold]
+    #[inline(never)]
+    fn leave_watched(&mut self, now: Time, ticket: u32) {
+        let (Some(watchers), Some(packet)) = (&mut self.watchers, self.held.get_mut(ticket)) else {
+            return;
+        };
+        if let Some(filter) = &mut watchers.filter {
+            filter.leave(ticket, packet);
         }
-        Some(packet)
+        if let Some(router) = &mut watchers.router {
+            router.depart(now, packet);
+            self.note_queue(now);
+        }
+    }
+
+    /// The transmission of a packet starts, which goes on its way.
+    fn send(&mut self, now: Time, ticket: u32) -> Option<Packet<B>> {
+        self.leave(now, ticket);
+        self.held.take(ticket)
+    }
+
+    /// The queue has dropped a packet.
+    fn forget(&mut self, ticket: u32) {
+        let packet = self.held.take(ticket);
+        if let (Some(watchers), Some(packet)) = (&mut self.watchers, packet)
+            && let Some(filter) = &mut watchers.filter
+        {
+            filter.leave(ticket, &packet);
+        }
     }
 
     /// A packet does not pass as most do. Where others have to give way, it is offered again;
@@ -347,8 +404,11 @@ impl<B> Fabric<B> for Network<B> {
     }
 
     fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
-        let filtered = Filtered { filter, removed: Vec::new(), packets: 0 };
-        self.ports[port].filter = Some(Box::new(filtered));
+        self.ports[port].watchers.get_or_insert_default().filter = Some(filter);
+    }
+
+    fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
+        self.ports[port].watchers.get_or_insert_default().router = Some(router);
     }
 
     #[inline]
@@ -376,7 +436,7 @@ impl<B> Fabric<B> for Network<B> {
     }
 
     #[inline]
-    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>) -> R) -> Option<R>
+    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
     where
         B: Copy,
     {
@@ -394,7 +454,7 @@ impl<B> Fabric<B> for Network<B> {
             self.enter(at, next, packet);
             return None;
         }
-        let seen = look(at, packet);
+        let seen = look(at, packet, &Field::default());
         port.packets.forget_first();
         Some(seen)
     }
@@ -414,7 +474,8 @@ impl<B> Fabric<B> for Network<B> {
                 busy: port.direction.busy_until(now),
                 waiting_packets,
                 waiting_bytes,
-                filtered_packets: port.filter.as_ref().map_or(0, |filtered| filtered.packets),
+                filtered_packets: port.watchers.as_ref().map_or(0, |all| all.filtered_packets),
+                feedback: port.router().map(QueueRouter::counters),
             }
         };
         self.ports.iter_mut().map(report).collect()

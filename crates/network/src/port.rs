@@ -1,6 +1,6 @@
 //! Totals of a port.
 
-use link::{Counters, Queueing};
+use link::{Counters, FeedbackCounters, Queueing};
 use sketch::Summary;
 use units::{Rate, Span};
 
@@ -21,6 +21,8 @@ pub struct PortReport {
     pub waiting_bytes: u64,
     /// Packets that a filter has taken out of the queue.
     pub filtered_packets: u64,
+    /// Totals of the port's router; `None` without one.
+    pub feedback: Option<FeedbackCounters>,
 }
 
 /// Queueing delays of an output port, and lengths of its queue.

@@ -31,6 +31,7 @@ use repeating::{Repeating, WaitingStatus};
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
+use crate::router::QueueRouter;
 use crate::routes::Routes;
 use crate::topology::{PortKind, PortSpec, Topology};
 
@@ -263,6 +264,8 @@ impl<B: Copy> SlowLane<B> {
             aqm: _,
             arq,
             fec,
+            // The discipline's router is set later.
+            feedback: _,
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
@@ -411,6 +414,11 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
         managed.expect("a filter needs a queue that can remove").set_filter(filter);
     }
 
+    fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
+        let managed = self.ports[port].managed.as_mut();
+        managed.expect("a router needs a queue that decides at dequeue").set_router(router);
+    }
+
     fn next_event(&self) -> Time {
         self.events.keys().next().map_or(Time::NEVER, |key| key.0)
     }
@@ -459,6 +467,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                 waiting_packets,
                 waiting_bytes,
                 filtered_packets: managed.map_or(0, Managed::filtered),
+                feedback: managed.and_then(Managed::feedback),
                 counters: Counters {
                     corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
                         as u64,

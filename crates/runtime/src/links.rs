@@ -8,7 +8,7 @@ use scenario::model::Direction;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{acm, aqm, arq, fec, middlebox};
+use crate::{acm, aqm, arq, fec, feedback, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -21,6 +21,7 @@ pub struct LinkRecorder {
     arq: arq::Recorder,
     fec: fec::Recorder,
     acm: acm::Recorder,
+    feedback: feedback::Recorder,
 }
 
 /// Samples of all links.
@@ -44,6 +45,7 @@ impl LinkRecorder {
             arq: arq::Recorder::default(),
             fec: fec::Recorder::default(),
             acm: acm::Recorder::new(scenario),
+            feedback: feedback::Recorder::default(),
         }
     }
 
@@ -70,6 +72,7 @@ impl LinkRecorder {
         self.arq.sample(at, ports);
         self.fec.sample(at, ports);
         self.acm.sample(at);
+        self.feedback.sample(at, ports);
     }
 
     /// Number of rows so far.
@@ -80,7 +83,8 @@ impl LinkRecorder {
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
         let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
-        let others = [self.acm.into_table(), self.middleboxes.into_table()];
+        let others =
+            [self.acm.into_table(), self.feedback.into_table(), self.middleboxes.into_table()];
         let tables = on_links.into_iter().chain(others);
         LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
@@ -95,7 +99,8 @@ pub fn link_tables(
 ) -> Vec<ExtraTable> {
     let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
     let tables = [aqm::totals, arq::totals, fec::totals].map(|totals| totals(scenario, ports));
-    let tables = tables.into_iter().chain([acm::totals(scenario, end)]);
+    let others = [acm::totals(scenario, end), feedback::totals(scenario, ports)];
+    let tables = tables.into_iter().chain(others);
     tables.flatten().chain(middleboxes).collect()
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn is_filtered(scenario: &Scenario, node: usize) -> bool {
 }
 
 /// Whether a middlebox sees the packets that its node forwards.
-pub fn has_devices(scenario: &Scenario) -> bool {
+pub(crate) fn has_devices(scenario: &Scenario) -> bool {
     let middleboxes = scenario.nodes.iter().filter_map(|node| node.middlebox);
     middleboxes.into_iter().any(|middlebox| !middlebox.is_in_queues())
 }

@@ -1,4 +1,5 @@
-//! A network with middleboxes that see the packets that their nodes forward.
+//! A network with middleboxes that see the packets that their nodes forward, and with feedback fields that
+//! routers treat.
 //!
 //! A packet is sent to the first node on its route that has such a middlebox. What comes out of the
 //! middlebox there is sent on in the same way. So the engines know nothing of it, a network without such
@@ -7,6 +8,8 @@
 //! Decisions:
 //! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the order of
 //!   their nodes.
+//! - The feedback field is next to the content of a packet here, so packets of other networks have no room
+//!   for it. Packets that a middlebox makes have an empty field.
 //! - The fabric is behind a vtable: only scenarios with middleboxes pay for it, and the loop of the
 //!   simulator is compiled once for both engines.
 //! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the hot path
@@ -15,18 +18,22 @@
 use middlebox::{AnyDevice, Header, Visible};
 use network::{
     Delivery, Ecn, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter, QueueReport,
+    QueueRouter,
 };
 use scenario::Scenario;
 use units::Time;
+use wire::feedback::Field;
 
-use crate::middlebox::set_filters;
+use crate::feedback::{self, Routers, set_routers};
+use crate::middlebox::{has_devices, set_filters};
 use crate::topology::number;
 
 /// A packet's content with its destination, on its way to the next middlebox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passing<B> {
     body: B,
     to: NodeId,
+    pub(crate) field: Field,
 }
 
 impl<B: Visible> Visible for Passing<B> {
@@ -45,11 +52,11 @@ impl<B: Visible> Visible for Passing<B> {
         window: Option<u16>,
     ) -> Option<Self> {
         let body = self.body.pure_ack(acknowledgement, echo, window)?;
-        Some(Self { body, to: self.to })
+        Some(Self { body, to: self.to, field: Field::default() })
     }
 
     fn with_timestamp(&self, value: u32) -> Self {
-        Self { body: self.body.with_timestamp(value), to: self.to }
+        Self { body: self.body.with_timestamp(value), ..*self }
     }
 }
 
@@ -95,6 +102,12 @@ struct At<B> {
     passed: (u64, u64),
 }
 
+/// Whether a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, or packets have
+/// feedback fields.
+pub fn needs_nodes(scenario: &Scenario) -> bool {
+    has_devices(scenario) || feedback::is_in_use(scenario)
+}
+
 /// A network with middleboxes at its nodes.
 pub struct Nodes<B> {
     fabric: Box<dyn Fabric<Passing<B>> + Send>,
@@ -104,12 +117,21 @@ pub struct Nodes<B> {
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
     out: Vec<Whole<B>>,
+    /// By node and destination, the number of links between them; empty if packets have no feedback field.
+    links: Vec<Vec<u8>>,
+    /// The field of the packet that was given out last.
+    arrived: Field,
 }
 
 impl<B: Visible> Nodes<B> {
     /// The network of a scenario with its middleboxes; `fabric` is empty.
-    pub fn new(scenario: &Scenario, mut fabric: Box<dyn Fabric<Passing<B>> + Send>) -> Self {
+    pub fn new(
+        scenario: &Scenario,
+        mut fabric: Box<dyn Fabric<Passing<B>> + Send>,
+        routers: Routers,
+    ) -> Self {
         set_filters(scenario, fabric.as_mut());
+        set_routers(routers, fabric.as_mut());
         let nodes = scenario.nodes.iter().enumerate();
         let devices: Vec<_> = nodes
             .filter_map(|(node, settings)| {
@@ -118,7 +140,10 @@ impl<B: Visible> Nodes<B> {
             })
             .collect();
         let stops = stops(scenario, &devices.iter().map(|at| at.node).collect::<Vec<_>>());
-        Self { fabric, devices, stops, timer: (Time::NEVER, 0), out: Vec::new() }
+        let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
+        let timer = (Time::NEVER, 0);
+        let arrived = Field::default();
+        Self { fabric, devices, stops, timer, out: Vec::new(), links, arrived }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
@@ -140,6 +165,16 @@ impl<B: Visible> Nodes<B> {
     }
 }
 
+/// By node and destination, the number of links between them.
+fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
+    let routes = scenario::routes(scenario);
+    let all = 0..scenario.nodes.len();
+    let hops = |from: usize, to: usize| {
+        u8::try_from(routes.path(from, to, &scenario.links).len()).unwrap_or(u8::MAX)
+    };
+    all.clone().map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
+}
+
 /// By node and destination, the next node with a middlebox on the way, or the destination.
 fn stops(scenario: &Scenario, middleboxes: &[NodeId]) -> Vec<Vec<NodeId>> {
     let routes = scenario::routes(scenario);
@@ -156,17 +191,36 @@ fn stops(scenario: &Scenario, middleboxes: &[NodeId]) -> Vec<Vec<NodeId>> {
 
 impl<B: Visible> Fabric<B> for Nodes<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
+        self.send_with(now, from, packet, Field::default());
+    }
+
+    fn has_fields(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, mut field: Field) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
         let stop = self.stop(from, to);
-        let body = Passing { body, to };
+        if let Some(request) = &mut field.request {
+            request.links = self.links[usize::from(from.0)][usize::from(to.0)];
+        }
+        let body = Passing { body, to, field };
         self.fabric.send(now, from, Packet { body, flow, to: stop, bytes, priority, ecn });
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
         let stop = self.stop(at, to);
-        let body = Passing { body, to };
+        let body = Passing { body, to, field: Field::default() };
         self.fabric.forward(now, at, Packet { body, flow, to: stop, bytes, priority, ecn });
+    }
+
+    fn arrived_field(&self) -> Field {
+        self.arrived
+    }
+
+    fn route(&mut self, _: usize, _: Box<dyn QueueRouter<B>>) {
+        unreachable!("the routers of a scenario are set by `new`");
     }
 
     fn filter(&mut self, _: usize, _: Box<dyn QueueFilter<B>>) {
@@ -187,7 +241,9 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         let Delivery { at, packet } = self.fabric.advance()?;
         let here = packet.to;
         if packet.body.to == here {
-            let Packet { body: Passing { body, to }, flow, bytes, priority, ecn, .. } = packet;
+            let Packet { body: Passing { body, to, field }, flow, bytes, priority, ecn, .. } =
+                packet;
+            self.arrived = field;
             return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
         }
         let place = self.devices.iter().position(|at| at.node == here)?;

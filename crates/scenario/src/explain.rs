@@ -7,6 +7,7 @@ mod changes;
 mod channels;
 mod cost;
 mod fec;
+mod feedback;
 mod figures;
 mod middlebox;
 mod settings;
@@ -102,6 +103,8 @@ pub struct DirectionExplanation {
     pub arq: Vec<Setting>,
     /// What forward error correction will do: the same.
     pub fec: Vec<Setting>,
+    /// What its router will do with the feedback field of packets.
+    pub feedback: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -144,6 +147,11 @@ pub struct ControllerExplanation {
     pub summary: &'static str,
 }
 
+/// Whether the controller of a flow asks routers for a rate.
+pub(crate) fn asks_routers(flow: &Flow) -> bool {
+    feedback::protocol(flow).is_some()
+}
+
 /// Explains a scenario; `written` says which of its values are defaults.
 pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let routes = routes(scenario);
@@ -160,7 +168,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(scenario, written),
         nodes: nodes(scenario, &routes, &flows),
-        links: links(scenario, written),
+        links: links(scenario, written, &routes, &flows),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
         recording,
         warnings,
@@ -195,7 +203,18 @@ fn nodes(
     scenario.nodes.iter().enumerate().map(explain).collect()
 }
 
-fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
+fn hop(link: usize, side: &str) -> Hop {
+    #[expect(clippy::cast_possible_truncation, reason = "the language bounds the number of links")]
+    let link = link as u32;
+    Hop { link, forward: side == "forward" }
+}
+
+fn links(
+    scenario: &Scenario,
+    written: &Written,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<DirectionExplanation> {
     let directions = |(i, link): (usize, &Link)| {
         let [first, second] = link.ends.map(|end| &scenario.nodes[end].name);
         let both = [
@@ -209,6 +228,7 @@ fn links(scenario: &Scenario, written: &Written) -> Vec<DirectionExplanation> {
             channel: channels::details(scenario, &direction.channel, i, side, written),
             arq: arq::details(scenario, link, side == "forward"),
             fec: fec::details(scenario, direction),
+            feedback: feedback::details(scenario, routes, flows, hop(i, side)),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 
 use crate::check;
 use crate::document::Document;
-use crate::error::{Problem, ScenarioErrors, Source};
+use crate::error::{Place, Problem, ScenarioErrors, Source};
+use crate::explain;
 use crate::given::Given;
 use crate::model::Scenario;
 use crate::overrides::{self, Override};
@@ -38,6 +39,8 @@ pub struct Written {
     pub(crate) document: Json,
     /// Old names of keys in the file or program, or in the last overrides that were written over it.
     pub old_names: Vec<OldName>,
+    /// Where each link stands, in scenarios in which a warning may name it.
+    link_places: Vec<Place>,
 }
 
 impl Written {
@@ -51,9 +54,21 @@ impl Written {
         self.entries[number]
     }
 
-    fn of(tree: &Tree, entries: Vec<usize>, document: &Document, old_names: Vec<OldName>) -> Self {
+    /// What a message about link `number` begins with: its place in the file, or nothing.
+    pub(crate) fn place_of_link(&self, number: usize) -> String {
+        self.link_places.get(number).map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn of(
+        tree: &Tree,
+        entries: Vec<usize>,
+        document: &Document,
+        old_names: Vec<OldName>,
+        link_places: Vec<Place>,
+    ) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
-        let mut written = Self { paths: BTreeSet::new(), entries, document, old_names };
+        let paths = BTreeSet::new();
+        let mut written = Self { paths, entries, document, old_names, link_places };
         written.add(tree, &Path::default());
         written
     }
@@ -188,7 +203,20 @@ pub(crate) fn complete(
     match resolved.problems {
         problems if problems.is_empty() => {
             let old_names = old_names.into_iter().map(|found| source.old_name(found)).collect();
-            let written = Written::of(&tree, resolved.entries, &document, old_names);
+            let mut flows = resolved.scenario.flows.iter().zip(&resolved.entries);
+            let mut last = None;
+            // Copies of one entry are alike.
+            let asks = flows.any(|(flow, entry)| {
+                let is_new = last.replace(entry) != Some(entry);
+                is_new && explain::asks_routers(flow)
+            });
+            let links = resolved.scenario.links.len();
+            let place = |number| {
+                let between = Path::default().key("link").index(number).key("between");
+                source.place(&tree.nearest(&between).origin)
+            };
+            let places = (0..links).filter(|_| asks).map(place).collect();
+            let written = Written::of(&tree, resolved.entries, &document, old_names, places);
             Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),

@@ -117,9 +117,13 @@ mod tests {
     #[test]
     fn every_name_that_a_key_takes_is_a_mechanism() {
         let tables = &schema::cached()["properties"];
-        for (table, name) in
-            [("link", "aqm"), ("link", "arq"), ("link", "fec"), ("node", "middlebox")]
-        {
+        for (table, name) in [
+            ("link", "aqm"),
+            ("link", "arq"),
+            ("link", "fec"),
+            ("link", "feedback"),
+            ("node", "middlebox"),
+        ] {
             let key = &tables[table]["items"]["properties"][name];
             let words = shape::alternatives(key).into_iter().flat_map(shape::words);
             let words: Vec<_> = words.collect();

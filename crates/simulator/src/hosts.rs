@@ -10,6 +10,7 @@ use tcp::{Config, Segment};
 use transport::Endpoint as _;
 use units::{Rate, Span, Time};
 use wire::IpVersion;
+use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::transports::Connection;
@@ -90,11 +91,23 @@ impl Endpoint {
                 let shown = segment;
                 self.show(now, end, &shown, observer);
             }
+            if fabric.has_fields() {
+                self.send_with_field(now, body, fabric);
+                continue;
+            }
             fabric.send(now, self.node, self.packet(body, Priority::Normal));
         }
         if self.connection.may_have_low_priority() {
             self.send_low_priority(now, end, fabric, observer);
         }
+    }
+
+    /// Sends a segment in a network whose packets have a feedback field.
+    #[cold]
+    #[inline(never)]
+    fn send_with_field<F: Fabric<Body>>(&mut self, now: Time, body: Body, fabric: &mut F) {
+        let field = self.connection.take_field(&body.segment);
+        fabric.send_with(now, self.node, self.packet(body, Priority::Normal), field);
     }
 
     #[cold]
@@ -270,6 +283,13 @@ impl Hosts {
         let wakes =
             endpoint.reader.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
         (*number, wakes)
+    }
+
+    /// Takes in the feedback field of a packet, which is taken in after it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn receive_field(&mut self, now: Time, packet: &Packet<Body>, field: &Field) {
+        self.endpoints[packet.body.endpoint.index()].connection.on_field(now, field);
     }
 
     /// Shows the observer a segment that has arrived.

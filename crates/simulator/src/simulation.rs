@@ -10,6 +10,7 @@ use scenario::Scenario;
 use tcp::Segment;
 use transport::Endpoint as _;
 use units::{Span, Time};
+use wire::feedback::Field;
 
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Timer};
@@ -79,9 +80,10 @@ pub trait Controllers {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    if runtime::has_devices(scenario) {
-        let network = Network::new(runtime::topology(scenario, seed));
-        let network = Nodes::new(scenario, Box::new(network));
+    if runtime::needs_nodes(scenario) {
+        let topology = runtime::topology(scenario, seed);
+        let routers = runtime::routers(&topology);
+        let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers);
         return Simulation::new(scenario, seed, network, options).run();
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
@@ -92,9 +94,10 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
 pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    if runtime::has_devices(scenario) {
-        let network = ReferenceNetwork::new(runtime::topology(scenario, seed));
-        let network = Nodes::new(scenario, Box::new(network));
+    if runtime::needs_nodes(scenario) {
+        let topology = runtime::topology(scenario, seed);
+        let routers = runtime::routers(&topology);
+        let network = Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers);
         return Simulation::new(scenario, seed, network, options).run();
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
@@ -248,10 +251,14 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     /// Lets the next packet arrive at the end of a port, and if it is at its destination, there.
     #[inline]
     fn advance(&mut self) {
+        let has_fields = self.fabric.has_fields();
         let Self { hosts, options, .. } = self;
-        let receive = |at, packet: &Packet<Body>| {
+        let receive = |at, packet: &Packet<Body>, field: &Field| {
             if let Some(observer) = &mut options.observer {
                 hosts.show_received(at, &packet.body, observer);
+            }
+            if has_fields {
+                hosts.receive_field(at, packet, field);
             }
             hosts.receive(at, packet)
         };

@@ -4,6 +4,7 @@ use sketch::Sketch;
 use tcp::Segment;
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
+use wire::feedback::Field;
 
 /// One end of a connection. Another protocol is another variant.
 #[derive(Debug)]
@@ -152,6 +153,18 @@ impl Endpoint for Connection {
     fn sample(&self) -> Sample {
         match self {
             Self::Tcp(connection) => Endpoint::sample(connection),
+        }
+    }
+
+    fn take_field(&mut self, packet: &Segment) -> Field {
+        match self {
+            Self::Tcp(connection) => Endpoint::take_field(connection, packet),
+        }
+    }
+
+    fn on_field(&mut self, now: Time, field: &Field) {
+        match self {
+            Self::Tcp(connection) => Endpoint::on_field(connection, now, field),
         }
     }
 

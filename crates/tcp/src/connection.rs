@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::config::Recovery;
 use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
+use wire::feedback::Field;
 
 use keep_alive::Watch;
 use marks::Marks;
@@ -23,7 +24,7 @@ use reset::Reset;
 use crate::config::Config;
 use crate::info::Agreed;
 use crate::receiver::Receiver;
-use crate::segment::Flags;
+use crate::segment::{Flags, Segment};
 use crate::sender::{Phase, Sender};
 use crate::sequence::Space;
 use transport::{AbortCause, Counters, RttEstimator};
@@ -221,6 +222,17 @@ impl Connection {
             _ => return,
         };
         self.sender.finish();
+    }
+
+    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given out.
+    /// Called in networks whose packets have one.
+    pub fn take_field(&mut self, segment: &Segment) -> Field {
+        self.sender.take_field(segment)
+    }
+
+    /// The segment that arrives next has this feedback field.
+    pub fn on_field(&mut self, now: Time, field: &Field) {
+        self.sender.on_field(now, field);
     }
 
     /// Where the connection stands.

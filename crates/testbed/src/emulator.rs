@@ -107,8 +107,8 @@ impl Emulator {
         }
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         let reachable = topology.routes.iter().map(has_route).collect();
-        let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::has_devices(scenario) {
-            Box::new(Nodes::new(scenario, Box::new(Network::new(topology))))
+        let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::needs_nodes(scenario) {
+            Box::new(Nodes::new(scenario, Box::new(Network::new(topology)), Vec::new()))
         } else {
             let mut network = Network::new(topology);
             runtime::set_filters(scenario, &mut network);

@@ -101,6 +101,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
             possible: "false: a kernel reports no events; use record.interval".to_owned(),
         });
     }
+    refusals.extend(feedback(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
         let hops = hops(scenario, &routes, flow);
@@ -125,6 +126,20 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         plan.flows.push(FlowPlan { from, to, opener: leg.opener, port, sockets });
     }
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
+}
+
+/// Routers with feedback: no kernel has a field for them in its packets.
+fn feedback(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let sides = scenario.links.iter().flat_map(|link| link.sides().map(|side| (&link.name, side)));
+    sides.filter_map(|(link, (side, direction))| {
+        Some(Refusal {
+            place: format!("link {link:?} {side}, feedback"),
+            asked: direction.feedback?.name().to_owned(),
+            possible:
+                "none: the TCP of Linux has no field for feedback of routers; use the simulator"
+                    .to_owned(),
+        })
+    })
 }
 
 impl Plan {

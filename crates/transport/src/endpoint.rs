@@ -5,6 +5,7 @@
 
 use sketch::Sketch;
 use units::{Span, Time};
+use wire::feedback::Field;
 
 /// Totals of a sender. Segments are data segments; probes of unused capacity are counted apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +94,18 @@ pub trait Endpoint {
     fn on_marked_packet(&mut self, now: Time, packet: &Self::Packet) {
         self.on_packet(now, packet);
         self.on_congestion_experienced();
+    }
+
+    /// The feedback field of `packet`, which [`next_packet`](Self::next_packet) has just given out. Called
+    /// in networks whose packets have one.
+    fn take_field(&mut self, packet: &Self::Packet) -> Field {
+        let _ = packet;
+        Field::default()
+    }
+
+    /// The packet that arrives next has this feedback field.
+    fn on_field(&mut self, now: Time, field: &Field) {
+        let _ = (now, field);
     }
 
     /// Returns false if there is certainly nothing to send.

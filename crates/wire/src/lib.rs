@@ -4,12 +4,14 @@
 //! - [`tcp`]: flags, sizes of options, and [`TcpPacket`], which writes a whole segment.
 //! - [`udp`]: the header of a datagram.
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
+//! - [`feedback`]: the field in which routers give feedback to senders.
 //! - [`IpPacket`] reads a packet that a real host has sent, and marks it.
 //!
 //! The simulator, captures and the testbed use the same sizes, so that a packet has the same length
 //! in all of them.
 
 mod checksum;
+pub mod feedback;
 pub mod ip;
 mod packet;
 pub mod segment;

@@ -24,6 +24,8 @@ ASKS = {
     "jersey": "routers with ECN marking",
     "new-jersey": "routers with ECN marking",
     "prague": "routers with ECN marking for low latency",
+    "p-xcp": "routers with XCP on all links",
+    "xcp": "routers with XCP on all links",
 }
 """Router features that a controller depends on (docs/controllers.md). Not in the registry."""
 TOLD = {"ck-stp": "the rate and the RTT of the link as settings, which it gets here"}

@@ -30,6 +30,7 @@ TITLES = {
     "aqm": "Active queue management",
     "arq": "Automatic repeat request",
     "fec": "Forward error correction",
+    "feedback": "Feedback from routers",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""

@@ -33,6 +33,7 @@ controllers! {
     newreno_sat::NewRenoSat;
     new_vegas::NewVegas;
     nv::Nv;
+    p_xcp::PXcp;
     peach::Peach;
     peach_plus::PeachPlus;
     prague::Prague;
@@ -43,5 +44,6 @@ controllers! {
     westwood::Westwood | LinuxWestwood;
     westwood_abse::WestwoodAbse;
     westwood_plus::WestwoodPlus;
+    xcp::Xcp;
     yeah::Yeah;
 }

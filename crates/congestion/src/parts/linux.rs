@@ -68,6 +68,7 @@ pub(crate) const NO_NEEDS: Needs = Needs {
     duplicate_reports: false,
     probes: false,
     own_recovery: false,
+    router_feedback: None,
 };
 
 /// Ticks of the clock in a second (`CONFIG_HZ`).

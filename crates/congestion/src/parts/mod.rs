@@ -3,6 +3,7 @@
 pub(crate) mod abe;
 pub(crate) mod bandwidth;
 pub(crate) mod delivery_model;
+pub(crate) mod explicit_rate;
 pub(crate) mod hoe;
 pub(crate) mod linux;
 pub(crate) mod marked_share;

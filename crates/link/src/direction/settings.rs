@@ -6,6 +6,7 @@ use crate::arq::ArqSettings;
 use crate::channel::Errors;
 use crate::dynamics::{Change, Timeline};
 use crate::fec::FecSettings;
+use crate::feedback::Feedback;
 use crate::queue::{Aqm, LowPriority, Marking, QueueLimit};
 
 /// The settings of a direction.
@@ -31,6 +32,8 @@ pub struct Settings {
     pub arq: Option<ArqSettings>,
     /// Forward error correction; `None` for none. It excludes [`arq`](Self::arq).
     pub fec: Option<FecSettings>,
+    /// Feedback of the direction's router to senders; `None` for none. The queue decides at dequeue then.
+    pub feedback: Option<Feedback>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
@@ -55,6 +58,7 @@ impl Settings {
             aqm: None,
             arq: None,
             fec: None,
+            feedback: None,
             overhead: 0,
             channel: Errors::Perfect,
             trace: Timeline::default(),
@@ -76,6 +80,7 @@ impl Settings {
             aqm: _,
             arq: _,
             fec: _,
+            feedback: _,
             overhead: _,
             channel,
             trace,

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use link::{AqmCounters, Discipline, Propagation, Queued, Queueing};
+use link::{AqmCounters, Discipline, FeedbackCounters, Propagation, Queued, Queueing};
 use units::{Span, Time};
 
 use super::repeating::{Next, Repeating};
 use super::{Accepted, Kind, Load, ReferenceNetwork};
 use crate::fabric::Packet;
 use crate::filter::QueueFilter;
+use crate::router::QueueRouter;
 
 /// A discipline, and the packets in its queue by their tickets.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub(super) struct Managed<B> {
     is_aqm: bool,
     filter: Option<Box<dyn QueueFilter<B>>>,
     filtered: u64,
+    router: Option<Box<dyn QueueRouter<B>>>,
 }
 
 impl<B: Copy> Managed<B> {
@@ -34,11 +36,29 @@ impl<B: Copy> Managed<B> {
             is_aqm,
             filter: None,
             filtered: 0,
+            router: None,
         }
     }
 
     pub fn set_filter(&mut self, filter: Box<dyn QueueFilter<B>>) {
         self.filter = Some(filter);
+    }
+
+    pub fn set_router(&mut self, router: Box<dyn QueueRouter<B>>) {
+        self.router = Some(router);
+    }
+
+    /// Totals of the router.
+    pub fn feedback(&self) -> Option<FeedbackCounters> {
+        self.router.as_ref().map(|router| router.counters())
+    }
+
+    /// Shows the router the queue.
+    fn note_queue(&mut self) {
+        let (_, bytes) = self.discipline.waiting();
+        if let Some(router) = &mut self.router {
+            router.note_queue(bytes);
+        }
     }
 
     /// Packets that the filter has taken out.
@@ -96,6 +116,9 @@ impl<B: Copy> Managed<B> {
     ) -> (u64, u64, bool) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
+        if let Some(router) = &mut self.router {
+            router.arrive(now, &packet);
+        }
         let filtered = self.filter(ticket, &packet);
         self.packets.insert(ticket, packet);
         let Packet { flow, bytes, priority, ecn, .. } = packet;
@@ -103,6 +126,7 @@ impl<B: Copy> Managed<B> {
         let mut dropped = Vec::new();
         let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
         self.discipline.enqueue(queued, waits, &mut dropped);
+        self.note_queue();
         (self.forget(&dropped), filtered, !dropped.contains(&ticket))
     }
 
@@ -115,11 +139,17 @@ impl<B: Copy> Managed<B> {
             if delay > Span::ZERO {
                 queueing.delay.record(delay.as_nanos());
             }
-            let packet = self.packets.get(&queued.ticket).expect("a packet is sent once");
+            let packet = self.packets.get_mut(&queued.ticket).expect("a packet is sent once");
             if let Some(filter) = &mut self.filter {
                 filter.leave(queued.ticket, packet);
             }
+            if let Some(router) = &mut self.router {
+                router.depart(now, packet);
+            }
         });
+        if sent.is_some() {
+            self.note_queue();
+        }
         (sent, self.forget(&dropped))
     }
 

@@ -260,6 +260,7 @@ impl From<&Needs> for congestion::Needs {
             duplicate_reports,
             own_recovery,
             probes: false,
+            router_feedback: None,
             round_trips: false,
         }
     }

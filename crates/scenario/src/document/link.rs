@@ -104,6 +104,12 @@ pub(crate) struct Direction {
     /// direction has `arq` or `fec`, and not both.
     #[schemars(extend("default" = "none"))]
     pub fec: Option<Fec>,
+    /// Feedback from the router before the link: it lowers or raises the rate that senders ask for in a
+    /// field of their packets. A name stands for the protocol with its defaults, a table sets parameters,
+    /// and `"none"` leaves the field as it is. It acts on flows whose controller asks in this protocol,
+    /// and needs all links of their path.
+    #[schemars(extend("default" = "none"))]
+    pub feedback: Option<Feedback>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -196,6 +202,11 @@ named! {
 named! {
     /// A code by its name, or with parameters.
     Fec, FecName, link::Fec
+}
+
+named! {
+    /// A protocol by its name, or with parameters.
+    Feedback, FeedbackName, link::Feedback
 }
 
 /// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, a

@@ -20,8 +20,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Link, Queue, Signal,
-    Trace, TraceFiles,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Queue,
+    Signal, Trace, TraceFiles,
 };
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Ecn, Transport};

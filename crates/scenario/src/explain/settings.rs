@@ -144,6 +144,7 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
         aqm: managed,
         arq,
         fec,
+        feedback,
         ..
     } = direction;
     Some(match key {
@@ -167,6 +168,12 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             Amount::plain(fec.map_or(Json::Null, fec_data)),
             fec.map_or("none".into(), |fec| parameters(fec.name(), &fec_data(fec))),
         ),
+        "feedback" => {
+            let data = feedback.and_then(|feedback| serde_json::to_value(feedback).ok());
+            let data = data.unwrap_or(Json::Null);
+            let text = feedback.map(|feedback| parameters(feedback.name(), &data));
+            (Amount::plain(data), text.unwrap_or("none".into()))
+        }
         "rate" => match &direction.channel {
             Channel::Acm { acm, .. } => {
                 let rate = acm.rate().bits_per_second();

@@ -13,6 +13,7 @@ use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
 use super::fec;
+use super::feedback;
 use super::figures::Figures;
 use super::middlebox;
 use super::text::{bytes, rate};
@@ -73,6 +74,9 @@ pub enum WarningKind {
     FecWithoutEffect,
     FecBelowBurst,
     FecTimerBelowBlock,
+    FeedbackIncomplete,
+    FeedbackWithoutEffect,
+    FeedbackShared,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -109,6 +113,7 @@ pub(super) fn warnings(
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
+            (Kind::FeedbackIncomplete, feedback::flow(scenario, written, routes, flow)),
         ];
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
         warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
@@ -130,6 +135,7 @@ pub(super) fn warnings(
             let is_passed =
                 |from: usize, to: usize| routes.path(from, to, &scenario.links).iter().any(passes);
             let has_any = direction.aqm.is_some() || direction.arq.is_some();
+            let all_flows = flows;
             let flows = flows.iter().filter(|_| has_any);
             let with_data = flows.clone().filter(|(_, flow)| is_passed(flow.from, flow.to));
             let with_acks = flows.filter(|(_, flow)| is_passed(flow.to, flow.from));
@@ -139,6 +145,8 @@ pub(super) fn warnings(
             let passing: Vec<_> = passing.collect();
             let repeated = arq::warnings(scenario, link, side == "forward", &passing);
             let coded = fec::warnings(scenario, direction);
+            let hop = super::hop(number, side);
+            let routed = feedback::warnings(scenario, routes, all_flows, hop);
             let place = format!("{} {side}", link.name);
             warnings.extend(
                 found
@@ -146,6 +154,7 @@ pub(super) fn warnings(
                     .chain(managed)
                     .chain(repeated)
                     .chain(coded)
+                    .chain(routed)
                     .map(|(kind, text)| warning(kind, &place, text)),
             );
         }

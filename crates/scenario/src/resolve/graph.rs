@@ -167,6 +167,7 @@ fn directions(
             aqm,
             arq: _,
             fec: _,
+            feedback,
             overhead: added,
             channel: _,
             trace: _,
@@ -182,6 +183,10 @@ fn directions(
             aqm: aqm.as_ref().or(both.aqm.as_ref()).and_then(document::Aqm::resolve),
             arq: None,
             fec: None,
+            feedback: feedback
+                .as_ref()
+                .or(both.feedback.as_ref())
+                .and_then(document::Feedback::resolve),
             overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()

@@ -11,6 +11,7 @@ mod changes;
 mod cost;
 mod fades;
 mod fec;
+mod feedback;
 mod golden;
 mod latency;
 mod middlebox;

@@ -4,6 +4,7 @@ use congestion::Controller;
 use sketch::Sketch;
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
+use wire::feedback::Field;
 
 use crate::segment::Segment;
 
@@ -104,6 +105,14 @@ impl Endpoint for Connection {
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         self.next_segment(now)
+    }
+
+    fn take_field(&mut self, packet: &Segment) -> Field {
+        Self::take_field(self, packet)
+    }
+
+    fn on_field(&mut self, now: Time, field: &Field) {
+        Self::on_field(self, now, field);
     }
 
     fn rtt_samples(&self) -> &Sketch {

@@ -12,6 +12,7 @@ use transport::Range;
 use super::acknowledge::Acknowledgement;
 use super::linux::Linux;
 use super::probes::Probes;
+use super::router_feedback::Returning;
 use super::{HeldBy, Phase, Sender};
 use transport::Delivery;
 use transport::{CarefulResume, Pacer};
@@ -29,6 +30,8 @@ pub(super) struct Instruments {
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     resume: Option<CarefulResume>,
+    /// Feedback of routers for the other end.
+    pub(super) returning: Returning,
     /// The round-trip time that the ACK being processed measures, and the smallest of all.
     round_trip: Option<Span>,
     min_rtt: Option<Span>,
@@ -46,6 +49,7 @@ impl Instruments {
         let instruments = Self {
             needs,
             resume,
+            returning: Returning::default(),
             delivery: Delivery::default(),
             pacer: Pacer::new(config.pacing),
             probes: needs.probes.then(Probes::new),
@@ -56,7 +60,8 @@ impl Instruments {
             linux,
         };
         let measures = instruments.times_segments() || needs.pacing || needs.probes;
-        (measures || instruments.linux.is_some()).then(|| Box::new(instruments))
+        let is_needed = measures || needs.router_feedback.is_some() || instruments.linux.is_some();
+        is_needed.then(|| Box::new(instruments))
     }
 
     /// Whether a record of each segment is kept.
@@ -68,6 +73,11 @@ impl Instruments {
     /// Whether segments leave at a rate.
     pub(super) fn paces(&self) -> bool {
         self.needs.pacing
+    }
+
+    /// Whether the controller asks routers for a rate.
+    pub(super) fn has_router_feedback(&self) -> bool {
+        self.needs.router_feedback.is_some()
     }
 
     fn resumed_rate(&self) -> Option<f64> {

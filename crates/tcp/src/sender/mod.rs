@@ -7,7 +7,8 @@
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
 //! - `offload`: which segments end what Linux hands down in one piece
-//! - `instruments`: what only some connections need, among it `probes`, segments of low priority
+//! - `instruments`: what only some connections need, among it `probes`, segments of low priority,
+//!   and `router_feedback`
 
 mod acknowledge;
 mod instruments;
@@ -17,6 +18,7 @@ mod probes;
 mod prr;
 mod rack;
 mod recovery;
+mod router_feedback;
 mod spurious;
 mod tail_loss_probe;
 mod timers;

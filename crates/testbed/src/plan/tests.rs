@@ -115,3 +115,18 @@ fn all_that_is_wrong_is_told_at_once() {
         "{text}"
     );
 }
+
+#[test]
+fn routers_with_feedback_are_rejected() {
+    for feedback in link::Feedback::all() {
+        let scenario = crate::tests::scenario(json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms",
+                "forward": { "feedback": feedback.name() } }],
+            "flow": [flow("a", "b", json!({}))],
+        }));
+        let refusals = plan(&scenario, &kernel_of(&["cubic"])).unwrap_err();
+        assert_eq!(refusals.len(), 1, "{refusals:?}");
+        assert_eq!(refusals[0].place, "link \"a-b\" forward, feedback");
+        assert!(refusals[0].possible.contains("use the simulator"));
+    }
+}

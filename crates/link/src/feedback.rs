@@ -1,0 +1,206 @@
+//! Routers that give feedback to senders: they read the feedback field of packets, and lower or raise what
+//! it asks for.
+//!
+//! One file per protocol. Each is a state machine without I/O at the queue of a direction: packets and times
+//! go in at the arrival of a packet and at the start of its transmission. The network calls it, because the
+//! field is in the packet, which the link does not hold.
+//!
+//! Decisions:
+//! - Intervals have no timers. What was due is computed at the next packet, from the queue as it was left.
+//! - The capacity follows the rate of the direction through all its changes: events, traces and modems. An
+//!   outage is no change of capacity.
+//! - A direction with feedback has a queue that decides at dequeue: the field is written when a packet
+//!   leaves. It works with a drop-tail queue and with active queue management.
+
+mod xcp;
+
+use units::{Rate, Time};
+use wire::feedback::{Field, Protocol};
+
+use crate::direction::Direction;
+use crate::dynamics::Cursor;
+use crate::mechanism::Mechanism;
+use xcp::XcpRouter;
+pub use xcp::{ProportionalXcpSettings, XcpSettings};
+
+/// The key of scenarios that takes a protocol.
+const KEY: &str = "link.feedback";
+const KIND: &str = "feedback from routers";
+
+/// A protocol of routers with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(tag = "name", rename_all = "kebab-case"),
+    schemars(inline)
+)]
+pub enum Feedback {
+    /// XCP: the router shares its spare rate, less what drains its queue, among the packets of an
+    /// interval.
+    Xcp(XcpSettings),
+    /// P-XCP: XCP that gives the rate which rate-limited flows do not take to the others.
+    PXcp(ProportionalXcpSettings),
+}
+
+impl Feedback {
+    /// All protocols with the defaults of their sources.
+    pub fn all() -> [Self; 2] {
+        [Self::Xcp(XcpSettings::default()), Self::PXcp(ProportionalXcpSettings::default())]
+    }
+
+    /// Its name in scenarios.
+    pub fn name(&self) -> &'static str {
+        self.about().name
+    }
+
+    /// Its description.
+    pub fn about(&self) -> &'static Mechanism {
+        match self {
+            Self::Xcp(_) => &xcp::XCP,
+            Self::PXcp(_) => &xcp::P_XCP,
+        }
+    }
+
+    /// The protocol of the fields that it treats.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Xcp(_) | Self::PXcp(_) => Protocol::Xcp,
+        }
+    }
+}
+
+/// Totals of a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedbackCounters {
+    /// Packets whose field it has treated.
+    pub treated_packets: u64,
+    /// Of these, packets whose rate it has lowered below the request.
+    pub lowered_packets: u64,
+    /// Packets without a field of its protocol.
+    pub other_packets: u64,
+}
+
+/// The queue of a direction as its router sees it.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    now: Time,
+    /// Bytes that wait, overhead included.
+    waiting: u64,
+    /// Capacity in bytes per second.
+    capacity: f64,
+}
+
+/// The rules of a protocol.
+#[derive(Clone, Debug)]
+enum Rules {
+    Xcp(XcpRouter),
+}
+
+/// The router at the queue of a direction.
+#[derive(Clone, Debug)]
+pub struct Router {
+    rules: Rules,
+    protocol: Protocol,
+    /// Bytes that the direction adds to each packet.
+    overhead: u32,
+    rate: Rate,
+    /// Changes of the rate that are still to come, the next one apart.
+    changes: Option<Cursor>,
+    next_change: Option<(Time, Rate)>,
+    /// Bytes that wait since the last packet.
+    waiting: u64,
+    counters: FeedbackCounters,
+}
+
+impl Router {
+    /// The router of an idle direction; `None` without feedback.
+    pub fn of(direction: &Direction) -> Option<Self> {
+        let settings = direction.settings();
+        let feedback = settings.feedback?;
+        let rules = match feedback {
+            Feedback::Xcp(settings) => Rules::Xcp(XcpRouter::new(settings, None)),
+            Feedback::PXcp(settings) => {
+                Rules::Xcp(XcpRouter::new(settings.xcp(), Some(settings.max_scale)))
+            }
+        };
+        let mut router = Self {
+            rules,
+            protocol: feedback.protocol(),
+            overhead: settings.overhead + settings.header(),
+            rate: settings.rate,
+            changes: direction.changes(),
+            next_change: None,
+            waiting: 0,
+            counters: FeedbackCounters::default(),
+        };
+        router.find_next_change();
+        Some(router)
+    }
+
+    /// Totals.
+    pub fn counters(&self) -> FeedbackCounters {
+        self.counters
+    }
+
+    fn find_next_change(&mut self) {
+        let mut changes = self.changes.iter_mut().flatten();
+        self.next_change = changes.find_map(|(at, change)| Some((at, change.rate?)));
+    }
+
+    /// Makes the computations that were due by `now`.
+    fn update_until(&mut self, now: Time) {
+        while let Some((at, rate)) = self.next_change
+            && at <= now
+        {
+            self.compute_until(at);
+            self.rate = rate;
+            self.find_next_change();
+        }
+        self.compute_until(now);
+    }
+
+    fn compute_until(&mut self, now: Time) {
+        let capacity = self.rate.bits_per_second() as f64 / 8.0;
+        let view = View { now, waiting: self.waiting, capacity };
+        match &mut self.rules {
+            Rules::Xcp(router) => router.update_until(view),
+        }
+    }
+
+    /// A packet of `bytes` arrives at the queue.
+    pub fn on_arrival(&mut self, now: Time, bytes: u32, field: &Field) {
+        self.update_until(now);
+        let bytes = bytes + self.overhead;
+        let request = field.request.filter(|request| request.protocol == self.protocol);
+        match &mut self.rules {
+            Rules::Xcp(router) => router.on_arrival(bytes, request.as_ref()),
+        }
+    }
+
+    /// A packet of `bytes` leaves the queue: its transmission starts.
+    pub fn on_departure(&mut self, now: Time, bytes: u32, field: &mut Field) {
+        self.update_until(now);
+        let bytes = bytes + self.overhead;
+        let request = field.request.as_mut().filter(|request| request.protocol == self.protocol);
+        let Some(request) = request else {
+            self.counters.other_packets += 1;
+            return;
+        };
+        let before = request.rate;
+        match &mut self.rules {
+            Rules::Xcp(router) => router.on_departure(bytes, request),
+        }
+        request.count_link();
+        self.counters.treated_packets += 1;
+        self.counters.lowered_packets += u64::from(request.rate < before);
+    }
+
+    /// So many bytes wait after a packet has joined the queue or left it.
+    pub fn note_queue(&mut self, waiting: u64) {
+        self.waiting = waiting;
+        match &mut self.rules {
+            Rules::Xcp(router) => router.note_queue(waiting),
+        }
+    }
+}

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine format bench fidelity mutants replay-kernel soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -30,6 +30,10 @@ check: ## the quick part of the tests: formatting, lints, types, unit tests
 
 engine: ## build the extension module of the Python package
 	@scripts/set-up.sh test
+
+proxy: ## build the program of `bentpipe proxy`: target/engine/bentpipe-proxy
+	@scripts/set-up.sh packages
+	@cargo build --quiet --locked --profile engine -p proxy
 
 format: ## format Rust and Python
 	@scripts/set-up.sh packages

@@ -33,6 +33,7 @@ if [ "$purpose" = test ]; then
     need editcap wireshark-common # turns them into what tcptrace reads
     need valgrind valgrind        # counts instructions
     need ip iproute2              # namespaces to try the kernel's controllers in
+    need nft nftables             # sends connections to the proxy
     need curl curl                # a program that everybody knows, across a link
     need chromium chromium        # opens the reports
     need ns ns2                   # a peer to agree with

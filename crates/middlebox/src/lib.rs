@@ -19,6 +19,7 @@ mod packet_control;
 mod reconstruction;
 mod settings;
 mod snoop;
+mod split;
 mod spoofing;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
@@ -29,6 +30,7 @@ pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
+pub use split::{Accept, AtLimit, Relay, SplitLimits, SplitSide, Step};
 pub use spoofing::{Spoofing, SpoofingSettings};
 
 use link::Mechanism;

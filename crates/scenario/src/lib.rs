@@ -50,6 +50,7 @@ mod study;
 mod suggest;
 mod trace;
 mod tree;
+mod typed;
 mod write;
 
 pub use error::{Place, ScenarioError, ScenarioErrors};
@@ -69,6 +70,7 @@ pub use renamed::{OldName, Rename, present_path, renames, renames_table};
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
+pub use typed::{Refused, TypedFile};
 
 #[cfg(test)]
 mod tests;

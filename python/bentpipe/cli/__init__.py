@@ -14,11 +14,22 @@ import click
 
 import bentpipe
 from bentpipe import signals, stdout
-from bentpipe.cli import kernel, papers, rain, running, starting, studies
+from bentpipe.cli import kernel, papers, proxy, rain, running, starting, studies
 from bentpipe.cli.root import BAD_INPUT, DEFECT, Completed, cli, refuse, told
 from bentpipe.signals import INTERRUPTED
 
-__all__ = ["Completed", "cli", "kernel", "main", "papers", "rain", "running", "starting", "studies"]
+__all__ = [
+    "Completed",
+    "cli",
+    "kernel",
+    "main",
+    "papers",
+    "proxy",
+    "rain",
+    "running",
+    "starting",
+    "studies",
+]
 
 COMPLETE = "_BENTPIPE_COMPLETE"
 """Environment variable with which the shells ask for completions."""

@@ -1,0 +1,11 @@
+//! Split proxies (RFC 3135, section 3.1): a gateway ends each TCP connection that crosses it, and
+//! opens another one towards the other end.
+//!
+//! `settings` has the keys that every split proxy has, simulated or on Linux. `relay` decides what
+//! one direction of a split connection does next. Neither opens a socket or reads a clock.
+
+mod relay;
+mod settings;
+
+pub use relay::{Relay, Step};
+pub use settings::{Accept, AtLimit, SplitLimits, SplitSide};

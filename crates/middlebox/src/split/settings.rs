@@ -1,0 +1,85 @@
+//! Settings that a simulated split proxy and the daemon share.
+
+use units::{Bytes, Rate};
+
+#[cfg(feature = "schema")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+/// Time at which the client's connection is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"))]
+pub enum Accept {
+    /// At once. Saves the client one round trip of the far leg. A server that refuses is seen as a
+    /// reset after the handshake.
+    #[default]
+    Early,
+    /// After the server has accepted. A refused port looks refused.
+    Late,
+    /// At once for servers that have accepted a connection lately, otherwise after the server.
+    EarlyIfKnown,
+}
+
+/// Treatment of new connections above the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"))]
+pub enum AtLimit {
+    /// They cross the gateway unsplit.
+    #[default]
+    Pass,
+    /// They are reset.
+    Refuse,
+}
+
+/// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default))]
+#[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = false)))]
+pub struct SplitSide {
+    /// Congestion controller.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["hybla"])))]
+    pub controller: Option<String>,
+    /// Initial congestion window in segments (RFC 6928 has 10).
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
+    pub initial_window: Option<u32>,
+    /// Maximum pacing rate of one connection.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "1000Gbit/s")))]
+    pub pacing_rate: Option<Rate>,
+    /// Send buffer of one connection. The manual of the SCPS gateway recommends two BDP.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB")))]
+    pub send_buffer: Option<Bytes>,
+    /// Receive buffer of one connection.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB")))]
+    pub receive_buffer: Option<Bytes>,
+    /// Upper bound of the MSS.
+    #[cfg_attr(feature = "schema", schemars(range(min = 88, max = 65495)))]
+    pub mss: Option<u32>,
+}
+
+/// Limits of a split proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default))]
+#[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = false)))]
+pub struct SplitLimits {
+    /// Maximum number of split connections at the same time.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 500_000)))]
+    pub connections: u32,
+    /// Treatment of new connections above the limit: `"pass"` (they cross unsplit) or `"refuse"`.
+    pub at_limit: AtLimit,
+    /// Maximum number of bytes that the relay holds for one direction of a connection, in addition
+    /// to the buffers of both sockets.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "64KiB", "x-maximum" = "1MiB")))]
+    pub relay_buffer: Bytes,
+}
+
+impl Default for SplitLimits {
+    fn default() -> Self {
+        Self { connections: 4_000, at_limit: AtLimit::Pass, relay_buffer: Bytes(256 * 1024) }
+    }
+}

@@ -1,0 +1,192 @@
+//! `check`: what this machine lacks, with the command that mends it; then a real connection as proof.
+
+mod proof;
+
+use std::fs;
+use std::process::Command;
+
+use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+
+use crate::config::{Fail, Loaded, SideName};
+use crate::machine;
+use crate::rules::{self, TABLE};
+
+/// One result of the check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub name: String,
+    /// True if nothing has to be done.
+    pub is_fine: bool,
+    /// The state that was found.
+    pub found: String,
+    /// The command that mends it.
+    pub command: Option<String>,
+}
+
+impl Finding {
+    fn new(
+        name: &str,
+        is_fine: bool,
+        found: impl Into<String>,
+        command: impl Into<String>,
+    ) -> Self {
+        let command = (!is_fine).then(|| command.into());
+        Self { name: name.to_owned(), is_fine, found: found.into(), command }
+    }
+}
+
+/// Looks at everything that the proxy needs. If all of it is there, sends a connection through the
+/// proxy.
+pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
+    let mut findings = vec![privileges()];
+    findings.extend(programs());
+    let refusals = [machine::check_interfaces(loaded), machine::check_controllers(loaded)];
+    for (name, result) in ["interfaces", "controllers"].into_iter().zip(refusals) {
+        let found = match &result {
+            Ok(()) => "all there".to_owned(),
+            Err(errors) => errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        };
+        let command = match name {
+            "interfaces" => "ip link show",
+            _ => "bentpipe kernel load NAME",
+        };
+        findings.push(Finding::new(name, result.is_ok(), found, command));
+    }
+    if findings.iter().all(|finding| finding.is_fine) {
+        findings.push(kernel(loaded));
+    }
+    findings.extend(settings(loaded));
+    findings.push(descriptors(loaded));
+    findings.extend(rules_are_set(loaded, file));
+    findings.push(listens(loaded, file));
+    if findings.iter().all(|finding| finding.is_fine) {
+        findings.push(match proof::connection(loaded) {
+            Ok(found) => Finding::new("connection", true, found, ""),
+            Err(found) => {
+                let command = format!("nft list table inet {TABLE}");
+                Finding::new("connection", false, found, command)
+            }
+        });
+    }
+    findings
+}
+
+fn privileges() -> Finding {
+    match machine::check_privileges() {
+        Ok(()) => Finding::new("capabilities", true, "all there", ""),
+        Err(error) => Finding::new("capabilities", false, error.to_string(), "sudo -i"),
+    }
+}
+
+fn programs() -> Vec<Finding> {
+    let programs = [("nft", "apt-get install nftables"), ("ip", "apt-get install iproute2")];
+    programs
+        .into_iter()
+        .map(|(name, command)| {
+            let ran = Command::new(name).arg("-V").output();
+            let version = ran.as_ref().ok().map(|output| {
+                String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or("").to_owned()
+            });
+            let found = version.unwrap_or_else(|| "not installed".to_owned());
+            Finding::new(name, ran.is_ok(), found, command)
+        })
+        .collect()
+}
+
+/// Whether the kernel takes the rules: it has TPROXY, `socket` and `fib` of nftables.
+fn kernel(loaded: &Loaded) -> Finding {
+    let modules = "modprobe -a nft_tproxy nft_socket nft_fib_inet nf_tproxy_ipv4 nf_tproxy_ipv6";
+    match rules::is_accepted(&loaded.config) {
+        Ok(()) => Finding::new("kernel", true, "accepts the rules", ""),
+        Err(message) => Finding::new("kernel", false, message, modules),
+    }
+}
+
+fn sysctl(name: &str) -> Option<i64> {
+    let path = format!("/proc/sys/{}", name.replace('.', "/").replace('\u{1}', "."));
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn settings(loaded: &Loaded) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut wants = |name: String, is_fine: &dyn Fn(i64) -> bool, wanted: i64| {
+        let shown = name.replace('\u{1}', ".");
+        // A name that is not there has no effect either.
+        let Some(value) = sysctl(&name) else { return };
+        let command = format!("sysctl -w {shown}={wanted}");
+        findings.push(Finding::new(&shown, is_fine(value), value.to_string(), command));
+    };
+    wants("net.ipv4.ip_forward".into(), &|value| value == 1, 1);
+    if machine::has_ipv6() {
+        wants("net.ipv6.conf.all.forwarding".into(), &|value| value == 1, 1);
+    }
+    // The kernel then looks for the way back of a packet among the routes of its mark, finds that it
+    // is this machine, and drops the packet as a martian, without a counter.
+    wants("net.ipv4.conf.all.src_valid_mark".into(), &|value| value == 0, 0);
+    for side in SideName::ALL {
+        for interface in &loaded.config.side(side).interfaces {
+            // A dot in a name of an interface is no separator.
+            let name = interface.replace('.', "\u{1}");
+            wants(format!("net.ipv4.conf.{name}.src_valid_mark"), &|value| value == 0, 0);
+            // 1 is strict: packets of asymmetric routes are dropped. 2 is loose.
+            wants(format!("net.ipv4.conf.{name}.rp_filter"), &|value| value != 1, 2);
+        }
+    }
+    wants("net.ipv4.conf.all.rp_filter".into(), &|value| value != 1, 2);
+    findings
+}
+
+fn descriptors(loaded: &Loaded) -> Finding {
+    let threads = loaded.config.document.threads.map_or(1, usize::from);
+    let needed = machine::descriptors(&loaded.config, threads);
+    let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let found = format!("{needed} needed, {maximum} allowed");
+    // Root raises the limit itself.
+    let is_fine = maximum >= needed || rustix::process::geteuid().is_root();
+    Finding::new("descriptors", is_fine, found, format!("ulimit -Hn {needed}"))
+}
+
+fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
+    let document = &loaded.config.document;
+    let command = format!("bentpipe proxy rules {file} --apply");
+    let output = |words: &[&str]| {
+        let output = Command::new(words[0]).args(&words[1..]).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let mut findings = Vec::new();
+    let table = output(&["nft", "list", "table", "inet", TABLE]);
+    let found = if table.is_some() { "set" } else { "not set" };
+    findings.push(Finding::new("rules", table.is_some(), found, &*command));
+    let families = if machine::has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
+    let (mark, number) = (format!("fwmark {:#x}", document.mark), document.table.to_string());
+    for family in families {
+        let rules = output(&["ip", family, "rule", "show"]).unwrap_or_default();
+        let is_set = rules.lines().any(|line| {
+            line.contains(&mark) && line.trim_end().ends_with(&format!("lookup {number}"))
+        });
+        let found = if is_set { "set" } else { "packets with the mark have no table" };
+        findings.push(Finding::new(&format!("ip {family} rule"), is_set, found, &*command));
+        let routes = output(&["ip", family, "route", "show", "table", &number]).unwrap_or_default();
+        let is_set = routes.lines().any(|line| line.starts_with("local default dev lo"));
+        let found = if is_set { "set" } else { "the table does not lead to this machine" };
+        findings.push(Finding::new(&format!("ip {family} route"), is_set, found, &*command));
+    }
+    findings
+}
+
+/// Whether the daemon listens, in the kernel's list of sockets.
+fn listens(loaded: &Loaded, file: &str) -> Finding {
+    let port = loaded.config.port_of(SideName::Terrestrial);
+    let address = format!("0100007F:{port:04X} 00000000:0000 0A");
+    let sockets = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let is_running = sockets.contains(&address);
+    let found = match (is_running, loaded.config.document.fail) {
+        (true, _) => "runs",
+        (false, Fail::Open) => "does not run; new connections cross unsplit",
+        (false, Fail::Closed) => "does not run; new connections are reset",
+    };
+    Finding::new("daemon", is_running, found, format!("bentpipe proxy run {file}"))
+}

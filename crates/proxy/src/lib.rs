@@ -1,0 +1,47 @@
+//! A transparent split proxy for Linux.
+//!
+//! The daemon ends TCP connections that cross a gateway and opens others towards the servers, with
+//! the client's address and port. Each side of the gateway has its own congestion controller, buffers
+//! and pacing. The program is `bentpipe-proxy`; `docs/proxy.md` explains it to operators.
+//!
+//! `config` reads the file, `machine` asks whether the machine can do it, `rules` has the commands
+//! that send connections here. `daemon` starts one `worker` per core; a worker accepts connections
+//! and moves bytes between the two sockets of a `connection`, as `middlebox::Relay` decides.
+//!
+//! Decisions:
+//! - Interception is by TPROXY to listeners on the loopback address. Nobody reaches them otherwise,
+//!   and where no listener is, TPROXY does nothing: the proxy fails open without any help.
+//! - A SYN is intercepted if it comes from an interface of one side and its route leads to one of the
+//!   other side (`fib daddr oifname`). So the side of each leg is known without a look at routes.
+//! - No conntrack: packets of split connections are found by their socket.
+//! - Sockets reset their peer when they are closed, unless both directions have ended. A daemon that
+//!   is killed leaves no truncated stream that looks complete.
+//! - Relays read and write the first 128 KiB of a direction, then splice through pipes. sockmap has no
+//!   back-pressure, and io_uring's splice blocks a thread of the kernel.
+
+mod check;
+mod clock;
+pub mod config;
+mod connection;
+mod control;
+mod counters;
+mod daemon;
+mod gate;
+mod log;
+mod machine;
+mod metrics;
+mod pipes;
+pub mod prefix;
+mod privileges;
+pub mod rules;
+mod slab;
+mod sockets;
+mod sys;
+mod top;
+mod worker;
+
+pub use check::{Finding, check};
+pub use control::list;
+pub use daemon::{DaemonError, run};
+pub use machine::before_rules;
+pub use top::table;

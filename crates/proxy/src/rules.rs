@@ -1,0 +1,302 @@
+//! Rules and routes that send connections to the daemon, as commands.
+//!
+//! - A table of nftables gives SYNs that cross from one side to the other to the daemon's listeners
+//!   (TPROXY). Where no listener is, TPROXY does nothing, and the packet goes its way unsplit.
+//! - Packets of connections that the daemon has are found by their socket, and marked. Others are
+//!   never taken over.
+//! - A rule and a table of routes deliver marked packets to this machine.
+//! - Routes of the interfaces of a side get its initial window.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use thiserror::Error;
+
+use crate::config::{Config, Fail, SideName};
+use crate::machine;
+use crate::prefix::Prefix;
+
+/// Name of the table of nftables.
+pub const TABLE: &str = "bentpipe_proxy";
+
+/// Sets of the interfaces of each side, as they are named after it, with their types.
+pub(crate) const SETS: [(&str, &str); 2] =
+    [("in", "type ifname"), ("out", "typeof fib daddr oifname")];
+
+/// A command, with what it reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Program and arguments.
+    pub words: Vec<String>,
+    /// Standard input.
+    pub input: String,
+}
+
+/// A change of the machine, and how to take it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Makes the change.
+    pub apply: Call,
+    /// Takes it back.
+    pub undo: Call,
+}
+
+/// Reasons why rules cannot be set or removed.
+#[derive(Debug, Error)]
+pub enum RulesError {
+    /// A command failed. Everything before it was taken back.
+    #[error("{command}: {message}; {consequence}")]
+    Command {
+        /// The command.
+        command: String,
+        /// Its message.
+        message: String,
+        /// State of the machine now.
+        consequence: String,
+    },
+    /// A route has an initial window already.
+    #[error(
+        "the route `{route}` has an initial window already: expected one without `initcwnd`, because \
+         `{side}.initial_window` sets it"
+    )]
+    Window {
+        /// The route.
+        route: String,
+        /// The side.
+        side: &'static str,
+    },
+    /// The routes cannot be read.
+    #[error("cannot read the routes: {0}")]
+    Routes(io::Error),
+}
+
+impl Call {
+    fn new(words: &str) -> Self {
+        let words = words.split_whitespace().map(str::to_owned).collect();
+        Self { words, input: String::new() }
+    }
+
+    fn with(mut self, input: String) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Runs it; an error is its message.
+    fn run(&self) -> Result<(), String> {
+        let (program, arguments) = self.words.split_first().ok_or("no command")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{error}; is {program} installed?"))?;
+        if let Some(mut input) = child.stdin.take() {
+            // A program that does not read says why.
+            let _ = input.write_all(self.input.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let message = String::from_utf8_lossy(&output.stderr);
+        Err(message.lines().next().unwrap_or("it failed without a message").to_owned())
+    }
+}
+
+impl std::fmt::Display for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words.join(" "))
+    }
+}
+
+/// All changes that a configuration needs on this machine.
+///
+/// # Errors
+/// Routes that have an initial window of somebody else's.
+pub fn changes(config: &Config) -> Result<Vec<Change>, RulesError> {
+    let document = &config.document;
+    let (mark, table) = (document.mark, document.table);
+    let mut changes = Vec::new();
+    let mut change = |apply: &str, undo: &str| {
+        changes.push(Change { apply: Call::new(apply), undo: Call::new(undo) });
+    };
+    let families = if machine::has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
+    for family in families {
+        let rule = format!("fwmark {mark:#x} lookup {table}");
+        change(&format!("ip {family} rule add {rule}"), &format!("ip {family} rule del {rule}"));
+        let route = format!("local default dev lo table {table}");
+        change(
+            &format!("ip {family} route add {route}"),
+            &format!("ip {family} route del {route}"),
+        );
+    }
+    for side in SideName::ALL {
+        if let Some(window) = config.side(side).tcp.split.initial_window {
+            for family in families {
+                for name in &config.side(side).interfaces {
+                    windows(side, family, name, window, &mut changes)?;
+                }
+            }
+        }
+    }
+    changes.push(Change {
+        apply: Call::new("nft -f -").with(ruleset(config)),
+        undo: Call::new(&format!("nft delete table inet {TABLE}")),
+    });
+    Ok(changes)
+}
+
+/// Changes of the routes of an interface.
+fn windows(
+    side: SideName,
+    family: &str,
+    interface: &str,
+    window: u32,
+    changes: &mut Vec<Change>,
+) -> Result<(), RulesError> {
+    let output = Command::new("ip")
+        .args([family, "route", "show", "dev", interface])
+        .output()
+        .map_err(RulesError::Routes)?;
+    for route in String::from_utf8_lossy(&output.stdout).lines() {
+        let ours = format!("initcwnd {window}");
+        // States that `ip` shows and does not take.
+        let words = |route: &str| {
+            let route = route.replace(" linkdown", "").replace(" dead", "");
+            route.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let plain = words(&route.replace(&ours, ""));
+        if plain.contains("initcwnd") {
+            return Err(RulesError::Window { route: words(route), side: side.key() });
+        }
+        let command = format!("ip {family} route change {plain} dev {interface}");
+        changes.push(Change {
+            apply: Call::new(&format!("{command} {ours}")),
+            undo: Call::new(&command),
+        });
+    }
+    Ok(())
+}
+
+/// The table for nftables.
+pub fn ruleset(config: &Config) -> String {
+    let document = &config.document;
+    let mark = document.mark;
+    let mut text = String::new();
+    let mut line = |indent: usize, line: &str| {
+        let _ = writeln!(text, "{}{line}", "    ".repeat(indent));
+    };
+    line(0, &format!("table inet {TABLE} {{"));
+    for side in SideName::ALL {
+        let names: Vec<_> =
+            config.side(side).interfaces.iter().map(|name| format!("\"{name}\"")).collect();
+        // nft has two types for the same names.
+        for (set, key_type) in SETS {
+            line(1, &format!("set {}_{set} {{", side.key()));
+            line(2, key_type);
+            line(2, &format!("elements = {{ {} }}", names.join(", ")));
+            line(1, "}");
+        }
+    }
+    line(1, "chain split {");
+    line(2, "type filter hook prerouting priority mangle; policy accept;");
+    line(2, "meta l4proto != tcp return");
+    line(2, "# Packets of connections that the proxy has.");
+    line(2, &format!("socket transparent 1 meta mark set {mark:#x} accept"));
+    line(2, "# New connections only, and none to this machine.");
+    line(2, "tcp flags & (syn | ack) != syn return");
+    line(2, "fib daddr type != unicast return");
+    line(2, "fib saddr type local return");
+    line(2, "ip6 daddr fe80::/10 return");
+    if document.bypass.mptcp {
+        line(2, "tcp option mptcp exists return");
+    }
+    let elements =
+        |numbers: &[u16]| numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+    if !document.bypass.ports.is_empty() {
+        line(2, &format!("tcp dport {{ {} }} return", elements(&document.bypass.ports)));
+    }
+    for prefix in &config.bypass {
+        let family = if Prefix::is_v4(*prefix) { "ip" } else { "ip6" };
+        line(2, &format!("{family} saddr {prefix} return"));
+        line(2, &format!("{family} daddr {prefix} return"));
+    }
+    if !document.ports.is_empty() {
+        line(2, &format!("tcp dport != {{ {} }} return", elements(&document.ports)));
+    }
+    for side in SideName::ALL {
+        let crosses =
+            format!("iifname @{}_in fib daddr oifname @{}_out", side.key(), side.other().key());
+        let port = config.port_of(side);
+        for (family, ip, address) in [("ipv4", "ip", "127.0.0.1"), ("ipv6", "ip6", "[::1]")] {
+            line(
+                2,
+                &format!(
+                    "{crosses} meta nfproto {family} meta l4proto tcp tproxy {ip} to \
+                     {address}:{port} meta mark set {mark:#x} accept"
+                ),
+            );
+        }
+        if document.fail == Fail::Closed {
+            line(2, &format!("{crosses} reject with tcp reset"));
+        }
+    }
+    line(1, "}");
+    line(0, "}");
+    text
+}
+
+/// Returns an error with the kernel's message if it does not take the rules. Nothing is changed.
+pub(crate) fn is_accepted(config: &Config) -> Result<(), String> {
+    Call::new("nft --check -f -").with(ruleset(config)).run()
+}
+
+/// The commands as a script of the shell.
+pub fn script(changes: &[Change], is_removal: bool) -> String {
+    let mut text = String::from("#!/bin/sh\nset -e\n");
+    let calls: Vec<_> = match is_removal {
+        true => changes.iter().rev().map(|change| &change.undo).collect(),
+        false => changes.iter().map(|change| &change.apply).collect(),
+    };
+    for call in calls {
+        match call.input.as_str() {
+            "" => drop(writeln!(text, "{call}")),
+            input => drop(write!(text, "{call} <<'END'\n{input}END\n")),
+        }
+    }
+    text
+}
+
+/// Makes all changes. After one that fails, takes back those before it.
+///
+/// # Errors
+/// The command that failed, and the state of the machine.
+pub fn apply(changes: &[Change]) -> Result<(), RulesError> {
+    for (number, change) in changes.iter().enumerate() {
+        if let Err(message) = change.apply.run() {
+            let failures: Vec<_> = changes[..number]
+                .iter()
+                .rev()
+                .filter_map(|change| {
+                    let message = change.undo.run().err()?;
+                    Some(format!("`{}` failed too: {message}", change.undo))
+                })
+                .collect();
+            let consequence = match failures.as_slice() {
+                [] => "nothing has changed".to_owned(),
+                failures => failures.join("; "),
+            };
+            let command = change.apply.to_string();
+            return Err(RulesError::Command { command, message, consequence });
+        }
+    }
+    Ok(())
+}
+
+/// Takes all changes back. Goes on after one that cannot be, and returns the messages.
+pub fn remove(changes: &[Change]) -> Vec<String> {
+    let undo = changes.iter().rev().map(|change| &change.undo);
+    undo.filter_map(|call| Some(format!("{call}: {}", call.run().err()?))).collect()
+}

@@ -1,0 +1,288 @@
+//! The daemon relays: bytes, directions, addresses, settings. Real processes in namespaces.
+
+#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
+
+mod lab;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::{
+    CLIENT, CLIENT6, Lab, SERVER, SERVER_SIDE, SERVER6, bytes, digest, port, read_all, reset,
+};
+use rustix::net::SendFlags;
+
+#[test]
+fn every_byte_arrives_in_both_directions_and_both_families() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("threads = 2", "", "", "");
+    for (number, (server, client)) in [(SERVER, CLIENT), (SERVER6, CLIENT6)].into_iter().enumerate()
+    {
+        let listener = lab.listen(server);
+        let up = bytes(1, 6 << 20);
+        let down = bytes(2, 4 << 20);
+        let mut stream = lab.connect_to(server, port(&listener)).unwrap();
+        let local = stream.local_addr().unwrap();
+        let sent = down.clone();
+        let receiver = thread::spawn(move || {
+            let (mut stream, peer) = listener.accept().unwrap();
+            let mut writer = stream.try_clone().unwrap();
+            let sender = thread::spawn(move || {
+                writer.write_all(&sent).unwrap();
+                writer.shutdown(Shutdown::Write).unwrap();
+            });
+            let (received, error) = read_all(&mut stream);
+            sender.join().unwrap();
+            (received, error, peer)
+        });
+        let mut writer = stream.try_clone().unwrap();
+        let to_send = up.clone();
+        let sender = thread::spawn(move || {
+            writer.write_all(&to_send).unwrap();
+            writer.shutdown(Shutdown::Write).unwrap();
+        });
+        let (got_down, error) = read_all(&mut stream);
+        sender.join().unwrap();
+        let (got_up, server_error, peer) = receiver.join().unwrap();
+        assert_eq!((error, server_error), (None, None));
+        assert_eq!((digest(&got_down), digest(&got_up)), (digest(&down), digest(&up)));
+        // The server sees the client's address and port.
+        assert_eq!((peer.ip().to_string().as_str(), peer.port()), (client, local.port()));
+        lab.wait_for_metric("finished_total", number as u64 + 1);
+    }
+    assert_eq!(lab.metric("split_total"), 2);
+    assert_eq!(lab.metric("lost_bytes_total"), 0);
+    let page = lab.page();
+    let both = 2 * (6 << 20);
+    assert!(
+        page.contains(&format!("received_bytes_total{{side=\"terrestrial\"}} {both}\n")),
+        "{page}"
+    );
+    assert_eq!(lab.metric("held_bytes"), 0);
+    assert_eq!(lab.metric("open_connections"), 0);
+}
+
+#[test]
+fn the_gateway_can_be_the_source() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("source = \"gateway\"", "", "", "");
+    let (_client, server) = lab.pair();
+    assert_eq!(server.peer_addr().unwrap().ip().to_string(), SERVER_SIDE);
+}
+
+#[test]
+fn one_direction_ends_while_the_other_goes_on() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("", "", "", "");
+    let (client, server) = lab.pair();
+    for (mut first, mut second) in [(client, server), {
+        let (c, s) = lab.pair();
+        (s, c)
+    }] {
+        let question = bytes(3, 300_000);
+        first.write_all(&question).unwrap();
+        first.shutdown(Shutdown::Write).unwrap();
+        let (received, error) = read_all(&mut second);
+        assert_eq!((digest(&received), error), (digest(&question), None));
+        let answer = bytes(4, 3_000_000);
+        let to_send = answer.clone();
+        let sender = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            second.write_all(&to_send).unwrap();
+            second
+        });
+        let (received, error) = read_all(&mut first);
+        // The stream ends when the second direction is closed, which is now.
+        drop(sender.join().unwrap());
+        let _ = error;
+        assert!(answer.starts_with(&received));
+    }
+}
+
+#[test]
+fn a_refused_server_is_a_reset_and_no_hang() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("", "", "", "");
+    let start = Instant::now();
+    let mut stream = lab.connect_to(SERVER, 9).unwrap();
+    let (received, error) = read_all(&mut stream);
+    assert_eq!((received.len(), error), (0, Some(ErrorKind::ConnectionReset)));
+    assert!(start.elapsed() < Duration::from_secs(3));
+    lab.wait_for_metric("refused_by_server_total", 1);
+}
+
+#[test]
+fn a_reset_is_passed_on_after_the_bytes_before_it() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("", "", "", "");
+    let (client, server) = lab.pair();
+    for (mut first, mut second) in [(client, server), {
+        let (c, s) = lab.pair();
+        (s, c)
+    }] {
+        let sent = bytes(5, 200_000);
+        first.write_all(&sent).unwrap();
+        thread::sleep(Duration::from_millis(100));
+        reset(first);
+        let (received, error) = read_all(&mut second);
+        assert_eq!((digest(&received), error), (digest(&sent), Some(ErrorKind::ConnectionReset)));
+    }
+    lab.wait_for_metric("reset_total", 2);
+    assert_eq!(lab.metric("lost_bytes_total"), 0);
+}
+
+#[test]
+fn a_stalled_server_stops_the_client_within_the_buffers() {
+    let Some(lab) = Lab::new() else { return };
+    let small = "send_buffer = \"64KiB\"\nreceive_buffer = \"64KiB\"";
+    let _daemon = lab.proxy("", small, small, "");
+    let (mut client, mut server) = lab.pair();
+    client.set_nonblocking(true).unwrap();
+    let sent = bytes(6, 24 << 20);
+    let (mut written, mut last) = (0, Instant::now());
+    while last.elapsed() < Duration::from_millis(700) {
+        match client.write(&sent[written..]) {
+            Ok(bytes) => {
+                written += bytes;
+                last = Instant::now();
+            }
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    // Relay and buffers of the proxy are below 1 MiB; the rest is the client's and the server's.
+    assert!(written < 12 << 20, "{written} bytes were taken");
+    assert!(lab.metric("held_bytes") <= 256 << 10);
+    let rest = sent.clone();
+    let sender = thread::spawn(move || {
+        client.set_nonblocking(false).unwrap();
+        client.write_all(&rest[written..]).unwrap();
+    });
+    let (received, error) = read_all(&mut server);
+    sender.join().unwrap();
+    assert_eq!((digest(&received), error), (digest(&sent), None));
+}
+
+#[test]
+fn urgent_data_is_delivered_in_its_place() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("", "", "", "");
+    let (mut client, mut server) = lab.pair();
+    let reader = thread::spawn(move || {
+        rustix::net::sockopt::set_socket_oobinline(&server, true).unwrap();
+        read_all(&mut server)
+    });
+    // Before and after splice begins.
+    let part = bytes(7, 400_000);
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        client.write_all(&part).unwrap();
+        rustix::net::send(&client, b"!", SendFlags::OOB).unwrap();
+        all.extend_from_slice(&part);
+        all.push(b'!');
+        thread::sleep(Duration::from_millis(50));
+    }
+    client.shutdown(Shutdown::Write).unwrap();
+    let (received, error) = reader.join().unwrap();
+    assert_eq!((received.len(), digest(&received), error), (all.len(), digest(&all), None));
+}
+
+#[test]
+fn each_side_has_its_settings() {
+    let Some(lab) = Lab::new() else { return };
+    let satellite =
+        "controller = \"bbr\"\npacing_rate = \"80Mbit/s\"\nmss = 1000\nkeepalive = \"100s\"";
+    let subnet = "[[subnet]]\nprefix = \"10.1.0.0/25\"\nkeepalive = \"200s\"\n";
+    let _daemon = lab.proxy("", "controller = \"reno\"", satellite, subnet);
+    let (mut client, mut server) = lab.pair();
+    client.write_all(&bytes(8, 100_000)).unwrap();
+    server.write_all(&bytes(8, 100_000)).unwrap();
+    let mut byte = [0; 100_000];
+    server.read_exact(&mut byte).unwrap();
+    client.read_exact(&mut byte).unwrap();
+    let sockets = lab.gateway("ss -tinoH").unwrap();
+    let leg = |local: &str| {
+        let lines: Vec<_> = sockets.lines().collect();
+        let at = lines.iter().position(|line| {
+            line.starts_with("ESTAB") && line.split_whitespace().nth(3).unwrap().starts_with(local)
+        });
+        let at = at.unwrap_or_else(|| panic!("{local} in {sockets}"));
+        lines[at..=at + 1].concat()
+    };
+    // The leg to the client has the server's address, and the other way round.
+    let (terrestrial, satellite) = (leg(SERVER), leg(CLIENT));
+    let has = |leg: &str, part: &str| assert!(leg.contains(part), "{part} in {leg}");
+    has(&terrestrial, " reno ");
+    has(&terrestrial, "mss:1448 "); // without 12 bytes of time stamps
+    has(&terrestrial, "timer:(keepalive,3min");
+    has(&satellite, " bbr ");
+    has(&satellite, "mss:988 ");
+    has(&satellite, "timer:(keepalive,1min");
+    has(&satellite, "/80000000bps");
+}
+
+#[test]
+fn the_dscp_of_the_client_is_copied() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("", "", "", "");
+    let capture = |family: &str, value: &str| {
+        lab.at_server("nft add table inet count").unwrap();
+        lab.at_server("nft add chain inet count in { type filter hook input priority 0 ; }")
+            .unwrap();
+        let rule =
+            format!("nft add rule inet count in {family} dscp {value} tcp flags syn counter");
+        lab.at_server(&rule).unwrap();
+    };
+    capture("ip", "0x2e");
+    let listener = lab.listen(SERVER);
+    let address = listener.local_addr().unwrap();
+    let stream = lab.inside("c", || {
+        use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        sockopt::set_ip_tos(&socket, 0x2e << 2).unwrap();
+        connect(&socket, &address).unwrap();
+        socket
+    });
+    let _server = listener.accept().unwrap();
+    let counted = lab.at_server("nft list table inet count").unwrap();
+    assert!(counted.contains("counter packets 1 "), "{counted}");
+    drop(stream);
+}
+
+#[test]
+fn no_byte_of_one_connection_is_seen_on_another() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("threads = 2", "", "", "");
+    let listener = lab.listen(SERVER);
+    let port = port(&listener);
+    const CONNECTIONS: u64 = 1500;
+    let server = thread::spawn(move || {
+        for _ in 0..CONNECTIONS {
+            let (mut stream, _) = listener.accept().unwrap();
+            thread::spawn(move || {
+                let (received, _) = read_all(&mut stream);
+                stream.write_all(&received).unwrap();
+            });
+        }
+    });
+    lab.inside("c", || {
+        thread::scope(|scope| {
+            for part in 0..30 {
+                scope.spawn(move || {
+                    for number in 0..CONNECTIONS / 30 {
+                        let sent = bytes(part * 1000 + number, 1 + (number as usize * 977) % 9000);
+                        let mut stream = std::net::TcpStream::connect((SERVER, port)).unwrap();
+                        stream.write_all(&sent).unwrap();
+                        stream.shutdown(Shutdown::Write).unwrap();
+                        let (received, error) = read_all(&mut stream);
+                        assert_eq!((received == sent, error), (true, None));
+                    }
+                });
+            }
+        });
+    });
+    server.join().unwrap();
+    assert_eq!(lab.metric("accepted_total"), CONNECTIONS);
+    assert_eq!(lab.metric("reset_total"), 0);
+}

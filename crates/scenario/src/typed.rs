@@ -1,0 +1,158 @@
+//! Files of other programs of the project, with the same front end as scenarios: keys, values,
+//! units and limits are checked against the schema of a type, and errors have the same form.
+
+use std::path::Path as FilePath;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use crate::check;
+use crate::error::{Place, Problem, ScenarioErrors, Source};
+use crate::path::{Path, Step};
+use crate::reference;
+use crate::schema;
+use crate::suggest;
+use crate::tree::Tree;
+
+/// A file that was read as a `T`, with the places of its values.
+#[derive(Clone, Debug)]
+pub struct TypedFile<T> {
+    /// The content.
+    pub value: T,
+    source: Source,
+    tree: Tree,
+}
+
+/// A value that is not valid, at a path.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    path: Vec<Step>,
+    expected: String,
+    found: String,
+    reason: Option<String>,
+    suggestion: Option<String>,
+}
+
+impl Refused {
+    /// `found` at a path as in errors (`subnet.0.prefix`, indices as numbers), where `expected` was
+    /// expected.
+    pub fn new(path: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        let step = |text: &str| match text.parse() {
+            Ok(index) => Step::Index(index),
+            Err(_) => Step::Key(text.to_owned()),
+        };
+        Self {
+            path: path.split('.').map(step).collect(),
+            expected: expected.into(),
+            found: found.into(),
+            reason: None,
+            suggestion: None,
+        }
+    }
+
+    /// Adds the reason.
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Adds the one of `names` that the value found is most likely a slip of.
+    pub fn nearest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let plain = self.found.trim_matches('"');
+        self.suggestion = suggest::nearest(plain, names).map(|name| format!("{name:?}"));
+        self
+    }
+}
+
+impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
+    /// Reads a file; an error of opening it says that `what` was expected.
+    ///
+    /// # Errors
+    /// All errors of keys and values.
+    pub fn load(path: &FilePath, what: &str) -> Result<Self, ScenarioErrors> {
+        Self::checked(Source::open(path, what)?)
+    }
+
+    /// Reads a text; errors name it `file`.
+    ///
+    /// # Errors
+    /// All errors of keys and values.
+    pub fn parse(text: &str, file: &FilePath) -> Result<Self, ScenarioErrors> {
+        let source =
+            Source { file: Some(file.to_owned()), text: text.to_owned(), sets: Vec::new() };
+        Self::checked(source)
+    }
+
+    fn checked(source: Source) -> Result<Self, ScenarioErrors> {
+        let tree = source.parse()?;
+        let problems = check::check(&tree, &Self::schema());
+        if !problems.is_empty() {
+            return Err(source.report(&tree, problems));
+        }
+        let value = serde_json::from_value(tree.to_json()).map_err(|error| {
+            // The schema is made from the types, so this is a defect of the check, not of the file.
+            let problem = Problem::new(Path::default(), "a valid file", "one that is not");
+            source.report(&tree, vec![problem.because(error.to_string())])
+        })?;
+        Ok(Self { value, source, tree })
+    }
+
+    /// The JSON Schema of the file.
+    pub fn schema() -> Json {
+        schema::of::<T>()
+    }
+
+    /// The reference of the keys in Markdown, with headings from `level`.
+    pub fn reference(level: usize) -> String {
+        reference::sections(&Self::schema(), level)
+    }
+}
+
+impl<T> TypedFile<T> {
+    /// The errors that `refused` are in this file, in the order of the file.
+    pub fn report(&self, refused: Vec<Refused>) -> ScenarioErrors {
+        let problems = refused.into_iter().map(|refused| {
+            let Refused { path, expected, found, reason, suggestion } = refused;
+            Problem { reason, suggestion, ..Problem::new(Path(path), expected, found) }
+        });
+        self.source.report(&self.tree, problems.collect())
+    }
+
+    /// The place of the value at `path` (as in [`Refused::new`]).
+    pub fn place(&self, path: &str) -> Place {
+        let refused = Refused::new(path, "", "");
+        self.source.place(&self.tree.nearest(&Path(refused.path)).origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        /// Ports.
+        ports: Vec<u16>,
+    }
+
+    #[test]
+    fn errors_have_places_and_names() {
+        let file = FilePath::new("a.toml");
+        let error = TypedFile::<File>::parse("\nport = [1]\n", file).unwrap_err().to_string();
+        assert!(error.starts_with("a.toml:2:1: "), "{error}");
+        assert!(error.contains("did you mean"), "{error}");
+        let read = TypedFile::<File>::parse("ports = [1,\n 2]", file).unwrap();
+        assert_eq!(read.value.ports, [1, 2]);
+        let refused = Refused::new("ports.1", "an odd port", "2").because("even is taken");
+        let error = read.report(vec![refused]).to_string();
+        assert!(
+            error.starts_with("a.toml:2:2: ports[1]: expected an odd port, found 2"),
+            "{error}"
+        );
+        assert_eq!(read.place("ports.1").line, Some(2));
+    }
+}

@@ -1,6 +1,6 @@
 //! The configuration: a TOML file, checked as scenarios are.
 //!
-//! The types are the file. [`Config::check`] finds what the schema cannot express: prefixes, names
+//! The types are the file. `Config::check` finds what the schema cannot express: prefixes, names
 //! of interfaces, contradictions. Nothing here asks the machine, which `machine` does.
 
 use std::net::{IpAddr, SocketAddr};

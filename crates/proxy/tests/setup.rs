@@ -1,5 +1,6 @@
 //! Set-up, limits and faults of the daemon. Real processes in namespaces.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
 #![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
 
 mod lab;

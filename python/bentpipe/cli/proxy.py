@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bentpipe.cli.root import FILE, cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @cli.group()

@@ -134,6 +134,10 @@ MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"
 """They need a link with a signal, and find another modem there."""
 
 
+RETURNING = {one.name for one in bp.mechanisms() if one.key == "link.demand"}
+"""They stand in the direction of the ACKs."""
+
+
 @pytest.mark.parametrize("mechanism", [one.name for one in bp.mechanisms()])
 def test_every_mechanism_has_its_place_on_a_path(mechanism: str) -> None:
     # A router on both sides of the satellite, so that all see packets.
@@ -156,9 +160,10 @@ delay = "1ms"
     as_it_is, found = on_path.chosen(mechanism, link)
     assert as_it_is.on(link) is link
     written = found.on(link).document
-    direction = written["link"][1]["forward"]
-    places = [*written.get("node", []), direction, direction["channel"]]
+    direction, back = (written["link"][1].get(side, {}) for side in ("forward", "backward"))
+    places = [*written.get("node", []), direction, back, direction["channel"]]
     (place,) = [one for one in places if mechanism in map(str, one.values())]
+    assert (place is back) == (mechanism in RETURNING)
     thinning = mechanism in on_path.THINNING
     assert place.get("name") in (None, "terminal" if thinning else "gateway")
 

@@ -25,6 +25,7 @@ MIDDLEBOXES = [
 ]
 PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
+DEMANDS = ["dvb-rcs2"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
 ROUTERS = ["xcp", "p-xcp"]
 
@@ -33,6 +34,8 @@ def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) ->
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
     on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS
     assert [one["name"] for one in listed] == on_links + MIDDLEBOXES
+    links = [*ALGORITHMS, *PROCEDURES, *CODES, *MODEMS, *DEMANDS]
+    assert [one["name"] for one in listed] == links + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)
@@ -274,3 +277,44 @@ def test_a_recording_and_the_output_have_what_a_modem_sent(
     printed = bentpipe("explain", tmp_path / "acm.toml").stdout
     assert "16APSK 4/5" in printed
     assert "million symbols per second" in printed
+
+
+RETURN = """
+duration = "60s"
+[[link]]
+between = ["server", "client"]
+delay = "250ms"
+forward = { rate = "5Mbit/s" }
+backward = { rate = "256kbit/s", demand = { name = "dvb-rcs2", cra = "16kbit/s" } }
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { download = "1MB" }
+[record]
+interval = "1s"
+"""
+
+
+def test_a_recording_and_the_output_have_what_demand_assignment_did(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "return.toml").write_text(RETURN)
+    done = bentpipe("run", tmp_path / "return.toml", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "dvb-rcs2" in done.stdout
+    run = bp.load(tmp_path / "out")
+    (row,) = run.table("demand").iter_rows(named=True)
+    assert row["direction"] == "backward"
+    assert row["requests"] > 0
+    assert row["cra_slots"] > 0
+    # Those of the last requests come after the end.
+    assert 0 < row["vbdc_slots"] + row["unused_slots"] <= row["requested_slots"]
+    # A frame, the control loop of 13 frames, and the slots of a full queue.
+    assert 20 < row["mean_access_delay_ms"] < row["max_access_delay_ms"] < 2000
+    series = run.table("demand_series")
+    assert series["link"].unique().to_list() == [1]
+    assert series["requested_slots"].to_list()[-1] == row["requested_slots"]
+    printed = bentpipe("explain", tmp_path / "return.toml").stdout
+    assert "added delay, ACK" in printed
+    assert "a SYN may be retransmitted" in printed

@@ -217,6 +217,7 @@ def print_on_path(recording: Recording) -> None:
         "fec": print_fec,
         "acm": print_acm,
         "feedback": print_feedback,
+        "demand": print_demand,
     }
     for name, printer in printers.items():
         if name in recording.names:
@@ -275,6 +276,26 @@ def print_fec(recording: Recording) -> None:
     for row in recording.table("fec").iter_rows(named=True):
         numbers = (decimals(row[name], 0) for name in counts)
         listed.add_row(row["link"], row["direction"], row["fec"], *numbers)
+    show(listed)
+
+
+def print_demand(recording: Recording) -> None:
+    """Print a table of what demand assignment did."""
+    listed = table(
+        "link", "<direction", "<demand", "requests", "slots used", "unused", "mean delay ms", "max ms"
+    )
+    for row in recording.table("demand").iter_rows(named=True):
+        used = row["cra_slots"] + row["vbdc_slots"] + row["fca_slots"]
+        listed.add_row(
+            row["link"],
+            row["direction"],
+            row["demand"],
+            decimals(row["requests"], 0),
+            decimals(used, 0),
+            decimals(row["unused_slots"], 0),
+            decimals(row["mean_access_delay_ms"], 1),
+            decimals(row["max_access_delay_ms"], 1),
+        )
     show(listed)
 
 

@@ -80,6 +80,8 @@ class Direction:
     """What forward error correction will do, where there is one."""
     feedback: list[Setting]
     """What the router will do with the feedback field of packets, where it treats one."""
+    demand: list[Setting]
+    """What demand assignment will do, where there is one."""
     events: list[Event]
 
 
@@ -294,6 +296,7 @@ def direction(data: dict[str, Any]) -> Direction:
         arq=settings(data.pop("arq")),
         fec=settings(data.pop("fec")),
         feedback=settings(data.pop("feedback")),
+        demand=settings(data.pop("demand")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

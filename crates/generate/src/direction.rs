@@ -4,8 +4,8 @@
 //! is drawn here, or is left as it is on purpose.
 
 use link::{
-    Aqm, ArqSettings, Change, CodelSettings, DualPi2Settings, Errors, FecSettings, FqCodelSettings,
-    LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings,
+    Aqm, ArqSettings, Change, CodelSettings, DemandSettings, DualPi2Settings, Errors, FecSettings,
+    FqCodelSettings, LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -31,6 +31,8 @@ pub struct RandomDirection {
     pub arq: Option<ArqSettings>,
     /// Forward error correction.
     pub fec: Option<FecSettings>,
+    /// Demand assignment.
+    pub demand: Option<DemandSettings>,
     jitter_us: u32,
     overhead: u32,
 }
@@ -48,6 +50,7 @@ impl RandomDirection {
             aqm,
             arq,
             fec,
+            demand,
             jitter_us,
             overhead,
         } = self;
@@ -64,6 +67,7 @@ impl RandomDirection {
             fec: *fec,
             // Packets of these tests have no field.
             feedback: None,
+            demand: *demand,
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.
@@ -142,6 +146,7 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 aqm: None,
                 arq: None,
                 fec: None,
+                demand: None,
                 jitter_us,
                 overhead,
             }
@@ -266,6 +271,36 @@ pub fn coding() -> impl Strategy<Value = RandomDirection> {
         .prop_map(|(direction, fec)| RandomDirection { fec: Some(fec), ..direction })
 }
 
+/// A direction that changes, with demand assignment in frames of some milliseconds, and with or without
+/// active queue management.
+pub fn assigned() -> impl Strategy<Value = RandomDirection> {
+    let demand = (
+        prop_oneof![Just(1000u32), Just(5000), 1000u32..9000],
+        prop_oneof![Just(1u32), 1u32..9],
+        prop_oneof![Just(0.0), Just(1.0), 0.0..1.0f64],
+        prop_oneof![2 => Just(0u32), 1 => 0u32..=1_000_000],
+        prop_oneof![Just(0u32), Just(10_000), 0u32..20_000],
+        any::<bool>(),
+    );
+    (prop_oneof![changing(), managed()], demand).prop_map(
+        |(direction, (frame, slots, constant, fca, control_delay, vbdc))| {
+            let rate = rate(direction.rate_kbps);
+            // Without any slots, packets would wait forever.
+            let is_mute = constant == 0.0 && fca == 0;
+            let demand = DemandSettings {
+                frame: micros(frame),
+                slots,
+                cra: (rate.bits_per_second() as f64 * constant) as u64,
+                vbdc: vbdc || is_mute,
+                fca,
+                control_delay: micros(control_delay),
+                rate,
+            };
+            RandomDirection { demand: Some(demand), ..direction }
+        },
+    )
+}
+
 /// A direction that does not change, with any rule for packets of low priority.
 pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
     let rule = prop::sample::select(vec![
@@ -288,6 +323,7 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 aqm: None,
                 arq: None,
                 fec: None,
+                demand: None,
                 jitter_us,
                 overhead,
             }

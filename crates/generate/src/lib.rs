@@ -30,7 +30,9 @@ use scenario::model::{self, Forwarding, Middlebox, Scenario};
 
 pub use coverage::{Coverage, Drawn};
 pub use dice::Dice;
-pub use direction::{RandomDirection, changing, coding, managed, micros, prioritised, repeating};
+pub use direction::{
+    RandomDirection, assigned, changing, coding, managed, micros, prioritised, repeating,
+};
 pub use document::drawn;
 pub use repair::{paths, repaired, without};
 pub use schema::admitted;
@@ -168,6 +170,23 @@ fn feedback() -> impl Strategy<Value = String> {
     ]
 }
 
+/// What repairs losses, or demand assignment, which excludes it, in frames that are short beside a run.
+fn repair_or_demand() -> impl Strategy<Value = String> {
+    let own = (1u32..200, 1u32..8, prop::option::of(1u32..64), any::<bool>(), 0.01..1.0f64, 0u32..900)
+        .prop_map(|(frame, slots, cra, vbdc, fca, control_delay)| {
+            let cra = cra.map_or(String::new(), |cra| format!("cra = \"{cra}kbit/s\", "));
+            format!(
+                "demand = {{ name = \"dvb-rcs2\", frame = \"{frame}ms\", slots = {slots}, {cra}vbdc = {vbdc}, fca = {fca}, control_delay = \"{control_delay}ms\" }}\n"
+            )
+        });
+    prop_oneof![
+        8 => repair(),
+        1 => prop::sample::select(link::Demand::all().map(|demand| demand.name()).to_vec())
+            .prop_map(|name| format!("demand = \"{name}\"\n")),
+        1 => own,
+    ]
+}
+
 /// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
 fn awgn() -> impl Strategy<Value = String> {
     let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
@@ -225,7 +244,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), repair(), feedback()),
+        (mark(), jitter(), trace(), repair_or_demand(), feedback()),
         changes(),
         0u32..40,
     );
@@ -248,7 +267,9 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                     String,
                     String,
                 ) = more;
-                let repair = repair + &feedback;
+                // A router with feedback needs the whole rate.
+                let is_assigned = repair.starts_with("demand");
+                let repair = if is_assigned { repair } else { repair + &feedback };
                 let trace = if adapts { String::new() } else { trace };
                 // Active queue management decides about low priority itself.
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
@@ -510,6 +531,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         arq,
         fec,
         feedback,
+        demand,
         overhead,
         channel,
         trace,
@@ -531,6 +553,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
     found.push(("link.arq", format!("{arq:?}")));
     found.push(("link.fec", format!("{fec:?}")));
     found.push(("link.feedback", format!("{feedback:?}")));
+    found.push(("link.demand", format!("{demand:?}")));
     for Change { at, every, rate, delay, outage } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));

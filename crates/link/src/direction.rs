@@ -10,6 +10,7 @@
 //! and the network calls [`Direction::enqueue`], and [`Direction::serve`] at each start of a
 //! transmission. Transmitter, channel and delay are the same.
 
+mod assigned;
 mod line;
 mod service;
 mod settings;
@@ -21,6 +22,7 @@ pub use self::settings::Settings;
 use self::line::{FarEnd, Line};
 use crate::arq::{ArqCounters, ArqSettings, Sender};
 use crate::channel::Channel;
+use crate::demand::DemandCounters;
 use crate::dynamics::{Cursor, Dynamics};
 use crate::fec::{Encoder, FecCounters, FecSettings};
 use crate::priority::Priority;
@@ -79,6 +81,8 @@ pub struct Counters {
     pub arq: Option<ArqCounters>,
     /// Totals of FEC, as far as its encoder knows them; `None` without.
     pub fec: Option<FecCounters>,
+    /// Totals of demand assignment; `None` without.
+    pub demand: Option<DemandCounters>,
 }
 
 /// One direction of a link.
@@ -109,6 +113,7 @@ impl Direction {
             arq,
             fec,
             feedback,
+            demand,
             overhead,
             ref channel,
             ref trace,
@@ -151,7 +156,12 @@ impl Direction {
             Some(fec) => direction.coding(fec),
             None => direction,
         };
-        if feedback.is_some() { direction.deciding_at_dequeue() } else { direction }
+        let direction =
+            if feedback.is_some() { direction.deciding_at_dequeue() } else { direction };
+        match demand {
+            Some(demand) => direction.assigned(demand),
+            None => direction,
+        }
     }
 
     /// The idle direction with FEC.
@@ -311,14 +321,19 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
-        let (max_waiting_bytes, aqm, arq, fec) = match &self.queue {
-            Queue::Plain(fifo) | Queue::Fifo(fifo) => (fifo.max_waiting_bytes(), None, None, None),
+        let (max_waiting_bytes, aqm, arq, fec, demand) = match &self.queue {
+            Queue::Plain(fifo) | Queue::Fifo(fifo) => {
+                (fifo.max_waiting_bytes(), None, None, None, None)
+            }
             Queue::Scheduled(scheduled) => {
                 let arq = scheduled.arq.as_ref().map(|arq| arq.counters());
                 let fec = scheduled.fec.as_ref().map(|fec| fec.counters());
                 let is_managed = scheduled.discipline.is_managed();
                 let aqm = is_managed.then(|| scheduled.counters());
-                (scheduled.max_waiting_bytes(), aqm, arq, fec)
+                let (_, waiting) = scheduled.discipline.waiting();
+                let terminal = scheduled.terminal.as_ref();
+                let demand = terminal.map(|terminal| terminal.counters(now, waiting));
+                (scheduled.max_waiting_bytes(), aqm, arq, fec, demand)
             }
         };
         Counters {
@@ -329,6 +344,7 @@ impl Direction {
             aqm,
             arq,
             fec,
+            demand,
         }
     }
 

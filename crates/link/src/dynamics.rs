@@ -202,6 +202,11 @@ impl Dynamics {
         &self.propagation
     }
 
+    /// The rate as far as it has changed.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// Time after `now` and before the end of the queue in which an outage keeps the transmitter from
     /// sending.
     pub fn silent_after(&self, now: Time) -> Span {

@@ -7,6 +7,7 @@
 
 mod arq;
 mod channel;
+mod demand;
 mod direction;
 mod dynamics;
 mod fec;
@@ -24,6 +25,7 @@ pub use arq::{
     SelectiveRepeatSettings, Sender, Status,
 };
 pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
+pub use demand::{Action, Demand, DemandCounters, DemandSettings, DvbRcs2Settings, Terminal};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
 pub use dynamics::{Change, Cursor, Timeline, event_delay};
 pub use fec::{
@@ -50,8 +52,10 @@ pub fn mechanisms() -> Vec<&'static Mechanism> {
     let codes = Fec::all();
     let modems = Modem::all();
     let feedback = Feedback::all();
+    let demands = Demand::all();
     let on_links = repeats.iter().map(Arq::about).chain(codes.iter().map(Fec::about));
     let on_links = on_links.chain(modems.iter().map(Modem::about));
     let on_links = on_links.chain(feedback.iter().map(Feedback::about));
+    let on_links = on_links.chain(demands.iter().map(Demand::about));
     queues.iter().map(Aqm::about).chain(on_links).collect()
 }

@@ -48,6 +48,12 @@ impl Transmitter {
         (start, self.free_at)
     }
 
+    /// Sends from `start` to `end`, whatever it is; it must be free then.
+    pub fn occupy(&mut self, start: Time, end: Time) {
+        self.busy = self.busy + end.since(start);
+        self.free_at = end;
+    }
+
     /// Does not send before `up`. What follows is as after an idle period.
     pub fn pause_until(&mut self, up: Time) {
         self.free_at = up;

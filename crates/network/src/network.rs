@@ -181,6 +181,13 @@ impl<B> Network<B> {
                     self.ports[number].leave(now, frame.ticket);
                     self.frame_leaves(number, frame, arrival);
                 }
+                Content::Begins(ticket) => self.ports[number].leave(now, ticket),
+                Content::Ends(queued) => {
+                    let port = &mut self.ports[number];
+                    if let (Some(packet), Some(at)) = (port.held.take(queued.ticket), arrival) {
+                        port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
+                    }
+                }
                 Content::Repeat(frame) => self.frame_leaves(number, frame, arrival),
                 Content::Status => self.status_leaves(number, arrival),
                 Content::Coded(frame) => {

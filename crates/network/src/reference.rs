@@ -11,6 +11,7 @@
 //!   change while packets wait; only where low priority gives way may a packet leave earlier than
 //!   it was asked for.
 
+mod assigned;
 mod coding;
 mod managed;
 mod repeating;
@@ -24,6 +25,7 @@ use link::{
 use sketch::Sketch;
 use units::{Rate, Span, Time};
 
+use assigned::Assigned;
 use coding::Coding;
 use managed::Managed;
 use repeating::{Repeating, WaitingStatus};
@@ -107,6 +109,8 @@ struct SlowLane<B> {
     repeating: Option<Repeating>,
     /// Both ends of FEC.
     coding: Option<Coding>,
+    /// The terminal of demand assignment.
+    assigned: Option<Assigned<B>>,
     /// A status frame of the other direction's ARQ that waits.
     status: Option<WaitingStatus>,
     waiting: VecDeque<Accepted<B>>,
@@ -227,10 +231,17 @@ impl<B: Copy> ReferenceNetwork<B> {
         let sent = port.sending.take().expect("a transmission that ends was started");
         let gives_way = port.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
+        self.propagate(now, number, &sent);
+        self.start_next(now, number);
+    }
+
+    /// What leaves at `left` comes to the far end.
+    fn propagate(&mut self, left: Time, number: usize, sent: &Accepted<B>) {
+        let port = &mut self.ports[number];
         // Without `..`, so that a new random part has to be considered here.
         let jitter = sent.drawn.map_or(Span::ZERO, |Drawn { jitter }| jitter);
         // Packets do not overtake each other.
-        let arrival = port.last_arrival.max(now + port.delay_at(now) + jitter);
+        let arrival = port.last_arrival.max(left + port.delay_at(left) + jitter);
         if sent.corrupted && !matches!(sent.load, Load::Packet(_)) {
             // No packet is lost yet.
         } else if sent.corrupted {
@@ -245,7 +256,6 @@ impl<B: Copy> ReferenceNetwork<B> {
             };
             self.schedule(arrival, kind, number, Some(sent.load));
         }
-        self.start_next(now, number);
     }
 }
 
@@ -266,6 +276,7 @@ impl<B: Copy> SlowLane<B> {
             fec,
             // The discipline's router is set later.
             feedback: _,
+            demand,
             // The direction gives them as far as they have come.
             jitter: _,
             channel: _,
@@ -292,6 +303,7 @@ impl<B: Copy> SlowLane<B> {
             reverse: port.reverse.map(usize::from),
             repeating: arq.map(|arq| Repeating::new(arq, overhead)),
             coding: fec.map(Coding::new),
+            assigned: demand.map(Assigned::new),
             status: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -460,9 +472,9 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
             let managed = port.managed.as_ref();
             let (waiting_packets, waiting_bytes) = managed.map_or(of_fifo, Managed::waiting);
             PortReport {
-                busy: match port.sending {
-                    Some(_) => port.busy.saturating_sub(port.last_end.since(now)),
-                    None => port.busy,
+                busy: match (&port.sending, &port.assigned) {
+                    (None, None) => port.busy,
+                    _ => port.busy.saturating_sub(port.last_end.since(now)),
                 },
                 waiting_packets,
                 waiting_bytes,
@@ -474,6 +486,10 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                     aqm: managed.and_then(Managed::counters),
                     arq: port.repeating.as_ref().map(Repeating::counters),
                     fec: port.coding.as_ref().map(Coding::counters),
+                    demand: port.assigned.as_ref().map(|assigned| {
+                        let waiting = managed.map_or(0, |managed| managed.waiting().1);
+                        assigned.terminal.counters(now, waiting)
+                    }),
                     ..port.report.counters
                 },
                 ..port.report

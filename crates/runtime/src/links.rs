@@ -8,7 +8,7 @@ use scenario::model::Direction;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{acm, aqm, arq, fec, feedback, middlebox};
+use crate::{acm, aqm, arq, demand, fec, feedback, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ pub struct LinkRecorder {
     middleboxes: middlebox::Recorder,
     arq: arq::Recorder,
     fec: fec::Recorder,
+    demand: demand::Recorder,
     acm: acm::Recorder,
     feedback: feedback::Recorder,
 }
@@ -44,6 +45,7 @@ impl LinkRecorder {
             middleboxes: middlebox::Recorder::new(scenario),
             arq: arq::Recorder::default(),
             fec: fec::Recorder::default(),
+            demand: demand::Recorder::default(),
             acm: acm::Recorder::new(scenario),
             feedback: feedback::Recorder::default(),
         }
@@ -71,6 +73,7 @@ impl LinkRecorder {
         self.middleboxes.sample(at, ports, nodes);
         self.arq.sample(at, ports);
         self.fec.sample(at, ports);
+        self.demand.sample(at, ports);
         self.acm.sample(at);
         self.feedback.sample(at, ports);
     }
@@ -83,8 +86,8 @@ impl LinkRecorder {
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
         let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
-        let others =
-            [self.acm.into_table(), self.feedback.into_table(), self.middleboxes.into_table()];
+        let others = [self.acm.into_table(), self.feedback.into_table(), self.demand.into_table()];
+        let others = others.into_iter().chain([self.middleboxes.into_table()]);
         let tables = on_links.into_iter().chain(others);
         LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
@@ -99,7 +102,10 @@ pub fn link_tables(
 ) -> Vec<ExtraTable> {
     let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
     let tables = [aqm::totals, arq::totals, fec::totals].map(|totals| totals(scenario, ports));
-    let others = [acm::totals(scenario, end), feedback::totals(scenario, ports)];
+    let others = [acm::totals].map(|totals| totals(scenario, end));
+    let others = others
+        .into_iter()
+        .chain([feedback::totals, demand::totals].map(|totals| totals(scenario, ports)));
     let tables = tables.into_iter().chain(others);
     tables.flatten().chain(middleboxes).collect()
 }

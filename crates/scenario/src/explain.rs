@@ -6,6 +6,7 @@ mod arq;
 mod changes;
 mod channels;
 mod cost;
+mod demand;
 mod fec;
 mod feedback;
 mod figures;
@@ -105,6 +106,8 @@ pub struct DirectionExplanation {
     pub fec: Vec<Setting>,
     /// What its router will do with the feedback field of packets.
     pub feedback: Vec<Setting>,
+    /// What demand assignment will do: added delay, rates, and the control loop.
+    pub demand: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -229,6 +232,7 @@ fn links(
             arq: arq::details(scenario, link, side == "forward"),
             fec: fec::details(scenario, direction),
             feedback: feedback::details(scenario, routes, flows, hop(i, side)),
+            demand: demand::details(scenario, direction),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

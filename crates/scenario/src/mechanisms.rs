@@ -122,6 +122,7 @@ mod tests {
             ("link", "arq"),
             ("link", "fec"),
             ("link", "feedback"),
+            ("link", "demand"),
             ("node", "middlebox"),
         ] {
             let key = &tables[table]["items"]["properties"][name];

@@ -7,8 +7,8 @@ use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
 pub use link::{
-    Aqm, Arq, ArqSettings, Change, Errors as Channel, Fec, FecSettings, Feedback, LowPriority,
-    Marking, QueueLimit, Settings as Direction, Timeline,
+    Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
+    Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
 pub use middlebox::Middlebox;
 

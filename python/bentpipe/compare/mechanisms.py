@@ -1,7 +1,8 @@
 """Mechanisms on the path in a comparison: every controller runs over every one of them.
 
 The mechanism stands where it can help most, at the slowest link on the route of the data: one of
-links in the direction of the data, and a middlebox at the node before the link. Middleboxes that
+links in the direction of the data, and a middlebox at the node before the link. Demand assignment
+stands in the direction of the ACKs: satellite terminals have it on their return link. Middleboxes that
 thin out ACKs stand at the node behind it, before the ACKs return over the link. A candidate is then
 a controller with a mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the
 controller, so the baselines stay the same.
@@ -30,6 +31,8 @@ CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
 """Controllers that are compared over mechanisms unless others are named."""
 THINNING = frozenset({"ack-filter", "ack-decimation"})
 """Middleboxes that stand before the return link."""
+RETURNING = frozenset({"demand"})
+"""Keys of links for mechanisms of the return direction."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""
 
@@ -97,7 +100,9 @@ def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
     table, _, rest = key.partition(".")
     hop = link.bottleneck
     if table == "link":
-        return {f"link.{hop.link}.{hop.direction}.{rest}": value}
+        back = "backward" if hop.direction == "forward" else "forward"
+        direction = back if rest in RETURNING else hop.direction
+        return {f"link.{hop.link}.{direction}.{rest}": value}
     ends = link.document["link"][hop.link]["between"]
     before, behind = ends if hop.direction == "forward" else reversed(ends)
     node = behind if name in THINNING else before

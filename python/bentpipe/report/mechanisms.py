@@ -31,6 +31,7 @@ TITLES = {
     "arq": "Automatic repeat request",
     "fec": "Forward error correction",
     "feedback": "Feedback from routers",
+    "demand": "Demand assignment",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""

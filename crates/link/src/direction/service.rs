@@ -13,10 +13,11 @@ impl Direction {
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         packet.bytes += self.line.overhead + self.settings.header();
-        if let Some(dynamics) = &mut self.dynamics {
+        // With demand assignment, slots decide which changes have happened.
+        if let (Some(dynamics), None) = (&mut self.dynamics, &scheduled.terminal) {
             dynamics.before_packet(packet.since, &mut self.line.transmitter);
         }
-        let waits = packet.since < self.line.transmitter.free_at() || scheduled.is_closed();
+        let waits = packet.since < self.line.transmitter.free_at() || scheduled.holds_packets();
         let dropped_before = scheduled.dropped.len();
         scheduled.ready = packet.since;
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
@@ -82,6 +83,9 @@ impl Direction {
     /// Starts the next transmission, if it starts by `now`.
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        if scheduled.terminal.is_some() {
+            return self.serve_assigned(now);
+        }
         loop {
             scheduled.next_service = Time::NEVER;
             let next = scheduled.next()?;
@@ -153,7 +157,12 @@ impl Direction {
                 // No packet is lost yet.
                 (
                     true,
-                    Content::Frame(_) | Content::Repeat(_) | Content::Status | Content::Coded(_),
+                    Content::Frame(_)
+                    | Content::Repeat(_)
+                    | Content::Status
+                    | Content::Coded(_)
+                    | Content::Begins(_)
+                    | Content::Ends(_),
                 ) => Fate::Corrupted(arrival),
             };
             return Some(Served { content, fate });

@@ -4,6 +4,7 @@ use units::{Rate, Span};
 
 use crate::arq::ArqSettings;
 use crate::channel::Errors;
+use crate::demand::DemandSettings;
 use crate::dynamics::{Change, Timeline};
 use crate::fec::FecSettings;
 use crate::feedback::Feedback;
@@ -34,6 +35,9 @@ pub struct Settings {
     pub fec: Option<FecSettings>,
     /// Feedback of the direction's router to senders; `None` for none. The queue decides at dequeue then.
     pub feedback: Option<Feedback>,
+    /// Demand assignment; `None` if the direction may always send. It excludes ARQ and FEC in the same
+    /// direction, and ARQ in the other one.
+    pub demand: Option<DemandSettings>,
     /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
     /// time and are not corrupted.
     pub overhead: u32,
@@ -59,6 +63,7 @@ impl Settings {
             arq: None,
             fec: None,
             feedback: None,
+            demand: None,
             overhead: 0,
             channel: Errors::Perfect,
             trace: Timeline::default(),
@@ -81,6 +86,7 @@ impl Settings {
             arq: _,
             fec: _,
             feedback: _,
+            demand: _,
             overhead: _,
             channel,
             trace,

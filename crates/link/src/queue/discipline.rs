@@ -7,6 +7,7 @@ use units::{Span, Time};
 
 use super::{AnyDiscipline, Ecn, Queueing};
 use crate::arq::{Frame, Sender};
+use crate::demand::Terminal;
 use crate::direction::Fate;
 use crate::fec::{CodedFrame, Encoder};
 use crate::priority::Priority;
@@ -121,6 +122,11 @@ pub enum Content {
     Repeat(Frame),
     /// A status frame of the other direction's ARQ.
     Status,
+    /// The packet with this ticket leaves the queue for slots of demand assignment, and stays held until
+    /// the last of them. Its fate is not known yet: [`Fate::Scheduled`].
+    Begins(u32),
+    /// A packet in the last slot that it needs, with its ECN field behind the queue.
+    Ends(Queued),
     /// A packet of the direction's FEC. A data packet has left the queue, and stays held until the far end
     /// has taken it, or has found that it is lost.
     Coded(CodedFrame),
@@ -131,7 +137,7 @@ pub enum Content {
 pub struct Served {
     /// What is sent.
     pub content: Content,
-    /// [`Fate::Arrives`] or [`Fate::Corrupted`].
+    /// [`Fate::Arrives`] or [`Fate::Corrupted`], or [`Fate::Scheduled`] with [`Content::Begins`].
     pub fate: Fate,
 }
 
@@ -164,6 +170,9 @@ pub(crate) struct Scheduled {
     pub dropped: Vec<u32>,
     pub arq: Option<Box<Sender>>,
     pub fec: Option<Box<Encoder>>,
+    /// Demand assignment, and the packet that is being sent in its slots.
+    pub terminal: Option<Box<Terminal>>,
+    pub sending: Option<Queued>,
     status: Option<WaitingStatus>,
     /// When something last changed that a transmission may have waited for: a packet arrived, for
     /// example.
@@ -182,6 +191,8 @@ impl Scheduled {
             dropped: Vec::new(),
             arq: None,
             fec: None,
+            terminal: None,
+            sending: None,
             status: None,
             ready: Time::ZERO,
             next_service: Time::NEVER,
@@ -207,6 +218,11 @@ impl Scheduled {
     /// Whether ARQ keeps packets in the queue.
     pub fn is_closed(&self) -> bool {
         self.arq.as_ref().is_some_and(|arq| !arq.is_open())
+    }
+
+    /// Whether packets wait even if the transmitter is free.
+    pub fn holds_packets(&self) -> bool {
+        self.is_closed() || self.terminal.is_some()
     }
 
     /// What is sent next; `None` if nothing is, until something changes.

@@ -7,7 +7,7 @@ use link::{AqmCounters, Discipline, FeedbackCounters, Propagation, Queued, Queue
 use units::{Span, Time};
 
 use super::repeating::{Next, Repeating};
-use super::{Accepted, Kind, Load, ReferenceNetwork};
+use super::{Accepted, Kind, Load, ReferenceNetwork, SlowLane};
 use crate::fabric::Packet;
 use crate::filter::QueueFilter;
 use crate::router::QueueRouter;
@@ -161,6 +161,22 @@ impl<B: Copy> Managed<B> {
     }
 }
 
+impl<B: Copy> SlowLane<B> {
+    /// Takes the next packet out of the queue; `None` if all packets were dropped.
+    fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        let managed = self.managed.as_mut()?;
+        let (before, _) = managed.waiting();
+        let (queued, dropped) = managed.dequeue(now, &mut self.queueing);
+        let left = before - managed.waiting().0;
+        if let Some(status) = &mut self.status {
+            status.ahead -= status.ahead.min(left);
+        }
+        self.report.counters.dropped_packets += dropped;
+        self.report.counters.accepted_packets -= dropped;
+        queued
+    }
+}
+
 impl<B: Copy> ReferenceNetwork<B> {
     /// A packet enters the queue of a discipline.
     pub(super) fn enter_managed(&mut self, now: Time, number: usize, packet: Packet<B>) {
@@ -169,7 +185,9 @@ impl<B: Copy> ReferenceNetwork<B> {
         let overhead = port.frame_overhead();
         let Some(managed) = &mut port.managed else { return };
         let is_closed = port.repeating.as_ref().is_some_and(Repeating::is_closed);
-        let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent || is_closed;
+        let is_assigned = port.assigned.is_some();
+        let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
+        let waits = waits || is_closed || is_assigned;
         let (dropped, filtered, joined) = managed.enqueue(now, packet, overhead, waits);
         let (_, bytes) = managed.waiting();
         let counters = &mut port.report.counters;
@@ -188,6 +206,9 @@ impl<B: Copy> ReferenceNetwork<B> {
     pub(super) fn start_next_managed(&mut self, now: Time, number: usize) {
         if self.ports[number].sending.is_some() {
             return;
+        }
+        if self.ports[number].assigned.is_some() {
+            return self.serve_terminal(now, number);
         }
         while let Some(next) = self.ports[number].next() {
             let starts = self.ports[number].up_from(now);
@@ -231,16 +252,8 @@ impl<B: Copy> ReferenceNetwork<B> {
                 Some((Load::Coded(frame), bytes))
             }
             Next::Packet => {
+                let queued = port.dequeue(now)?;
                 let managed = port.managed.as_mut()?;
-                let (before, _) = managed.waiting();
-                let (queued, dropped) = managed.dequeue(now, &mut port.queueing);
-                let left = before - managed.waiting().0;
-                if let Some(status) = &mut port.status {
-                    status.ahead -= status.ahead.min(left);
-                }
-                port.report.counters.dropped_packets += dropped;
-                port.report.counters.accepted_packets -= dropped;
-                let queued = queued?;
                 let load = match (&mut port.repeating, &mut port.coding) {
                     (Some(repeating), _) => Load::Frame(repeating.sender.send(&queued)),
                     (None, Some(coding)) => Load::Coded(coding.encoder.send(now, &queued)),
@@ -252,6 +265,14 @@ impl<B: Copy> ReferenceNetwork<B> {
                 Some((load, queued.bytes))
             }
         }
+    }
+
+    /// Takes the next packet for slots of demand assignment, unless all were dropped.
+    pub(super) fn take_assigned(&mut self, now: Time, number: usize) -> Option<(Load<B>, Queued)> {
+        let port = &mut self.ports[number];
+        let queued = port.dequeue(now)?;
+        let packet = port.managed.as_mut()?.take(queued.ticket).expect("a packet is sent once");
+        Some((Load::Packet(Packet { ecn: queued.ecn, ..packet }), queued))
     }
 
     /// Starts what starts at `now` in the queues of disciplines, an instant whose events have not

@@ -1,5 +1,6 @@
 //! The fast engine and the slow one, packet by packet.
 
+mod assigned;
 mod changes;
 mod coding;
 mod disciplines;

@@ -110,6 +110,13 @@ pub(crate) struct Direction {
     /// and needs all links of their path.
     #[schemars(extend("default" = "none"))]
     pub feedback: Option<Feedback>,
+    /// Demand assignment (DAMA) of a return link: a terminal sends in slots of frames that a control
+    /// centre assigns to it, at a constant rate, on request, or as free capacity. It is a model of
+    /// DVB-RCS2. A name stands for the model with its defaults, a table sets parameters, and `"none"` may
+    /// always send. `rate` is that of all slots together. It cannot be combined with `arq` on the link, nor
+    /// with `fec` or `feedback` in the same direction.
+    #[schemars(extend("default" = "none"))]
+    pub demand: Option<Demand>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -207,6 +214,11 @@ named! {
 named! {
     /// A protocol by its name, or with parameters.
     Feedback, FeedbackName, link::Feedback
+}
+
+named! {
+    /// A kind of demand assignment by its name, or with parameters.
+    Demand, DemandName, link::Demand
 }
 
 /// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, a

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{arq, fec};
+use super::{arq, demand, fec};
 use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic};
 use crate::routes::{Hop, Routes};
 
@@ -260,7 +260,7 @@ fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let passing = graph.load.on(hop);
     Place {
         name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
-        time: framed * 8.0 / direction.rate.bits_per_second() as f64,
+        time: framed * 8.0 / demand::usable_rate(direction),
         flows: passing.flows,
         offered: passing.offered,
         queue: match direction.queue {

@@ -150,6 +150,7 @@ fn steady(
         direction.jitter > Span::ZERO
             || direction.arq.is_some()
             || direction.fec.is_some()
+            || direction.demand.is_some()
             || !direction.trace.is_empty()
             || !direction.timeline.is_empty()
     };

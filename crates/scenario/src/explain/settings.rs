@@ -11,8 +11,8 @@ use link::Repeat;
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Aqm, ArqSettings, Change, Channel, Direction, Distribution, FecSettings, Flow, LowPriority,
-    Marking, QueueLimit, Scenario, Timeline, Traffic,
+    Aqm, ArqSettings, Change, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
+    LowPriority, Marking, QueueLimit, Scenario, Timeline, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -145,6 +145,7 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
         arq,
         fec,
         feedback,
+        demand,
         ..
     } = direction;
     Some(match key {
@@ -174,6 +175,10 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             let text = feedback.map(|feedback| parameters(feedback.name(), &data));
             (Amount::plain(data), text.unwrap_or("none".into()))
         }
+        "demand" => (
+            Amount::plain(demand.map_or(Json::Null, demand_data)),
+            demand.map_or("none".into(), |demand| parameters(demand.name(), &demand_data(demand))),
+        ),
         "rate" => match &direction.channel {
             Channel::Acm { acm, .. } => {
                 let rate = acm.rate().bits_per_second();
@@ -254,6 +259,21 @@ fn fec_data(fec: FecSettings) -> Json {
         "timer": timer,
         "in_order": in_order,
         "header": Bytes(header.into()),
+    })
+}
+
+/// The settings of demand assignment, with what follows from defaults.
+fn demand_data(demand: DemandSettings) -> Json {
+    let DemandSettings { frame, slots, cra, vbdc, fca, control_delay, rate: _ } = demand;
+    let cra = (cra > 0).then(|| Rate::from_bits_per_second(cra));
+    json!({
+        "name": demand.name(),
+        "frame": frame,
+        "slots": slots,
+        "cra": cra,
+        "vbdc": vbdc,
+        "fca": f64::from(fca) / 1e6,
+        "control_delay": control_delay,
     })
 }
 

@@ -12,11 +12,11 @@ use super::arq;
 use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
-use super::fec;
 use super::feedback;
 use super::figures::Figures;
 use super::middlebox;
 use super::text::{bytes, rate};
+use super::{demand, fec};
 use crate::load::Written;
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
@@ -77,6 +77,8 @@ pub enum WarningKind {
     FeedbackIncomplete,
     FeedbackWithoutEffect,
     FeedbackShared,
+    DemandOutlastsRto,
+    DemandBeforeGrant,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -134,7 +136,8 @@ pub(super) fn warnings(
                 |hop: &Hop| hop.link as usize == number && hop.forward == (side == "forward");
             let is_passed =
                 |from: usize, to: usize| routes.path(from, to, &scenario.links).iter().any(passes);
-            let has_any = direction.aqm.is_some() || direction.arq.is_some();
+            let has_any =
+                direction.aqm.is_some() || direction.arq.is_some() || direction.demand.is_some();
             let all_flows = flows;
             let flows = flows.iter().filter(|_| has_any);
             let with_data = flows.clone().filter(|(_, flow)| is_passed(flow.from, flow.to));
@@ -147,6 +150,7 @@ pub(super) fn warnings(
             let coded = fec::warnings(scenario, direction);
             let hop = super::hop(number, side);
             let routed = feedback::warnings(scenario, routes, all_flows, hop);
+            let assigned = demand::warnings(link, side == "forward", &passing);
             let place = format!("{} {side}", link.name);
             warnings.extend(
                 found
@@ -155,6 +159,7 @@ pub(super) fn warnings(
                     .chain(repeated)
                     .chain(coded)
                     .chain(routed)
+                    .chain(assigned)
                     .map(|(kind, text)| warning(kind, &place, text)),
             );
         }

@@ -11,7 +11,7 @@ use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use super::traces;
-use super::{fec, modems};
+use super::{demand, fec, modems};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -156,8 +156,8 @@ fn directions(
     let mut directions = [0, 1].map(|side| {
         let both = &link.both;
         // Without `..`, so that a new key of the language has to reach the model. Rate, delay,
-        // channel and trace are resolved above, and ARQ and FEC below, because their timers depend on
-        // whole directions.
+        // channel and trace are resolved above, and ARQ, FEC and demand assignment below, because their
+        // timers depend on whole directions.
         let document::Direction {
             rate: _,
             delay: _,
@@ -168,6 +168,7 @@ fn directions(
             arq: _,
             fec: _,
             feedback,
+            demand: _,
             overhead: added,
             channel: _,
             trace: _,
@@ -187,6 +188,7 @@ fn directions(
                 .as_ref()
                 .or(both.feedback.as_ref())
                 .and_then(document::Feedback::resolve),
+            demand: None,
             overhead: overhead(added.or(both.overhead).unwrap_or(Bytes(0))),
             channel: channels[side]
                 .as_ref()
@@ -212,6 +214,10 @@ fn directions(
     let codes = fec::resolve(link, sides, &directions, path, problems);
     for (direction, fec) in directions.iter_mut().zip(codes) {
         direction.fec = fec;
+    }
+    let assigned = demand::resolve(link, sides, &directions, path, problems);
+    for (direction, demand) in directions.iter_mut().zip(assigned) {
+        direction.demand = demand;
     }
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));

@@ -9,6 +9,7 @@ mod background;
 mod behaviour;
 mod changes;
 mod cost;
+mod demand;
 mod fades;
 mod fec;
 mod feedback;

@@ -1,9 +1,9 @@
 //! Every mechanism of `bentpipe path` has a test with real TCP.
 
-use super::{acm, aqm, arq, fec, middlebox};
+use super::{acm, aqm, arq, demand, fec, middlebox};
 
 /// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms of its key.
-const TESTS: [(&str, fn()); 5] = [
+const TESTS: [(&str, fn()); 6] = [
     ("link.aqm", aqm::each_algorithm_decides_before_real_tcp_and_the_payload_is_whole),
     ("link.arq", arq::each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole),
     (
@@ -11,6 +11,7 @@ const TESTS: [(&str, fn()); 5] = [
         acm::each_modem_changes_the_rate_of_real_packets_and_the_payload_is_whole,
     ),
     ("link.fec", fec::each_code_rebuilds_packets_of_real_tcp_and_the_payload_is_whole),
+    ("link.demand", demand::demand_assignment_delays_real_tcp_and_the_payload_is_whole),
     ("node.middlebox", middlebox::each_middlebox_acts_on_real_tcp_and_the_payload_is_whole),
 ];
 

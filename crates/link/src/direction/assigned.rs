@@ -1,0 +1,84 @@
+//! A direction with demand assignment: packets leave in the slots of its terminal.
+
+use units::{Span, Time};
+
+use super::{Direction, Fate};
+use crate::demand::{Action, DemandSettings, Terminal};
+use crate::queue::{Content, Queue, Served};
+
+impl Direction {
+    /// The idle direction with demand assignment.
+    pub(super) fn assigned(self, demand: DemandSettings) -> Self {
+        let mut direction = self.deciding_at_dequeue();
+        if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.terminal = Some(Terminal::new(demand).into());
+        }
+        direction
+    }
+
+    /// Lets frames and slots start by `now`, until a packet leaves the queue or the terminal.
+    pub(super) fn serve_assigned(&mut self, now: Time) -> Option<Served> {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        let terminal = scheduled.terminal.as_mut()?;
+        loop {
+            scheduled.next_service = Time::NEVER;
+            let (waiting, bytes) = scheduled.discipline.waiting();
+            if waiting == 0 && scheduled.sending.is_none() {
+                return None;
+            }
+            terminal.skip_to(scheduled.ready);
+            let Some(start) = terminal.has_room() else {
+                let at = terminal.next_action();
+                if at > now {
+                    scheduled.next_service = at;
+                    return None;
+                }
+                if terminal.act(bytes) == Action::Slot {
+                    let mut rate = self.settings.rate;
+                    if let Some(dynamics) = &mut self.dynamics {
+                        dynamics.before_packet(at, &mut self.line.transmitter);
+                        rate = dynamics.rate();
+                    }
+                    if self.line.transmitter.free_at() <= at {
+                        terminal.open(rate);
+                    }
+                }
+                continue;
+            };
+            if scheduled.sending.is_none() {
+                let dropped_before = scheduled.dropped.len();
+                scheduled.sending = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
+                let dropped = (scheduled.dropped.len() - dropped_before) as u64;
+                self.line.dropped_packets += dropped;
+                self.line.accepted_packets -= dropped;
+                let Some(packet) = &scheduled.sending else { continue };
+                let waited = start.since(packet.since);
+                scheduled.counters.count(waited);
+                if waited > Span::ZERO {
+                    scheduled.queueing.delay.record(waited.as_nanos());
+                }
+                terminal.begin(packet.bytes);
+                let content = Content::Begins(packet.ticket);
+                return Some(Served { content, fate: Fate::Scheduled });
+            }
+            if let Some((start, end)) = terminal.fill() {
+                self.line.transmitter.occupy(start, end);
+            }
+            if terminal.is_sending() {
+                continue;
+            }
+            let packet = scheduled.sending.take()?;
+            let left = terminal.finish(packet.since);
+            let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
+            let arrival = match &mut self.dynamics {
+                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
+                None => left + self.line.delay,
+            };
+            let fate = match corrupted {
+                false => Fate::Arrives(arrival),
+                true => Fate::Corrupted(self.line.far_end.expect(now, arrival)),
+            };
+            return Some(Served { content: Content::Ends(packet), fate });
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Demand assignment: both engines use the same slots, and what is sent comes out.
+
+use std::collections::BTreeSet;
+
+use generate::{RandomDirection, assigned, changing, coding, managed, prioritised};
+use proptest::prelude::*;
+
+use super::repeats::{is_back, run_both};
+use super::sendings;
+
+fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
+    let other = prop_oneof![assigned(), coding(), changing(), managed(), prioritised()];
+    (assigned(), other, any::<bool>())
+        .prop_map(|(first, second, turned)| if turned { [second, first] } else { [first, second] })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_engines_send_the_same_packets_in_slots(
+        hops in prop::collection::vec(hop(), 1..4), sendings in sendings(),
+    ) {
+        let [fast, slow] = run_both(&hops, &sendings);
+        prop_assert_eq!(&fast.0, &slow.0);
+        prop_assert_eq!(&fast.1, &slow.1);
+        prop_assert_eq!(&fast.2, &slow.2);
+    }
+
+    #[test]
+    fn what_is_accepted_comes_out_once_or_is_corrupted(hop in hop(), sendings in sendings()) {
+        let hops = [hop];
+        let [(out, reports, _), _] = run_both(&hops, &sendings);
+        for (side, direction) in hops[0].iter().enumerate() {
+            let Some(demand) = direction.demand else { continue };
+            let bodies = out.iter().map(|(_, body, _)| *body);
+            let bodies: Vec<_> = bodies.filter(|body| is_back(*body as usize) == (side == 1)).collect();
+            let different: BTreeSet<_> = bodies.iter().collect();
+            prop_assert_eq!(different.len(), bodies.len(), "a packet came out twice");
+            let report = &reports[reports.len() - 2 + side];
+            let counters = report.counters.demand.unwrap();
+            let sent = report.delivered_packets + report.counters.corrupted_packets;
+            prop_assert_eq!(sent, counters.sent_packets);
+            // A rate that falls below a byte per slot sends nothing.
+            prop_assert!(sent <= report.counters.accepted_packets);
+            prop_assert!(counters.vbdc_slots + counters.unused_slots <= counters.requested_slots);
+            prop_assert!(demand.vbdc || counters.requests == 0);
+            prop_assert!(demand.cra > 0 || counters.cra_slots == 0);
+            prop_assert!(demand.fca > 0 || counters.fca_slots == 0);
+            let used = counters.cra_slots + counters.vbdc_slots + counters.fca_slots;
+            prop_assert!(used > 0 || sent == 0);
+        }
+    }
+}

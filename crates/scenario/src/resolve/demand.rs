@@ -1,0 +1,69 @@
+//! Demand assignment of the directions of a link.
+
+use units::{Rate, Span};
+
+use crate::document;
+use crate::error::Problem;
+use crate::model::{DemandSettings, Direction};
+use crate::path::Path;
+
+/// Demand assignment of both directions; `path` is that of the link, and `sides` are the directions with keys
+/// of their own.
+pub(super) fn resolve(
+    link: &document::Link,
+    sides: [(&str, &document::Direction); 2],
+    directions: &[Direction; 2],
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> [Option<DemandSettings>; 2] {
+    // From the terminal to the control centre and back.
+    let loop_delay = directions.iter().fold(Span::ZERO, |sum, side| sum + side.delay);
+    let mut found = sides.into_iter().zip(directions).map(|((side, own), direction)| {
+        let is_own = own.demand.is_some();
+        let demand = own.demand.as_ref().or(link.both.demand.as_ref())?.resolve()?;
+        let place = if is_own { path.key(side) } else { path.clone() };
+        let demand = demand.settings(direction.rate, loop_delay);
+        let problem = impossible(&demand, direction, directions, &place.key("demand"));
+        // What both directions have is wrong once.
+        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
+        Some(demand)
+    });
+    [0, 1].map(|_| found.next().flatten())
+}
+
+/// What is wrong with demand assignment at `path`.
+fn impossible(
+    demand: &DemandSettings,
+    direction: &Direction,
+    both: &[Direction; 2],
+    path: &Path,
+) -> Option<Problem> {
+    let &DemandSettings { slots, cra, vbdc, fca, rate, .. } = demand;
+    if cra > rate.bits_per_second() {
+        let found = Rate::from_bits_per_second(cra).to_string();
+        let problem = Problem::new(path.key("cra"), format!("at most the rate of {rate}"), found);
+        return Some(problem.because("all slots together have the rate of the direction"));
+    }
+    if demand.slot_bytes(rate) == 0 {
+        let expected = format!("slots of at least one byte at {rate}");
+        let problem = Problem::new(path.key("slots"), expected, slots.to_string());
+        return Some(problem.because(format!("a frame has {}", demand.frame)));
+    }
+    if !vbdc && cra == 0 && fca == 0 {
+        let problem = Problem::new(path.key("vbdc"), "true, or `cra` or `fca`", "false");
+        return Some(problem.because("without any of them the terminal never has a slot"));
+    }
+    let named =
+        |expected: String| Problem::new(path.clone(), expected, format!("{:?}", demand.name()));
+    if let Some(arq) = both.iter().find_map(|side| side.arq) {
+        let problem = named(format!("\"none\" with arq = {:?}", arq.name()));
+        return Some(problem.because("status frames and repeats have no slots in this model"));
+    }
+    if let Some(fec) = direction.fec {
+        let problem = named(format!("\"none\" with fec = {:?}", fec.name()));
+        return Some(problem.because("parity packets have no slots in this model"));
+    }
+    let feedback = direction.feedback?;
+    let problem = named(format!("\"none\" with feedback = {:?}", feedback.name()));
+    Some(problem.because("the router would share a rate that is not assigned yet"))
+}

@@ -50,8 +50,9 @@ fn a_transfer_of_every_controller_ends_with_every_kind_of_assignment() {
             let recording = run(&geo(demand, controller, "300kB"));
             assert!(recording.flows[0].completed, "{case}");
             let used = ["cra_slots", "vbdc_slots", "fca_slots"].map(|name| total(&recording, name));
-            // 104 delayed ACKs, of which two fit a slot at most.
-            assert!(used.iter().sum::<f64>() > 50.0, "{case}");
+            // Of ACKs of 40 bytes two fit the longest slot. Probes of Cherry fill the queue with ACKs.
+            let delivered = recording.links[1].delivered_packets;
+            assert!(delivered > 0 && used.iter().sum::<f64>() * 2.0 >= delivered as f64, "{case}");
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn demand_assignment_delays_real_tcp_and_the_payload_is_whole() {
     for demand in Demand::all() {
         let link = json!({
             "queue": { "packets": 400 },
-            "backward": { "demand": { "name": demand.name(), "cra": "100kbit/s", "fca": 0.01 } },
+            "backward": { "demand": { "name": demand.name(), "cra": "100kbit/s", "fca": 0.1 } },
         });
         let scenario = scenario(link, json!({}));
         let ran = shell(&scenario, 1, &client, std::slice::from_ref(&server)).unwrap();

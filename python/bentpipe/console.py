@@ -282,7 +282,14 @@ def print_fec(recording: Recording) -> None:
 def print_demand(recording: Recording) -> None:
     """Print a table of what demand assignment did."""
     listed = table(
-        "link", "<direction", "<demand", "requests", "slots used", "unused", "mean delay ms", "max ms"
+        "link",
+        "<direction",
+        "<demand",
+        "requests",
+        "slots used",
+        "unused",
+        "mean delay ms",
+        "max ms",
     )
     for row in recording.table("demand").iter_rows(named=True):
         used = row["cra_slots"] + row["vbdc_slots"] + row["fca_slots"]

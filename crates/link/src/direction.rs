@@ -98,7 +98,7 @@ impl Direction {
     /// An idle direction: number `entity` of the run, for the random streams of `seed`. Nothing
     /// changes from `end` on.
     ///
-    /// [`Settings::dynamics`] cannot go together with [`LowPriority::PushOut`]: what has been computed
+    /// [`Settings::dynamics`] cannot go together with [`LowPriority::PushOut`](crate::LowPriority::PushOut): what has been computed
     /// for a packet would no longer hold when one before it is pushed out.
     pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
         // Without `..`, so that a new setting has to be used here.

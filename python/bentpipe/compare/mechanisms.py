@@ -2,10 +2,10 @@
 
 The mechanism stands where it can help most, at the slowest link on the route of the data: one of
 links in the direction of the data, and a middlebox at the node before the link. Demand assignment
-stands in the direction of the ACKs: satellite terminals have it on their return link. Middleboxes that
-thin out ACKs stand at the node behind it, before the ACKs return over the link. A candidate is then
-a controller with a mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the
-controller, so the baselines stay the same.
+stands in the direction of the ACKs: satellite terminals have it on their return link. Middleboxes
+that thin out ACKs stand at the node behind it, before the ACKs return over the link. A candidate is
+then a controller with a mechanism, called `cubic + codel`. Without a mechanism it keeps the name of
+the controller, so the baselines stay the same.
 """
 
 from __future__ import annotations

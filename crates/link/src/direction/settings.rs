@@ -29,7 +29,7 @@ pub struct Settings {
     /// [`ecn_marking`](Self::ecn_marking), because it decides about drops and marks itself.
     pub aqm: Option<Aqm>,
     /// Automatic repeat request; `None` for none. Its status frames need the other direction of the link:
-    /// see [`Direction::deciding_at_dequeue`].
+    /// see [`Direction::deciding_at_dequeue`](super::Direction::deciding_at_dequeue).
     pub arq: Option<ArqSettings>,
     /// Forward error correction; `None` for none. It excludes [`arq`](Self::arq).
     pub fec: Option<FecSettings>,

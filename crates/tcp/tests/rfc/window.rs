@@ -67,6 +67,22 @@ fn a_reader_in_small_steps_makes_no_silly_windows() {
     assert!(small * 50 < all, "{small} of {all} segments are small");
 }
 
+/// RFC 9293 section 3.8.6.2.2 leaves the moment of an update open: here two segments, or half of the buffer.
+#[test]
+fn an_update_is_sent_when_the_window_has_opened_by_two_segments() {
+    let config = Config { receive_buffer: Bytes(20 * MSS), reads_at_once: false, ..config() };
+    let mut wire = Wire::established(&config);
+    wire.write(A, 20 * MSS);
+    wire.run_for(ms(900));
+    assert_eq!(wire.ends[B].unread(), 20 * MSS);
+    wire.forget();
+    for (bytes, updates) in [(2 * MSS - 1, 0), (1, 1)] {
+        wire.read(B, bytes);
+        wire.run_for(ms(1));
+        assert_eq!(wire.sent(B, Sent::is_bare_ack).count(), updates);
+    }
+}
+
 /// Section 3.8.6.1.
 #[test]
 fn a_closed_window_is_probed_with_back_off_for_as_long_as_the_other_end_answers() {

@@ -107,10 +107,11 @@ impl OutputFolder {
     /// the names of a recording's own are touched. A folder that another run writes into is refused.
     pub fn create(path: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let path = path.into();
-        let made = !path.exists();
-        if !made && !path.is_dir() {
-            return Err(OutputError::NotAFolder { path });
-        }
+        // One look, because another run may remove the folder at any time.
+        let made = match fs::metadata(&path) {
+            Ok(there) if !there.is_dir() => return Err(OutputError::NotAFolder { path }),
+            there => there.is_err(),
+        };
         let lock = match Lock::make(&path) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Err(OutputError::Busy { path }),

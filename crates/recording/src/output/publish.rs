@@ -60,15 +60,32 @@ impl Lock {
     }
 
     /// Makes the folder if need be and locks it.
+    ///
+    /// A run that saves nothing removes the folder. If it does so between two of these steps, they
+    /// begin again.
     pub(super) fn make(path: &Path) -> io::Result<Option<Self>> {
         loop {
-            fs::create_dir_all(path)?;
+            match fs::create_dir_all(path) {
+                // It was there when it was to be made, and no longer when it was looked at.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && may_be_made(path) => {
+                    continue;
+                }
+                made => made?,
+            }
             match Self::take(path) {
-                // A run that saved nothing has removed it in between.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 taken => return taken,
             }
         }
+    }
+}
+
+/// Whether nothing is in the place of a folder but perhaps the folder itself. A link that leads
+/// nowhere is something.
+fn may_be_made(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(there) => there.is_dir(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 

@@ -229,6 +229,16 @@ fn a_file_in_the_place_of_the_folder_is_found_before_the_run() {
     assert!(matches!(error, OutputError::Unwritable { .. }), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_found_before_the_run() {
+    let parent = folder();
+    let path = parent.path().join("link");
+    std::os::unix::fs::symlink(parent.path().join("nowhere"), &path).unwrap();
+    let error = OutputFolder::create(&path, false).unwrap_err();
+    assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+}
+
 /// `/proc` takes no files, not even from the superuser as which the tests may run.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,17 +1,14 @@
 //! Demand assignment: both engines use the same slots, and what is sent comes out.
 
-use std::collections::BTreeSet;
-
 use generate::{RandomDirection, assigned, changing, coding, managed, prioritised};
 use proptest::prelude::*;
 
-use super::repeats::{is_back, run_both};
+use super::repeats::{hop_of, out_of, run_both};
 use super::sendings;
 
 fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
     let other = prop_oneof![assigned(), coding(), changing(), managed(), prioritised()];
-    (assigned(), other, any::<bool>())
-        .prop_map(|(first, second, turned)| if turned { [second, first] } else { [first, second] })
+    hop_of(assigned(), other)
 }
 
 proptest! {
@@ -33,10 +30,7 @@ proptest! {
         let [(out, reports, _), _] = run_both(&hops, &sendings);
         for (side, direction) in hops[0].iter().enumerate() {
             let Some(demand) = direction.demand else { continue };
-            let bodies = out.iter().map(|(_, body, _)| *body);
-            let bodies: Vec<_> = bodies.filter(|body| is_back(*body as usize) == (side == 1)).collect();
-            let different: BTreeSet<_> = bodies.iter().collect();
-            prop_assert_eq!(different.len(), bodies.len(), "a packet came out twice");
+            out_of(side, &out);
             let report = &reports[reports.len() - 2 + side];
             let counters = report.counters.demand.unwrap();
             let sent = report.delivered_packets + report.counters.corrupted_packets;

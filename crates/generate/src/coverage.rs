@@ -145,7 +145,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The path of a table, with what tells it from the other alternatives of its key.
+/// The path of a table, with a word that distinguishes it from the other alternatives of its key.
 pub(crate) fn label(option: &Json, options: &[&Json], path: &str) -> String {
     let tables = options.iter().filter(|option| type_of(option) == "object").count();
     if tables < 2 {

@@ -196,7 +196,7 @@ impl Router {
         self.counters.lowered_packets += u64::from(request.rate < before);
     }
 
-    /// So many bytes wait after a packet has joined the queue or left it.
+    /// A packet has joined the queue or left it, and `waiting` bytes wait now.
     pub fn note_queue(&mut self, waiting: u64) {
         self.waiting = waiting;
         match &mut self.rules {

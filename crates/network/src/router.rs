@@ -22,7 +22,7 @@ pub trait QueueRouter<B>: Debug + Send + Sync {
     /// The transmission of `packet` starts.
     fn depart(&mut self, now: Time, packet: &mut Packet<B>);
 
-    /// So many bytes wait after a packet has arrived or left.
+    /// A packet has arrived or left, and `bytes` wait now.
     fn note_queue(&mut self, bytes: u64);
 
     /// Totals so far.

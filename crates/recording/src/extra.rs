@@ -83,6 +83,12 @@ impl ExtraTable {
         &self.name
     }
 
+    /// The table, or `None` if it has no rows.
+    #[must_use]
+    pub fn filled(self) -> Option<Self> {
+        (!self.is_empty()).then_some(self)
+    }
+
     /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.columns().first().is_none_or(|column| column.values.is_empty())
@@ -161,13 +167,6 @@ macro_rules! extra_table {
             /// Appends a row.
             $visible fn push(&mut self, row: $row) {
                 $(self.$field.push(row.$field);)+
-            }
-
-            /// The table, unless no row was pushed.
-            #[allow(dead_code, reason = "some tables exist without rows")]
-            $visible fn filled(self) -> Option<$crate::ExtraTable> {
-                let table = self.into_table();
-                (!table.is_empty()).then_some(table)
             }
 
             /// The table for [`Recording::tables`]($crate::Recording::tables).

@@ -84,7 +84,7 @@ impl Recorder {
 
     /// All rows so far; none without a modem.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.samples.filled()
+        self.samples.into_table().filled()
     }
 }
 
@@ -116,5 +116,5 @@ pub(crate) fn totals(scenario: &Scenario, end: Time) -> Option<ExtraTable> {
             lost_s: lost.as_secs_f64(),
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

@@ -77,7 +77,7 @@ impl Recorder {
 
     /// All rows so far; none without active queue management.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.samples.filled()
+        self.samples.into_table().filled()
     }
 }
 
@@ -96,5 +96,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             max_queue_delay_ms: counters.max_queue_delay.as_millis_f64(),
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

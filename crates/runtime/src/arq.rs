@@ -84,7 +84,7 @@ impl Recorder {
 
     /// All rows so far; none without ARQ.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.0.filled()
+        self.0.into_table().filled()
     }
 }
 
@@ -122,5 +122,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             discarded_frames,
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

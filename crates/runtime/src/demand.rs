@@ -77,7 +77,7 @@ impl Recorder {
 
     /// All rows so far; none without demand assignment.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.0.filled()
+        self.0.into_table().filled()
     }
 }
 
@@ -113,5 +113,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             max_access_delay_ms: max_access_delay.as_millis_f64(),
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

@@ -79,7 +79,7 @@ impl Recorder {
 
     /// All rows so far; none without FEC.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.0.filled()
+        self.0.into_table().filled()
     }
 }
 
@@ -113,5 +113,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             held_packets,
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

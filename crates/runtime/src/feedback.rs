@@ -109,7 +109,7 @@ impl Recorder {
 
     /// All rows so far; none without routers.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.0.filled()
+        self.0.into_table().filled()
     }
 }
 
@@ -132,5 +132,5 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             other_packets,
         });
     }
-    totals.filled()
+    totals.into_table().filled()
 }

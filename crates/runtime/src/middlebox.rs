@@ -162,11 +162,11 @@ impl Recorder {
                 packets,
             });
         }
-        totals.filled()
+        totals.into_table().filled()
     }
 
     /// All samples so far; none without middleboxes.
     pub fn into_table(self) -> Option<ExtraTable> {
-        self.samples.filled()
+        self.samples.into_table().filled()
     }
 }

@@ -277,7 +277,7 @@ mod tests {
         View { now: Time::from_nanos(now_ms * 1_000_000), waiting, capacity: CAPACITY }
     }
 
-    /// A request of a flow with a window of so many packets.
+    /// A request of a flow with this `window` in packets.
     fn request(window: f32, rate: f32) -> Request {
         let protocol = Protocol::Xcp;
         let (round_trip, spacing) = (RTT, RTT / window);

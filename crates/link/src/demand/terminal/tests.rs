@@ -19,7 +19,7 @@ fn millis(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-/// What a terminal does for so many actions with `waiting` bytes in the queue.
+/// The actions of a terminal, up to a number of them, with `waiting` bytes in the queue.
 fn actions(terminal: &mut Terminal, waiting: u64, times: usize) -> Vec<(f64, Action)> {
     let one = |_| (millis(terminal.next_action()), terminal.act(waiting));
     (0..times).map(one).collect()

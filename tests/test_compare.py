@@ -134,7 +134,9 @@ MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"
 """They need a link with a signal, and find another modem there."""
 
 
-RETURNING = {one.name for one in bp.mechanisms() if one.key == "link.demand"}
+RETURNING = {
+    one.name for one in bp.mechanisms() if one.key in ("link.demand", "link.header_compression")
+}
 """They stand in the direction of the ACKs."""
 
 

@@ -28,11 +28,12 @@ CODES = ["reed-solomon"]
 DEMANDS = ["dvb-rcs2"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
 ROUTERS = ["xcp", "p-xcp"]
+SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS
+    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + SCHEMES
     assert [one["name"] for one in listed] == on_links + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
@@ -322,3 +323,48 @@ def test_a_recording_and_the_output_have_what_demand_assignment_did(
     assert warning in " ".join(
         bentpipe("explain", tmp_path / "return.toml", *requests).stdout.split()
     )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_recording_and_the_output_have_what_header_compression_did(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, scheme: str
+) -> None:
+    sets = [
+        f"link.0.header_compression={scheme}",
+        "flow.0.transport.timestamps=false",
+        "link.0.channel={ per = 0.02 }",
+        "record.interval=100ms",
+    ]
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", small, "--out", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    assert scheme in done.stdout
+    assert "undecodable" in done.stdout
+    run = bp.load(tmp_path / "out")
+    totals = run.table("header_compression")
+    assert totals["scheme"].to_list() == [scheme, scheme]
+    assert totals["direction"].to_list() == ["forward", "backward"]
+    assert (totals["sent_header_bytes"] < totals["header_bytes"]).all()
+    assert (totals["compressed_packets"] <= totals["packets"]).all()
+    if scheme == "vj":
+        assert totals["undecodable_packets"].sum() > 0
+    series = run.table("header_compression_series")
+    last = series.filter(series["link"] == 0)["sent_header_bytes"].to_list()[-1]
+    assert last == totals["sent_header_bytes"][0]
+
+
+def test_vj_is_refused_for_ipv6(bentpipe: Bentpipe, small: Path) -> None:
+    done = bentpipe("run", small, "--set", "ip=ipv6", "--set", "link.0.header_compression=vj")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "link[0].header_compression" in done.stderr
+    assert "IPv4 only" in done.stderr
+
+
+def test_explain_says_how_long_headers_are_and_that_losses_spread(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    sets = ["link.0.header_compression=vj", "link.0.channel={ per = 0.01 }"]
+    options = [word for one in sets for word in ("--set", one)]
+    printed = bentpipe("explain", small, *options).stdout
+    assert "headers of ACKs" in printed
+    assert "each lost packet takes all that follow it" in " ".join(printed.split())

@@ -413,3 +413,15 @@ def test_mechanisms_on_the_path_have_their_totals_and_figures(tmp_path: Path) ->
     plain = run(Scenario.parse(SMALL))
     plain.save(tmp_path / "plain")
     assert "mechanisms" not in [one.name for one in run_page(tmp_path / "plain").sections]
+
+
+def test_bytes_and_slots_are_not_drawn_as_packets(tmp_path: Path) -> None:
+    changes = {
+        "link.0.header_compression": "rohc",
+        "link.0.backward": {"demand": "dvb-rcs2"},
+        "record.interval": "50ms",
+    }
+    run(Scenario.parse(SMALL).with_(changes)).save(tmp_path / "run")
+    names = [figure.name for figure in run_page(tmp_path / "run").figures]
+    assert {"header_compression-bytes", "demand-slots"} <= set(names)
+    assert "demand-counts" not in names

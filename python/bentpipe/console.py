@@ -218,6 +218,7 @@ def print_on_path(recording: Recording) -> None:
         "acm": print_acm,
         "feedback": print_feedback,
         "demand": print_demand,
+        "header_compression": print_header_compression,
     }
     for name, printer in printers.items():
         if name in recording.names:
@@ -323,6 +324,33 @@ def print_feedback(recording: Recording) -> None:
     for row in recording.table("feedback").iter_rows(named=True):
         numbers = (decimals(row[name], 0) for name in counts)
         listed.add_row(row["link"], row["direction"], row["feedback"], *numbers)
+    show(listed)
+
+
+def print_header_compression(recording: Recording) -> None:
+    """Print a table of what header compression saved and lost."""
+    listed = table(
+        "link",
+        "<direction",
+        "<scheme",
+        "packets",
+        "headers kB",
+        "on the link kB",
+        "undecodable",
+        "refreshes",
+        "feedback",
+    )
+    for row in recording.table("header_compression").iter_rows(named=True):
+        sizes = (decimals(row[name] / 1e3, 1) for name in ("header_bytes", "sent_header_bytes"))
+        counts = ("undecodable_packets", "refreshes", "feedback_packets")
+        listed.add_row(
+            row["link"],
+            row["direction"],
+            row["scheme"],
+            decimals(row["packets"], 0),
+            *sizes,
+            *(decimals(row[name], 0) for name in counts),
+        )
     show(listed)
 
 

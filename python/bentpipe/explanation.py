@@ -82,6 +82,8 @@ class Direction:
     """What the router will do with the feedback field of packets, where it treats one."""
     demand: list[Setting]
     """What demand assignment will do, where there is one."""
+    header_compression: list[Setting]
+    """What header compression will do, where there is one."""
     events: list[Event]
 
 
@@ -297,6 +299,7 @@ def direction(data: dict[str, Any]) -> Direction:
         fec=settings(data.pop("fec")),
         feedback=settings(data.pop("feedback")),
         demand=settings(data.pop("demand")),
+        header_compression=settings(data.pop("header_compression")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

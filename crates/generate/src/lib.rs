@@ -26,7 +26,7 @@ use middlebox::{
     SpoofingSettings,
 };
 use proptest::prelude::*;
-use scenario::model::{self, Forwarding, Middlebox, Scenario};
+use scenario::model::{self, Forwarding, HeaderCompression, Middlebox, Scenario};
 
 pub use coverage::{Coverage, Drawn};
 pub use dice::Dice;
@@ -187,6 +187,33 @@ fn repair_or_demand() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Header compression, mostly with its defaults.
+fn compression() -> impl Strategy<Value = String> {
+    let names = HeaderCompression::all().map(|one| one.name()).to_vec();
+    let own = (1u8..4, 1u8..4, 1u32..900, any::<bool>()).prop_map(
+        |(repeats, connections, millis, has_feedback)| {
+            let more = match has_feedback {
+                true => format!("name = \"rohc\", nack_interval = \"{millis}ms\""),
+                false => format!(
+                    "name = \"rohc-unidirectional\", refresh_packets = {millis}, dynamic_interval = \"{millis}ms\""
+                ),
+            };
+            format!(
+                "header_compression = {{ {more}, repeats = {repeats}, connections = {connections} }}\n"
+            )
+        },
+    );
+    prop_oneof![
+        4 => Just(String::new()),
+        1 => prop::sample::select(names)
+            .prop_map(|name| format!("header_compression = \"{name}\"\n")),
+        1 => own,
+    ]
+}
+
+/// VJ, which knows IPv4 only.
+const VJ: &str = "header_compression = \"vj\"\n";
+
 /// Fades in which attenuation, and with it the loss of packets, changes while packets wait.
 fn awgn() -> impl Strategy<Value = String> {
     let code = prop::sample::select(vec!["uncoded", "sequential-3/4", "viterbi-3/4"]);
@@ -233,6 +260,9 @@ fn changes() -> impl Strategy<Value = String> {
     })
 }
 
+/// Further keys of a link.
+type Texts = (String, String, String, String, (String, String));
+
 /// One to four links of a chain or tree.
 pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
     // Round numbers on purpose: they make events coincide.
@@ -244,7 +274,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), repair_or_demand(), feedback()),
+        (mark(), jitter(), trace(), repair_or_demand(), (feedback(), compression())),
         changes(),
         0u32..40,
     );
@@ -260,13 +290,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let is_own = adapts && changes.contains("rate");
                 let changes = if is_own { String::new() } else { changes };
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter, trace, repair, feedback): (
-                    String,
-                    String,
-                    String,
-                    String,
-                    String,
-                ) = more;
+                let (mark, jitter, trace, repair, (feedback, compression)): Texts = more;
                 // A router with feedback needs the whole rate.
                 let is_assigned = repair.starts_with("demand");
                 let repair = if is_assigned { repair } else { repair + &feedback };
@@ -275,6 +299,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let gives_way = queue.contains("push-out") || queue.contains("refuse");
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
                 let more = if pushes_out { mark } else { mark + &jitter + &trace } + &repair;
+                let more = more + &compression;
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
@@ -464,6 +489,7 @@ pub fn scenario(
     for (number, hop) in hops.iter().enumerate() {
         let Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing } = hop;
         let to = number + 1;
+        let more = if ipv6 { more.replace(VJ, "") } else { more.clone() };
         write!(
             text,
             "[[link]]\nbetween = [\"n{from}\", \"n{to}\"]\nrate = \"{rate_kbps}kbit/s\"\ndelay = \"{delay_us}us\"\nqueue = {queue}\noverhead = \"{framing}B\"\nevent = [{changes}]\n{more}forward = {{ channel = {channel} }}\n"
@@ -511,8 +537,9 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
             found.push(("node.forwarding.buffer", format!("{buffer}")));
         }
     }
-    for model::Link { name: _, ends, forward, backward } in links {
+    for model::Link { name: _, ends, forward, backward, header_compression } in links {
         found.push(("link.between", format!("{ends:?}")));
+        found.push(("link.header_compression", format!("{header_compression:?}")));
         direction(forward, &mut found);
         direction(backward, &mut found);
     }

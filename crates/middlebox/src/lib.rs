@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod ack_filter;
+mod compression;
 mod decimation;
 mod device;
 mod header;
@@ -23,6 +24,11 @@ mod split;
 mod spoofing;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
+pub use compression::{
+    Coded, Compressor, CompressorCounters, Decompressor, DecompressorCounters, Feedback,
+    HeaderCompression, Restored, RohcSettings, RohcUnidirectionalSettings, ScpsSettings, Seen,
+    VjSettings,
+};
 pub use decimation::{AckDecimationSettings, Decimation};
 pub use device::AnyDevice;
 pub use header::{Address, Endpoints, Header, SackBlocks, Visible, is_after, is_before};
@@ -37,7 +43,7 @@ use link::Mechanism;
 
 /// The mechanisms of this crate, for `bentpipe path`.
 pub fn mechanisms() -> Vec<&'static Mechanism> {
-    Middlebox::all().iter().map(Middlebox::about).collect()
+    compression::mechanisms().chain(Middlebox::all().iter().map(Middlebox::about)).collect()
 }
 
 #[cfg(test)]

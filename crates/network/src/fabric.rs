@@ -4,6 +4,7 @@ use link::{Ecn, Priority};
 use units::Time;
 use wire::feedback::Field;
 
+use crate::compressor::Compressor;
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
 use crate::router::QueueRouter;
@@ -43,11 +44,20 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
-/// Totals of a state machine at a node.
+/// Where a state machine counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// At a node.
+    Node(NodeId),
+    /// At both ends of a port, by its number in the topology.
+    Port(u16),
+}
+
+/// Totals of a state machine at a node or at the ends of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeReport {
-    /// The node.
-    pub node: NodeId,
+    /// The node or the port.
+    pub place: Counted,
     /// Names of what is counted, and how many.
     pub counts: Vec<(&'static str, u64)>,
 }
@@ -87,6 +97,18 @@ pub trait Fabric<B> {
     /// Sets a router at the queue of a port, before any packet is sent.
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>);
 
+    /// Sets a compressor for a port, before any packet is sent.
+    fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>);
+
+    /// A message for the compressor of a port has arrived, after the transmissions that start by `now`.
+    fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>);
+
+    /// The compressor of a port.
+    fn compressor(&mut self, port: usize) -> Option<&mut dyn Compressor<B>>;
+
+    /// A packet enters a port, whatever the routes are.
+    fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>);
+
     /// When something happens next; [`Time::NEVER`] if nothing does.
     fn next_event(&self) -> Time;
 
@@ -111,8 +133,8 @@ pub trait Fabric<B> {
     /// How long packets waited at each port until `now`, in the order of the topology.
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport>;
 
-    /// What state machines at nodes have counted, in the order of the nodes.
-    fn node_reports(&self) -> Vec<NodeReport> {
+    /// What state machines at nodes have counted, in the order of the nodes, and then those of ports.
+    fn node_reports(&mut self) -> Vec<NodeReport> {
         Vec::new()
     }
 

@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod arrivals;
+mod compressor;
 mod event_list;
 mod fabric;
 mod filter;
@@ -26,7 +27,8 @@ mod schedule;
 mod topology;
 mod winner_tree;
 
-pub use fabric::{Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
+pub use compressor::Compressor;
+pub use fabric::{Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
 pub use filter::QueueFilter;
 pub use link::Ecn;
 pub use network::Network;

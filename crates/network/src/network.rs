@@ -13,11 +13,12 @@
 mod coding;
 mod repeats;
 
-use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued};
+use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued, Served};
 use units::Time;
 use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
+use crate::compressor::{Compressor, compress};
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
 use crate::held::Held;
@@ -39,6 +40,7 @@ struct Port<B> {
     /// decided about.
     held: Held<Packet<B>>,
     watchers: Option<Box<Watchers<B>>>,
+    compressor: Option<Box<dyn Compressor<B>>>,
     reverse: Option<u16>,
     /// ARQ, apart from its sender.
     repeats: Option<Box<Repeats>>,
@@ -165,7 +167,7 @@ impl<B> Network<B> {
     fn serve(&mut self, now: Time, number: usize) {
         let was_empty = self.ports[number].packets.len() == 0;
         let planned = self.ports[number].direction.next_service();
-        while let Some(served) = self.ports[number].direction.serve(now) {
+        while let Some(served) = self.ports[number].next_served(now) {
             let arrival = match served.fate {
                 Fate::Arrives(at) => Some(at),
                 _ => None,
@@ -267,6 +269,7 @@ impl<B> Port<B> {
             delivered: Delivered::default(),
             held: Held::new(),
             watchers: None,
+            compressor: None,
             repeats: Repeats::of(&spec),
             coding: Coding::of(&spec),
             reverse: spec.reverse,
@@ -293,6 +296,17 @@ impl<B> Port<B> {
         let arq = counters.arq.and_then(|arq| Some(repeats?.receiver().counters(arq)));
         let fec = counters.fec.and_then(|fec| Some(coding?.decoder().counters(fec)));
         Counters { arq, fec, ..counters }
+    }
+
+    /// Starts the next transmission, if it starts by `now`.
+    fn next_served(&mut self, now: Time) -> Option<Served> {
+        let Self { direction, held, compressor, .. } = self;
+        let Some(compressor) = compressor else { return direction.serve(now) };
+        direction.serve_with(now, |start, queued| {
+            if let Some(packet) = held.get_mut(queued.ticket) {
+                compress(compressor.as_mut(), start, packet, queued);
+            }
+        })
     }
 
     /// A packet joins a queue that is watched.
@@ -416,6 +430,28 @@ impl<B> Fabric<B> for Network<B> {
 
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
         self.ports[port].watchers.get_or_insert_default().router = Some(router);
+    }
+
+    fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
+        self.ports[port].compressor = Some(compressor);
+    }
+
+    fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>) {
+        self.catch_up(now, port);
+        if let Some(compressor) = &mut self.ports[port].compressor {
+            compressor.on_feedback(message);
+        }
+    }
+
+    fn compressor(&mut self, port: usize) -> Option<&mut dyn Compressor<B>> {
+        match &mut self.ports[port].compressor {
+            Some(compressor) => Some(compressor.as_mut()),
+            None => None,
+        }
+    }
+
+    fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
+        self.enter(now, port, packet);
     }
 
     #[inline]

@@ -30,6 +30,7 @@ use coding::Coding;
 use managed::Managed;
 use repeating::{Repeating, WaitingStatus};
 
+use crate::compressor::Compressor;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
@@ -429,6 +430,29 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
         let managed = self.ports[port].managed.as_mut();
         managed.expect("a router needs a queue that decides at dequeue").set_router(router);
+    }
+
+    fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
+        let managed = self.ports[port].managed.as_mut();
+        managed.expect("a compressor needs a queue that decides at dequeue").compressor =
+            Some(compressor);
+    }
+
+    fn compressor_feedback(&mut self, _: Time, port: usize, message: &Packet<B>) {
+        if let Some(compressor) = self.compressor(port) {
+            compressor.on_feedback(message);
+        }
+    }
+
+    fn compressor(&mut self, port: usize) -> Option<&mut dyn Compressor<B>> {
+        match &mut self.ports[port].managed.as_mut()?.compressor {
+            Some(compressor) => Some(compressor.as_mut()),
+            None => None,
+        }
+    }
+
+    fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
+        self.enter(now, port, packet);
     }
 
     fn next_event(&self) -> Time {

@@ -74,7 +74,9 @@ impl<B> QueueRouter<Passing<B>> for AtPort {
     }
 
     fn depart(&mut self, now: Time, packet: &mut Packet<Passing<B>>) {
-        self.0.on_departure(now, u32::from(packet.bytes), &mut packet.body.field);
+        // As long as it arrived: a compressor has already taken bytes away.
+        let bytes = packet.body.compressed.map_or(packet.bytes, |on_link| on_link.bytes);
+        self.0.on_departure(now, bytes.into(), &mut packet.body.field);
     }
 
     fn note_queue(&mut self, bytes: u64) {

@@ -16,6 +16,7 @@ mod address;
 mod application;
 mod aqm;
 mod arq;
+mod compression;
 mod demand;
 mod distributions;
 mod fec;

@@ -8,7 +8,7 @@ use scenario::model::Direction;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{acm, aqm, arq, demand, fec, feedback, middlebox};
+use crate::{acm, aqm, arq, compression, demand, fec, feedback, middlebox};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -23,6 +23,7 @@ pub struct LinkRecorder {
     demand: demand::Recorder,
     acm: acm::Recorder,
     feedback: feedback::Recorder,
+    compression: compression::Recorder,
 }
 
 /// Samples of all links.
@@ -48,6 +49,7 @@ impl LinkRecorder {
             demand: demand::Recorder::default(),
             acm: acm::Recorder::new(scenario),
             feedback: feedback::Recorder::default(),
+            compression: compression::Recorder::default(),
         }
     }
 
@@ -76,6 +78,7 @@ impl LinkRecorder {
         self.demand.sample(at, ports);
         self.acm.sample(at);
         self.feedback.sample(at, ports);
+        self.compression.sample(at, nodes);
     }
 
     /// Number of rows so far.
@@ -87,7 +90,8 @@ impl LinkRecorder {
     pub fn finish(self) -> LinkSamples {
         let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
         let others = [self.acm.into_table(), self.feedback.into_table(), self.demand.into_table()];
-        let others = others.into_iter().chain([self.middleboxes.into_table()]);
+        let others = others.into_iter();
+        let others = others.chain([self.compression.into_table(), self.middleboxes.into_table()]);
         let tables = on_links.into_iter().chain(others);
         LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
@@ -105,7 +109,8 @@ pub fn link_tables(
     let others = [acm::totals].map(|totals| totals(scenario, end));
     let others = others
         .into_iter()
-        .chain([feedback::totals, demand::totals].map(|totals| totals(scenario, ports)));
+        .chain([feedback::totals, demand::totals].map(|totals| totals(scenario, ports)))
+        .chain([compression::totals(scenario, nodes)]);
     let tables = tables.into_iter().chain(others);
     tables.flatten().chain(middleboxes).collect()
 }

@@ -2,7 +2,7 @@
 //! runs that have any.
 
 use middlebox::{AckFilter, Middlebox, Visible};
-use network::{Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter};
+use network::{Counted, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter};
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
 use units::Time;
@@ -131,7 +131,7 @@ impl Recorder {
         self.known.iter().flat_map(move |known| {
             let filtered = known.ports.iter().map(|port| ports[*port].filtered_packets).sum();
             let of_queues = (!known.ports.is_empty()).then_some(("filtered", filtered));
-            let own = nodes.iter().filter(|report| report.node == known.id);
+            let own = nodes.iter().filter(|report| report.place == Counted::Node(known.id));
             let own = own.flat_map(|report| report.counts.iter().copied());
             of_queues.into_iter().chain(own).map(move |(counter, number)| (known, counter, number))
         })

@@ -1,9 +1,12 @@
-//! A network with middleboxes that see the packets that their nodes forward, and with feedback fields that
-//! routers treat.
+//! A network with middleboxes that see the packets that their nodes forward, with feedback fields that
+//! routers treat, and with header compression on its links.
 //!
-//! A packet is sent to the first node on its route that has such a middlebox. What comes out of the
-//! middlebox there is sent on in the same way. So the engines know nothing of it, a network without such
-//! middleboxes pays nothing, and both engines meet the same state machines at the same instants.
+//! A packet is sent to the first node on its route that has such a middlebox, or a decompressor. What
+//! comes out there is sent on in the same way. So the engines know nothing of it, a network without them
+//! pays nothing, and both engines meet the same state machines at the same instants.
+//!
+//! A decompressor comes before the middlebox of its node, and before a host. Its feedback is a packet of its
+//! own, which takes the other direction of the link.
 //!
 //! Decisions:
 //! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the order of
@@ -15,15 +18,17 @@
 //! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the hot path
 //!   that had one caller before are `inline(always)`, or all networks would pay 5 % more instructions.
 
-use middlebox::{AnyDevice, Header, Visible};
+use link::Priority;
+use middlebox::{AnyDevice, Feedback, Header, Visible};
 use network::{
-    Delivery, Ecn, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter, QueueReport,
-    QueueRouter,
+    Compressor, Counted, Delivery, Ecn, Fabric, NodeId, NodeReport, Packet, PortReport,
+    QueueFilter, QueueReport, QueueRouter,
 };
 use scenario::Scenario;
 use units::Time;
 use wire::feedback::Field;
 
+use crate::compression::{self, OnLink, Receiver};
 use crate::feedback::{self, Routers, set_routers};
 use crate::middlebox::{has_devices, set_filters};
 use crate::topology::number;
@@ -31,18 +36,49 @@ use crate::topology::number;
 /// A packet's content with its destination, on its way to the next middlebox.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passing<B> {
-    body: B,
+    content: Content<B>,
     to: NodeId,
     pub(crate) field: Field,
+    /// What a compressor has added, until the end of its link.
+    pub(crate) compressed: Option<OnLink>,
+}
+
+/// What is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content<B> {
+    Packet(B),
+    /// For the compressor of a port.
+    Feedback(u16, Feedback),
+}
+
+impl<B> Passing<B> {
+    /// A packet with an empty field.
+    fn new(body: B, to: NodeId) -> Self {
+        Self { content: Content::Packet(body), to, field: Field::default(), compressed: None }
+    }
+
+    /// For the compressor: the feedback that it carries.
+    pub(crate) fn feedback(&self) -> Option<Feedback> {
+        match self.content {
+            Content::Feedback(_, feedback) => Some(feedback),
+            Content::Packet(_) => None,
+        }
+    }
 }
 
 impl<B: Visible> Visible for Passing<B> {
     fn header(&self) -> Option<Header> {
-        self.body.header()
+        match &self.content {
+            Content::Packet(body) => body.header(),
+            Content::Feedback(..) => None,
+        }
     }
 
     fn bytes(&self) -> u16 {
-        self.body.bytes()
+        match &self.content {
+            Content::Packet(body) => body.bytes(),
+            Content::Feedback(..) => Feedback::BYTES,
+        }
     }
 
     fn pure_ack(
@@ -51,12 +87,16 @@ impl<B: Visible> Visible for Passing<B> {
         echo: Option<u32>,
         window: Option<u16>,
     ) -> Option<Self> {
-        let body = self.body.pure_ack(acknowledgement, echo, window)?;
-        Some(Self { body, to: self.to, field: Field::default() })
+        let Content::Packet(body) = &self.content else { return None };
+        Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.to))
     }
 
     fn with_timestamp(&self, value: u32) -> Self {
-        Self { body: self.body.with_timestamp(value), ..*self }
+        let content = match &self.content {
+            Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
+            Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
+        };
+        Self { content, ..*self }
     }
 }
 
@@ -102,17 +142,19 @@ struct At<B> {
     passed: (u64, u64),
 }
 
-/// Whether a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, or packets have
-/// feedback fields.
+/// Whether a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, packets have
+/// feedback fields, or a link compresses headers.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
-    has_devices(scenario) || feedback::is_in_use(scenario)
+    has_devices(scenario) || feedback::is_in_use(scenario) || compression::is_in_use(scenario)
 }
 
-/// A network with middleboxes at its nodes.
+/// A network with middleboxes at its nodes, feedback fields, and header compression on its links.
 pub struct Nodes<B> {
     fabric: Box<dyn Fabric<Passing<B>> + Send>,
     devices: Vec<At<B>>,
-    /// By node and destination, the next node with a middlebox, or the destination.
+    /// The far ends of ports with header compression.
+    receivers: Vec<Receiver>,
+    /// By node and destination, the next node with a middlebox or a decompressor, or the destination.
     stops: Vec<Vec<NodeId>>,
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
@@ -140,10 +182,11 @@ impl<B: Visible> Nodes<B> {
             })
             .collect();
         let stops = stops(scenario, &devices.iter().map(|at| at.node).collect::<Vec<_>>());
+        let receivers = compression::set_compressors(scenario, fabric.as_mut());
         let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
         let timer = (Time::NEVER, 0);
         let arrived = Field::default();
-        Self { fabric, devices, stops, timer, out: Vec::new(), links, arrived }
+        Self { fabric, devices, receivers, stops, timer, out: Vec::new(), links, arrived }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
@@ -163,6 +206,31 @@ impl<B: Visible> Nodes<B> {
         let earliest = timers.enumerate().map(|(place, at)| (at, place)).min();
         self.timer = earliest.unwrap_or((Time::NEVER, 0));
     }
+
+    /// A packet has come to the end of a link with header compression. Returns it if its header could be
+    /// restored.
+    fn restore(&mut self, now: Time, mut packet: Packet<Passing<B>>) -> Option<Packet<Passing<B>>> {
+        let Some(on_link) = packet.body.compressed.take() else { return Some(packet) };
+        let receiver = self.receivers.iter_mut().find(|one| one.port == on_link.port)?;
+        let restored = receiver.decompressor.restore(now, &on_link.coded);
+        if let Some(feedback) = restored.feedback {
+            let content = Content::Feedback(receiver.port, feedback);
+            let (field, compressed) = (Field::default(), None);
+            let body = Passing { content, to: receiver.from, field, compressed };
+            let message = Packet {
+                body,
+                // A flow of its own.
+                flow: u32::MAX,
+                to: receiver.from,
+                bytes: Feedback::BYTES,
+                priority: Priority::Normal,
+                ecn: Ecn::NotCapable,
+            };
+            self.fabric.send_through(now, usize::from(receiver.reverse), message);
+        }
+        packet.bytes = on_link.bytes;
+        restored.is_restored.then_some(packet)
+    }
 }
 
 /// By node and destination, the number of links between them.
@@ -175,14 +243,19 @@ fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
     all.clone().map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
 }
 
-/// By node and destination, the next node with a middlebox on the way, or the destination.
+/// By node and destination, the next node with a middlebox or a decompressor on the way, or the destination.
 fn stops(scenario: &Scenario, middleboxes: &[NodeId]) -> Vec<Vec<NodeId>> {
     let routes = scenario::routes(scenario);
     let all = 0..scenario.nodes.len();
     let stop = |from: usize, to: usize| {
         let hops = routes.path(from, to, &scenario.links);
-        let nodes = hops.iter().map(|hop| NodeId(number(hop.to(&scenario.links))));
-        nodes.into_iter().find(|node| middleboxes.contains(node)).unwrap_or(NodeId(number(to)))
+        let ends = hops.iter().find_map(|hop| {
+            let node = NodeId(number(hop.to(&scenario.links)));
+            let link = &scenario.links[hop.link as usize];
+            let is_compressed = link.header_compression[usize::from(!hop.forward)].is_some();
+            (is_compressed || middleboxes.contains(&node)).then_some(node)
+        });
+        ends.unwrap_or(NodeId(number(to)))
     };
     // A middlebox sees what its node forwards, and not what is for the node itself: the search may end
     // there either way.
@@ -204,14 +277,14 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         if let Some(request) = &mut field.request {
             request.links = self.links[usize::from(from.0)][usize::from(to.0)];
         }
-        let body = Passing { body, to, field };
+        let body = Passing { field, ..Passing::new(body, to) };
         self.fabric.send(now, from, Packet { body, flow, to: stop, bytes, priority, ecn });
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
         let stop = self.stop(at, to);
-        let body = Passing { body, to, field: Field::default() };
+        let body = Passing::new(body, to);
         self.fabric.forward(now, at, Packet { body, flow, to: stop, bytes, priority, ecn });
     }
 
@@ -227,6 +300,24 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         unreachable!("the filters of a scenario are set by `new`");
     }
 
+    fn set_compressor(&mut self, _: usize, _: Box<dyn Compressor<B>>) {
+        unreachable!("the compressors of a scenario are set by `new`");
+    }
+
+    fn compressor_feedback(&mut self, _: Time, _: usize, _: &Packet<B>) {
+        unreachable!("a compressor of a scenario gets its feedback in `advance`");
+    }
+
+    fn compressor(&mut self, _: usize) -> Option<&mut dyn Compressor<B>> {
+        None
+    }
+
+    fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
+        let Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let body = Passing::new(body, to);
+        self.fabric.send_through(now, port, Packet { body, flow, to, bytes, priority, ecn });
+    }
+
     fn next_event(&self) -> Time {
         self.fabric.next_event().min(self.timer.0)
     }
@@ -239,14 +330,24 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             return None;
         }
         let Delivery { at, packet } = self.fabric.advance()?;
+        let packet = self.restore(at, packet)?;
         let here = packet.to;
         if packet.body.to == here {
-            let Packet { body: Passing { body, to, field }, flow, bytes, priority, ecn, .. } =
-                packet;
+            if let Content::Feedback(port, _) = packet.body.content {
+                self.fabric.compressor_feedback(at, port.into(), &packet);
+                return None;
+            }
+            let Packet { body, flow, bytes, priority, ecn, .. } = packet;
+            let Passing { content, to, field, .. } = body;
+            let Content::Packet(body) = content else { return None };
             self.arrived = field;
             return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
         }
-        let place = self.devices.iter().position(|at| at.node == here)?;
+        let Some(place) = self.devices.iter().position(|at| at.node == here) else {
+            let to = self.stop(here, packet.body.to);
+            self.fabric.forward(at, here, Packet { to, ..packet });
+            return None;
+        };
         let device = &mut self.devices[place];
         device.passed.0 += 1;
         device.device.on_packet(at, Whole(packet), &mut self.out);
@@ -262,14 +363,22 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         self.fabric.queue_reports(now)
     }
 
-    fn node_reports(&self) -> Vec<NodeReport> {
+    fn node_reports(&mut self) -> Vec<NodeReport> {
         let report = |at: &At<B>| {
             let (received, sent) = at.passed;
             let mut counts = vec![("received", received), ("sent", sent)];
             counts.extend(at.device.counts());
-            NodeReport { node: at.node, counts }
+            NodeReport { place: Counted::Node(at.node), counts }
         };
-        self.devices.iter().map(report).collect()
+        let fabric = &mut self.fabric;
+        let of_link = |receiver: &Receiver| {
+            let compressor = fabric.compressor(receiver.port.into());
+            let mut counts = compressor.map(|one| one.counts()).unwrap_or_default();
+            counts.extend(receiver.counts());
+            NodeReport { place: Counted::Port(receiver.port), counts }
+        };
+        let of_nodes: Vec<_> = self.devices.iter().map(report).collect();
+        of_nodes.into_iter().chain(self.receivers.iter().map(of_link)).collect()
     }
 
     fn hops(&self) -> u64 {

@@ -40,12 +40,12 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
     for link in &scenario.links {
         let [first, second] = link.ends;
         let repeats = link.forward.arq.is_some() || link.backward.arq.is_some();
-        for (from, to, settings) in
-            [(first, second, &link.forward), (second, first, &link.backward)]
-        {
+        let sides = [(first, second, &link.forward), (second, first, &link.backward)];
+        for ((from, to, settings), compression) in sides.into_iter().zip(link.header_compression) {
             let timeline = settings.timeline.later(delay);
             let settings = Settings { timeline, ..settings.clone() };
-            add(to, PortKind::Link, settings, repeats || is_filtered(scenario, from));
+            let decides_late = repeats || compression.is_some() || is_filtered(scenario, from);
+            add(to, PortKind::Link, settings, decides_late);
         }
     }
     let nodes = scenario.nodes.iter().enumerate();

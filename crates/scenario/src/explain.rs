@@ -5,6 +5,7 @@ mod aqm;
 mod arq;
 mod changes;
 mod channels;
+mod compression;
 mod cost;
 mod demand;
 mod fec;
@@ -108,6 +109,8 @@ pub struct DirectionExplanation {
     pub feedback: Vec<Setting>,
     /// What demand assignment will do: added delay, rates, and the control loop.
     pub demand: Vec<Setting>,
+    /// What header compression will do: lengths of headers, and what a loss takes with it.
+    pub header_compression: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -227,12 +230,19 @@ fn links(
         both.map(|(side, direction, from, to)| DirectionExplanation {
             from: from.clone(),
             to: to.clone(),
-            settings: settings::of_direction(direction, i, side, written),
+            settings: settings::of_direction(
+                direction,
+                link.header_compression[usize::from(side == "backward")],
+                i,
+                side,
+                written,
+            ),
             channel: channels::details(scenario, &direction.channel, i, side, written),
             arq: arq::details(scenario, link, side == "forward"),
             fec: fec::details(scenario, direction),
             feedback: feedback::details(scenario, routes, flows, hop(i, side)),
             demand: demand::details(scenario, direction),
+            header_compression: compression::details(scenario, link, side == "forward"),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

@@ -123,6 +123,7 @@ mod tests {
             ("link", "fec"),
             ("link", "feedback"),
             ("link", "demand"),
+            ("link", "header_compression"),
             ("node", "middlebox"),
         ] {
             let key = &tables[table]["items"]["properties"][name];

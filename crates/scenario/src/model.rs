@@ -10,7 +10,7 @@ pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
-pub use middlebox::Middlebox;
+pub use middlebox::{HeaderCompression, Middlebox};
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -90,6 +90,8 @@ pub struct Link {
     pub forward: Direction,
     /// From the second node to the first.
     pub backward: Direction,
+    /// Header compression of both directions.
+    pub header_compression: [Option<HeaderCompression>; 2],
 }
 
 impl Link {

@@ -4,6 +4,7 @@ mod arq;
 mod bounds;
 mod changes;
 mod channels;
+mod compression;
 mod demand;
 mod fec;
 mod flows;

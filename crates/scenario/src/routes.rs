@@ -36,8 +36,8 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, and every middlebox: packets go from one
-/// middlebox to the next.
+/// The next hop of every node towards every end of a flow, every middlebox, and every decompressor: packets
+/// go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination.
@@ -49,7 +49,12 @@ pub fn routes(scenario: &Scenario) -> Routes {
     let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
     let nodes = scenario.nodes.iter().enumerate();
     let middleboxes = nodes.filter(|(_, node)| node.middlebox.is_some()).map(|(node, _)| node);
-    Routes::towards(ends.chain(middleboxes), scenario.nodes.len(), &scenario.links)
+    let decompressors = scenario.links.iter().flat_map(|link| {
+        let [forward, backward] = link.header_compression.map(|one| one.is_some());
+        [forward.then_some(link.ends[1]), backward.then_some(link.ends[0])].into_iter().flatten()
+    });
+    let destinations = ends.chain(middleboxes).chain(decompressors);
+    Routes::towards(destinations, scenario.nodes.len(), &scenario.links)
 }
 
 impl Routes {

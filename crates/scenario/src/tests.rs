@@ -5,6 +5,7 @@ mod aqm;
 mod arq;
 mod changelog;
 mod changes;
+mod compression;
 mod demand;
 mod explained;
 mod fades;

@@ -109,6 +109,7 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
             && direction.changes().next().is_none()
             && direction.arq.is_none()
             && direction.fec.is_none()
+            && scenario.links[output / 2].header_compression[output % 2].is_none()
         {
             port.meter = Some(RateMeter::new(output, direction.rate, direction.overhead));
         }

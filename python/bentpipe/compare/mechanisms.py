@@ -2,10 +2,11 @@
 
 The mechanism stands where it can help most, at the slowest link on the route of the data: one of
 links in the direction of the data, and a middlebox at the node before the link. Demand assignment
-stands in the direction of the ACKs: satellite terminals have it on their return link. Middleboxes
-that thin out ACKs stand at the node behind it, before the ACKs return over the link. A candidate is
-then a controller with a mechanism, called `cubic + codel`. Without a mechanism it keeps the name of
-the controller, so the baselines stay the same.
+and header compression stand in the direction of the ACKs: satellite terminals have the first on
+their return link, and ACKs are little but headers. Middleboxes that thin out ACKs stand at the
+node behind it, before the ACKs return over the link. A candidate is then a controller with a
+mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the controller, so the
+baselines stay the same.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
 """Controllers that are compared over mechanisms unless others are named."""
 THINNING = frozenset({"ack-filter", "ack-decimation"})
 """Middleboxes that stand before the return link."""
-RETURNING = frozenset({"demand"})
+RETURNING = frozenset({"demand", "header_compression"})
 """Keys of links for mechanisms of the return direction."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""

@@ -32,9 +32,12 @@ TITLES = {
     "fec": "Forward error correction",
     "feedback": "Feedback from routers",
     "demand": "Demand assignment",
+    "header_compression": "Header compression",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""
+COUNTED = ("bytes", "slots")
+"""Last words of columns that count something else than packets."""
 
 
 def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) -> Section:
@@ -80,15 +83,25 @@ def cell(value: Any) -> Cell:
 def figures(
     name: str, title: str, samples: pl.DataFrame, directions: Sequence[str], timeline: Timeline
 ) -> list[Figure]:
-    """Counts since the previous sample in one figure, and a figure for each other column."""
+    """Counts since the previous sample, one figure for each unit, and one for each other column."""
     entity, _, *columns = samples.columns
     names = directions if entity == "link" else []
     counted = [column for column in columns if samples.schema[column].is_integer()]
-    counts = [
-        lines_of(rises(samples, entity, column).rename({"rise": "y"}), names, in_words(column)[0])
-        for column in counted
+    counts: dict[str, list[pl.DataFrame]] = {}
+    for column in counted:
+        lines = rises(samples, entity, column).rename({"rise": "y"})
+        counts.setdefault(unit_of_count(column), []).append(
+            lines_of(lines, names, in_words(column)[0])
+        )
+    drawn = [
+        (
+            "counts" if unit == "packets" else unit,
+            f"{title}: {unit} since the previous sample",
+            unit,
+            lines,
+        )
+        for unit, lines in counts.items()
     ]
-    drawn = [("counts", f"{title}: packets since the previous sample", "packets", counts)]
     for column in columns:
         if column not in counted:
             label, unit = in_words(column)
@@ -100,6 +113,12 @@ def figures(
         for what, heading, y, lines in drawn
         if lines and not (points := pl.concat(lines)).is_empty()
     ]
+
+
+def unit_of_count(column: str) -> str:
+    """What a column counts: the last word of `requested_slots` says it."""
+    suffix = column.rpartition("_")[2]
+    return suffix if suffix in COUNTED else "packets"
 
 
 def lines_of(table: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:

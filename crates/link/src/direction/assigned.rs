@@ -4,7 +4,7 @@ use units::{Span, Time};
 
 use super::{Direction, Fate};
 use crate::demand::{Action, DemandSettings, Terminal};
-use crate::queue::{Content, Queue, Served};
+use crate::queue::{Content, Queue, Queued, Served};
 
 impl Direction {
     /// The idle direction with demand assignment.
@@ -16,8 +16,13 @@ impl Direction {
         direction
     }
 
-    /// Lets frames and slots start by `now`, until a packet leaves the queue or the terminal.
-    pub(super) fn serve_assigned(&mut self, now: Time) -> Option<Served> {
+    /// Lets frames and slots start by `now`, until a packet leaves the queue or the terminal. `leaves` may
+    /// change the length of a packet that leaves the queue, before it is put into slots.
+    pub(super) fn serve_assigned(
+        &mut self,
+        now: Time,
+        mut leaves: impl FnMut(Time, &mut Queued),
+    ) -> Option<Served> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
         let terminal = scheduled.terminal.as_mut()?;
         loop {
@@ -51,12 +56,13 @@ impl Direction {
                 let dropped = (scheduled.dropped.len() - dropped_before) as u64;
                 self.line.dropped_packets += dropped;
                 self.line.accepted_packets -= dropped;
-                let Some(packet) = &scheduled.sending else { continue };
+                let Some(packet) = &mut scheduled.sending else { continue };
                 let waited = start.since(packet.since);
                 scheduled.counters.count(waited);
                 if waited > Span::ZERO {
                     scheduled.queueing.delay.record(waited.as_nanos());
                 }
+                leaves(start, packet);
                 terminal.begin(packet.bytes);
                 let content = Content::Begins(packet.ticket);
                 return Some(Served { content, fate: Fate::Scheduled });

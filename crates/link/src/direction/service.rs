@@ -82,9 +82,19 @@ impl Direction {
 
     /// Starts the next transmission, if it starts by `now`.
     pub fn serve(&mut self, now: Time) -> Option<Served> {
+        self.serve_with(now, |_, _| {})
+    }
+
+    /// The same, and `leaves` may change the length of a packet that leaves the queue, at the start of
+    /// its transmission.
+    pub fn serve_with(
+        &mut self,
+        now: Time,
+        mut leaves: impl FnMut(Time, &mut Queued),
+    ) -> Option<Served> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
         if scheduled.terminal.is_some() {
-            return self.serve_assigned(now);
+            return self.serve_assigned(now, leaves);
         }
         loop {
             scheduled.next_service = Time::NEVER;
@@ -121,12 +131,13 @@ impl Direction {
                     let dropped = (scheduled.dropped.len() - dropped_before) as u64;
                     self.line.dropped_packets += dropped;
                     self.line.accepted_packets -= dropped;
-                    let Some(packet) = packet else { continue };
+                    let Some(mut packet) = packet else { continue };
                     let waited = start.since(packet.since);
                     scheduled.counters.count(waited);
                     if waited > Span::ZERO {
                         scheduled.queueing.delay.record(waited.as_nanos());
                     }
+                    leaves(start, &mut packet);
                     let content = match (&mut scheduled.arq, &mut scheduled.fec) {
                         (Some(arq), _) => Content::Frame(arq.send(&packet)),
                         (None, Some(fec)) => Content::Coded(fec.send(start, &packet)),

@@ -8,6 +8,7 @@ use units::{Span, Time};
 
 use super::repeating::{Next, Repeating};
 use super::{Accepted, Kind, Load, ReferenceNetwork, SlowLane};
+use crate::compressor::{Compressor, compress};
 use crate::fabric::Packet;
 use crate::filter::QueueFilter;
 use crate::router::QueueRouter;
@@ -24,6 +25,7 @@ pub(super) struct Managed<B> {
     filter: Option<Box<dyn QueueFilter<B>>>,
     filtered: u64,
     router: Option<Box<dyn QueueRouter<B>>>,
+    pub compressor: Option<Box<dyn Compressor<B>>>,
 }
 
 impl<B: Copy> Managed<B> {
@@ -37,6 +39,7 @@ impl<B: Copy> Managed<B> {
             filter: None,
             filtered: 0,
             router: None,
+            compressor: None,
         }
     }
 
@@ -133,19 +136,23 @@ impl<B: Copy> Managed<B> {
     /// The next packet to be sent, and the number of those that were dropped.
     pub fn dequeue(&mut self, now: Time, queueing: &mut Queueing) -> (Option<Queued>, u64) {
         let mut dropped = Vec::new();
-        let sent = self.discipline.dequeue(now, &mut dropped).inspect(|queued| {
+        let sent = self.discipline.dequeue(now, &mut dropped).map(|mut queued| {
             let delay = now.since(queued.since);
             self.counters.count(delay);
             if delay > Span::ZERO {
                 queueing.delay.record(delay.as_nanos());
             }
             let packet = self.packets.get_mut(&queued.ticket).expect("a packet is sent once");
+            if let Some(compressor) = &mut self.compressor {
+                compress(compressor.as_mut(), now, packet, &mut queued);
+            }
             if let Some(filter) = &mut self.filter {
                 filter.leave(queued.ticket, packet);
             }
             if let Some(router) = &mut self.router {
                 router.depart(now, packet);
             }
+            queued
         });
         if sent.is_some() {
             self.note_queue();

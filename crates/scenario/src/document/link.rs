@@ -117,6 +117,11 @@ pub(crate) struct Direction {
     /// with `fec` or `feedback` in the same direction.
     #[schemars(extend("default" = "none"))]
     pub demand: Option<Demand>,
+    /// Header compression of TCP/IP packets: the length of headers on the link, and what a loss takes with
+    /// it. A name stands for the scheme with its defaults, a table sets parameters, and `"none"` compresses
+    /// nothing. `vj` requires `ip = "ipv4"`. Feedback of `rohc` takes the other direction of the link.
+    #[schemars(extend("default" = "none"))]
+    pub header_compression: Option<HeaderCompression>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
@@ -204,6 +209,11 @@ named! {
 named! {
     /// A procedure by its name, or with parameters.
     Arq, ArqName, link::Arq
+}
+
+named! {
+    /// A scheme by its name, or with parameters.
+    HeaderCompression, HeaderCompressionName, middlebox::HeaderCompression
 }
 
 named! {

@@ -12,7 +12,7 @@ use crate::describe;
 use crate::load::Written;
 use crate::model::{
     Aqm, ArqSettings, Change, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
-    LowPriority, Marking, QueueLimit, Scenario, Timeline, Traffic,
+    HeaderCompression, LowPriority, Marking, QueueLimit, Scenario, Timeline, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -114,6 +114,7 @@ fn phase_text(scenario: &Scenario) -> String {
 /// One direction of link number `link`: the keys of the language in their order.
 pub(super) fn of_direction(
     direction: &Direction,
+    compression: Option<HeaderCompression>,
     link: usize,
     side: &str,
     written: &Written,
@@ -121,7 +122,7 @@ pub(super) fn of_direction(
     let document = &written.document["link"][link];
     let schema = &schema::cached()["properties"]["link"]["items"]["properties"];
     let setting = |key: &str| {
-        let (value, text) = of_model(key, direction).unwrap_or_else(|| {
+        let (value, text) = of_model(key, direction, compression).unwrap_or_else(|| {
             let places = [&document[side][key], &document[key], &schema[key]["default"]];
             let value = places.into_iter().find(|value| !value.is_null());
             value.map_or((Amount::plain(Json::Null), "none".into()), |value| {
@@ -135,7 +136,11 @@ pub(super) fn of_direction(
 }
 
 /// The keys of a direction of which more is to be said than the value that was written.
-fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
+fn of_model(
+    key: &str,
+    direction: &Direction,
+    compression: Option<HeaderCompression>,
+) -> Option<(Amount, String)> {
     let &Direction {
         jitter: most,
         queue: limit,
@@ -179,6 +184,12 @@ fn of_model(key: &str, direction: &Direction) -> Option<(Amount, String)> {
             Amount::plain(demand.map_or(Json::Null, demand_data)),
             demand.map_or("none".into(), |demand| parameters(demand.name(), &demand_data(demand))),
         ),
+        "header_compression" => {
+            let data = compression.and_then(|one| serde_json::to_value(one).ok());
+            let data = data.unwrap_or(Json::Null);
+            let text = compression.map(|one| parameters(one.name(), &data));
+            (Amount::plain(data), text.unwrap_or_else(|| "none".into()))
+        }
         "rate" => match &direction.channel {
             Channel::Acm { acm, .. } => {
                 let rate = acm.rate().bits_per_second();

@@ -99,6 +99,9 @@ impl Display for Explanation {
         details(f, &self.links, "Feedback", |link| link.feedback.iter().map(row).collect())?;
         let demand = |link: &DirectionExplanation| link.demand.iter().map(row).collect();
         details(f, &self.links, "Demand assignment", demand)?;
+        details(f, &self.links, "Header compression", |link| {
+            link.header_compression.iter().map(row).collect()
+        })?;
         details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
         for flow in &self.flows {

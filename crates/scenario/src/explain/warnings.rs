@@ -16,7 +16,7 @@ use super::feedback;
 use super::figures::Figures;
 use super::middlebox;
 use super::text::{bytes, rate};
-use super::{demand, fec};
+use super::{compression, demand, fec};
 use crate::load::Written;
 use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
@@ -79,6 +79,8 @@ pub enum WarningKind {
     FeedbackShared,
     DemandOutlastsRto,
     DemandBeforeGrant,
+    CompressionWithoutEffect,
+    CompressionSpreadsLoss,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -136,14 +138,20 @@ pub(super) fn warnings(
                 |hop: &Hop| hop.link as usize == number && hop.forward == (side == "forward");
             let is_passed =
                 |from: usize, to: usize| routes.path(from, to, &scenario.links).iter().any(passes);
-            let has_any =
-                direction.aqm.is_some() || direction.arq.is_some() || direction.demand.is_some();
+            let is_compressed = link.header_compression.iter().any(Option::is_some);
+            let has_any = direction.aqm.is_some()
+                || direction.arq.is_some()
+                || direction.demand.is_some()
+                || is_compressed;
             let all_flows = flows;
             let flows = flows.iter().filter(|_| has_any);
             let with_data = flows.clone().filter(|(_, flow)| is_passed(flow.from, flow.to));
             let with_acks = flows.filter(|(_, flow)| is_passed(flow.to, flow.from));
             let figures: Vec<_> = with_data.clone().map(|(found, _)| &found.figures).collect();
             let managed = aqm::warnings(direction, &figures);
+            let headers = with_data.clone().map(|(_, flow)| (*flow, true));
+            let headers = headers.chain(with_acks.clone().map(|(_, flow)| (*flow, false)));
+            let compressed = compression::warnings(scenario, link, side == "forward", headers);
             let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
             let passing: Vec<_> = passing.collect();
             let repeated = arq::warnings(scenario, link, side == "forward", &passing);
@@ -160,6 +168,7 @@ pub(super) fn warnings(
                     .chain(coded)
                     .chain(routed)
                     .chain(assigned)
+                    .chain(compressed)
                     .map(|(kind, text)| warning(kind, &place, text)),
             );
         }

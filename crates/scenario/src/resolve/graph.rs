@@ -11,7 +11,7 @@ use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use super::traces;
-use super::{demand, fec, modems};
+use super::{compression, demand, fec, modems};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -94,7 +94,8 @@ pub(super) fn links(
             problems.push(Problem::new(path.key("between"), "a unique pair of node names", found));
         }
         let [forward, backward] = directions(link, &path, channels, problems);
-        links.push(Link { name, ends, forward, backward });
+        let header_compression = compression::resolve(link, document.ip, &path, problems);
+        links.push(Link { name, ends, forward, backward, header_compression });
     }
     links
 }
@@ -169,6 +170,8 @@ fn directions(
             fec: _,
             feedback,
             demand: _,
+            // No part of a direction of the network, but of both ends of a link: see `compression`.
+            header_compression: _,
             overhead: added,
             channel: _,
             trace: _,

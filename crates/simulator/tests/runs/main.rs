@@ -8,6 +8,7 @@ mod arq;
 mod background;
 mod behaviour;
 mod changes;
+mod compression;
 mod cost;
 mod demand;
 mod fades;

@@ -7,6 +7,7 @@ mod acm;
 mod aqm;
 mod arq;
 mod changes;
+mod compression;
 mod demand;
 mod fec;
 mod mechanisms;

@@ -1,0 +1,232 @@
+//! Header compression of the links of a scenario, and what it did: a table of totals, and one of samples, in
+//! runs that have it.
+
+use middlebox::{Coded, CompressorCounters, Decompressor, DecompressorCounters, Seen, Visible};
+use network::{Compressor, Counted, Fabric, NodeId, NodeReport, Packet};
+use recording::{ExtraTable, extra_table};
+use scenario::Scenario;
+use units::Time;
+
+use crate::nodes::Passing;
+use crate::topology::number;
+
+extra_table! {
+    /// Totals of header compression, one row for each direction that has it.
+    Totals("header_compression") of Total {
+        /// Name of the link.
+        link: String,
+        /// `forward` or `backward`.
+        direction: String,
+        /// The scheme.
+        scheme: String,
+        /// Packets that the compressor has sent.
+        packets: u64,
+        /// Those whose header became shorter.
+        compressed_packets: u64,
+        /// Headers in full, or all of them that may change, although their context was known.
+        refreshes: u64,
+        /// Bytes of TCP/IP headers before compression.
+        header_bytes: u64,
+        /// Bytes of the same headers on the link. It can be more, because full headers of ROHC have a checksum
+        /// of their own.
+        sent_header_bytes: u64,
+        /// Packets that arrived, but whose header could not be restored.
+        undecodable_packets: u64,
+        /// Contexts that could be used again after such packets.
+        repairs: u64,
+        /// Messages of the decompressor to the compressor.
+        feedback_packets: u64,
+    }
+}
+
+extra_table! {
+    /// Samples of header compression, at the times of the series of links.
+    Samples("header_compression_series") of Sample {
+        /// Number of the link direction in the recording's `links`.
+        link: u32,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Bytes of TCP/IP headers before compression, since the start.
+        header_bytes: u64,
+        /// Bytes of the same headers on the link, since the start.
+        sent_header_bytes: u64,
+        /// Packets whose header could not be restored, since the start.
+        undecodable_packets: u64,
+        /// Refreshes since the start.
+        refreshes: u64,
+    }
+}
+
+/// What a packet on a link with header compression carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OnLink {
+    /// The port of its compressor.
+    pub port: u16,
+    /// Its length without compression.
+    pub bytes: u16,
+    pub coded: Coded,
+}
+
+/// The far end of a port with header compression.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    pub port: u16,
+    /// The node with the compressor, and the port that leads there.
+    pub from: NodeId,
+    pub reverse: u16,
+    pub decompressor: Decompressor,
+}
+
+impl Receiver {
+    /// Names of what is counted, and how many.
+    pub fn counts(&self) -> [(&'static str, u64); 3] {
+        // Without `..`, so that a new counter has to stand in the table.
+        let DecompressorCounters { undecodable_packets, repairs, feedback_packets } =
+            self.decompressor.counters();
+        [
+            ("undecodable_packets", undecodable_packets),
+            ("repairs", repairs),
+            ("feedback_packets", feedback_packets),
+        ]
+    }
+}
+
+/// The compressor of one port.
+#[derive(Clone, Debug)]
+struct Sender {
+    port: u16,
+    compressor: middlebox::Compressor,
+}
+
+impl<B: Visible> Compressor<Passing<B>> for Sender {
+    fn leaves(&mut self, now: Time, packet: &mut Packet<Passing<B>>) {
+        if packet.body.feedback().is_some() {
+            return;
+        }
+        let &mut Packet { bytes, ecn, .. } = packet;
+        let seen = Seen { header: packet.body.header(), bytes, ecn };
+        let (coded, sent) = self.compressor.compress(now, &seen);
+        packet.body.compressed = Some(OnLink { port: self.port, bytes, coded });
+        packet.bytes = sent;
+    }
+
+    fn on_feedback(&mut self, packet: &Packet<Passing<B>>) {
+        if let Some(feedback) = packet.body.feedback() {
+            self.compressor.on_feedback(feedback);
+        }
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        // Without `..`, so that a new counter has to stand in the table.
+        let CompressorCounters {
+            packets,
+            compressed_packets,
+            refreshes,
+            header_bytes,
+            sent_header_bytes,
+        } = self.compressor.counters();
+        vec![
+            ("packets", packets),
+            ("compressed_packets", compressed_packets),
+            ("refreshes", refreshes),
+            ("header_bytes", header_bytes),
+            ("sent_header_bytes", sent_header_bytes),
+        ]
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Compressor<Passing<B>>> {
+        Box::new(self.clone())
+    }
+}
+
+/// Whether a link of the scenario compresses headers.
+pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
+    scenario.links.iter().any(|link| link.header_compression.iter().any(Option::is_some))
+}
+
+/// Sets the compressors of the scenario's links, before any packet is sent. Returns their far ends.
+pub(crate) fn set_compressors<B: Visible>(
+    scenario: &Scenario,
+    fabric: &mut (impl Fabric<Passing<B>> + ?Sized),
+) -> Vec<Receiver> {
+    let mut receivers = Vec::new();
+    for (place, link) in scenario.links.iter().enumerate() {
+        for (side, settings) in link.header_compression.into_iter().enumerate() {
+            let Some(settings) = settings else { continue };
+            let port = 2 * place + side;
+            let compressor = middlebox::Compressor::new(settings, scenario.ip);
+            let sender = Sender { port: number(port), compressor };
+            fabric.set_compressor(port, Box::new(sender));
+            receivers.push(Receiver {
+                port: number(port),
+                from: NodeId(number(link.ends[side])),
+                reverse: number(port ^ 1),
+                decompressor: Decompressor::new(settings),
+            });
+        }
+    }
+    receivers
+}
+
+/// The counter of this name in a report.
+fn count(report: &NodeReport, name: &str) -> u64 {
+    let found = report.counts.iter().find(|(counter, _)| *counter == name);
+    found.map_or(0, |(_, number)| *number)
+}
+
+/// The reports of ports with header compression.
+fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
+    reports.iter().filter_map(|report| match report.place {
+        Counted::Port(port) => Some((port, report)),
+        Counted::Node(_) => None,
+    })
+}
+
+/// Collects samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder(Samples);
+
+impl Recorder {
+    /// Adds a row for each port with header compression.
+    pub fn sample(&mut self, at: Time, reports: &[NodeReport]) {
+        for (port, report) in of_ports(reports) {
+            self.0.push(Sample {
+                link: port.into(),
+                t_s: at.as_secs_f64(),
+                header_bytes: count(report, "header_bytes"),
+                sent_header_bytes: count(report, "sent_header_bytes"),
+                undecodable_packets: count(report, "undecodable_packets"),
+                refreshes: count(report, "refreshes"),
+            });
+        }
+    }
+
+    /// All rows so far; none without header compression.
+    pub fn into_table(self) -> Option<ExtraTable> {
+        self.0.into_table().filled()
+    }
+}
+
+/// The totals of all directions with header compression; none without any.
+pub(crate) fn totals(scenario: &Scenario, reports: &[NodeReport]) -> Option<ExtraTable> {
+    let mut totals = Totals::default();
+    for (port, report) in of_ports(reports) {
+        let (place, side) = (usize::from(port / 2), usize::from(port % 2));
+        let link = &scenario.links[place];
+        let Some(scheme) = link.header_compression[side] else { continue };
+        totals.push(Total {
+            link: link.name.clone(),
+            direction: ["forward", "backward"][side].to_owned(),
+            scheme: scheme.name().to_owned(),
+            packets: count(report, "packets"),
+            compressed_packets: count(report, "compressed_packets"),
+            refreshes: count(report, "refreshes"),
+            header_bytes: count(report, "header_bytes"),
+            sent_header_bytes: count(report, "sent_header_bytes"),
+            undecodable_packets: count(report, "undecodable_packets"),
+            repairs: count(report, "repairs"),
+            feedback_packets: count(report, "feedback_packets"),
+        });
+    }
+    totals.into_table().filled()
+}

@@ -36,6 +36,8 @@ extra_table! {
         repairs: u64,
         /// Messages of the decompressor to the compressor.
         feedback_packets: u64,
+        /// Those that have arrived.
+        arrived_feedback_packets: u64,
     }
 }
 
@@ -124,6 +126,7 @@ impl<B: Visible> Compressor<Passing<B>> for Sender {
             refreshes,
             header_bytes,
             sent_header_bytes,
+            arrived_feedback_packets,
         } = self.compressor.counters();
         vec![
             ("packets", packets),
@@ -131,6 +134,7 @@ impl<B: Visible> Compressor<Passing<B>> for Sender {
             ("refreshes", refreshes),
             ("header_bytes", header_bytes),
             ("sent_header_bytes", sent_header_bytes),
+            ("arrived_feedback_packets", arrived_feedback_packets),
         ]
     }
 
@@ -226,6 +230,7 @@ pub(crate) fn totals(scenario: &Scenario, reports: &[NodeReport]) -> Option<Extr
             undecodable_packets: count(report, "undecodable_packets"),
             repairs: count(report, "repairs"),
             feedback_packets: count(report, "feedback_packets"),
+            arrived_feedback_packets: count(report, "arrived_feedback_packets"),
         });
     }
     totals.into_table().filled()

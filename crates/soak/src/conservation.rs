@@ -27,6 +27,7 @@ impl Ledger {
     /// What does not add up, if anything does not.
     pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
         let routes: Routes = routes(scenario);
+        let compressed = Compressed::of(scenario, recording);
         let links = 2 * scenario.links.len();
         let record = |port: usize| &recording.links[port];
         let handled = |port: usize| {
@@ -40,7 +41,8 @@ impl Ledger {
             let outgoing = (0..links).filter(|port| start(scenario, *port) == node);
             let incoming = (0..links).filter(|port| end(scenario, *port) == node);
             let arrived: u64 = incoming.map(|port| record(port).delivered_packets).sum();
-            let Some(passing) = arrived.checked_sub(self.received[node]) else {
+            let absorbed = self.received[node] + compressed.absorbed[node];
+            let Some(passing) = arrived.checked_sub(absorbed) else {
                 return Some(format!("{} received more than links delivered", settings.name));
             };
             // A middlebox may hold packets back, and make others.
@@ -61,6 +63,7 @@ impl Ledger {
                 goes_out = self.sent[node] + record(forwarding).delivered_packets;
                 forwarding += 1;
             }
+            goes_out += compressed.feedback[node];
             let came_out: u64 = outgoing.map(handled).sum();
             if came_out > goes_out {
                 let name = &settings.name;
@@ -71,6 +74,45 @@ impl Ledger {
         let unrouted = scenario.flows.iter().any(|flow| routes.next(flow.from, flow.to).is_none());
         (offered != recording.packet_hops && !unrouted)
             .then(|| format!("{} hops of {offered} packets at ports", recording.packet_hops))
+    }
+}
+
+/// Packets that only header compression sees, for each node.
+struct Compressed {
+    /// Packets that arrived, but not at their destination: those that could not be decompressed, and
+    /// feedback.
+    absorbed: Vec<u64>,
+    /// Packets of feedback that were sent.
+    feedback: Vec<u64>,
+}
+
+impl Compressed {
+    fn of(scenario: &Scenario, recording: &Recording) -> Self {
+        let zeros = vec![0; scenario.nodes.len()];
+        let mut all = Self { absorbed: zeros.clone(), feedback: zeros };
+        let name = "header_compression";
+        let Some(table) = recording.tables.iter().find(|table| table.name() == name) else {
+            return all;
+        };
+        let columns = table.columns();
+        let counts = |name: &str| {
+            let column = columns.iter().find(|column| column.name == name);
+            let values = column.map(|column| &column.values);
+            let Some(Values::U64(counts)) = values else { panic!("no counts of {name}") };
+            counts
+        };
+        let undecodable = counts("undecodable_packets");
+        let (sent, arrived) = (counts("feedback_packets"), counts("arrived_feedback_packets"));
+        // One row for each direction that has it, in the order of the directions.
+        let ports = (0..2 * scenario.links.len())
+            .filter(|port| scenario.links[port / 2].header_compression[port % 2].is_some());
+        for (row, port) in ports.enumerate() {
+            let (compressor, decompressor) = (start(scenario, port), end(scenario, port));
+            all.absorbed[decompressor] += undecodable[row];
+            all.feedback[decompressor] += sent[row];
+            all.absorbed[compressor] += arrived[row];
+        }
+        all
     }
 }
 

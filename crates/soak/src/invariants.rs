@@ -16,7 +16,7 @@ pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<Strin
         flow_record(record, flow).map(|text| format!("flow {}: {text}", record.flow))
     });
     of_flows
-        .or_else(|| links(recording))
+        .or_else(|| links(scenario, recording))
         .or_else(|| fairness(recording))
         .or_else(|| flow_series(recording))
         .or_else(|| link_series(&recording.link_series, recording))
@@ -120,8 +120,11 @@ fn bytes(record: &FlowRecord, flow: &Flow) -> Option<String> {
         .then(|| format!("completed with {} of {size} B", record.bytes))
 }
 
-fn links(recording: &Recording) -> Option<String> {
-    recording.links.iter().find_map(|link| {
+fn links(scenario: &Scenario, recording: &Recording) -> Option<String> {
+    // After the directions of links come the forwarding engines of nodes.
+    let schemes = scenario.links.iter().flat_map(|link| link.header_compression);
+    let schemes = schemes.chain(std::iter::repeat(None));
+    recording.links.iter().zip(schemes).find_map(|(link, scheme)| {
         let place = format!("{} {}", link.link, link.direction);
         if !(0.0..=1.0 + ROUNDING).contains(&link.utilisation) {
             return Some(format!("{place}: a utilisation of {}", link.utilisation));
@@ -131,8 +134,8 @@ fn links(recording: &Recording) -> Option<String> {
         {
             return Some(format!("{place}: {text}"));
         }
-        let shortest = link.delivered_packets * u64::from(wire::tcp::HEADER);
-        (link.delivered_bytes < shortest).then(|| {
+        let header = scheme.map_or(wire::tcp::HEADER, |scheme| scheme.shortest_header());
+        (link.delivered_bytes < link.delivered_packets * u64::from(header)).then(|| {
             format!("{place}: {} packets of {} B", link.delivered_packets, link.delivered_bytes)
         })
     })

@@ -89,6 +89,11 @@ impl HeaderCompression {
         !matches!((self, ip), (Self::Vj(_), IpVersion::V6))
     }
 
+    /// No header on the link is shorter, in bytes: every scheme keeps TCP's checksum and a byte of its own.
+    pub fn shortest_header(&self) -> u16 {
+        3
+    }
+
     /// Bytes of a header on the link, on average over many packets of one connection in one direction, of
     /// which none is lost: `step` is the time between two packets, `payload` their bytes of payload. Without
     /// payload they are ACKs of two segments each. `options` are bytes of TCP options, which are timestamps
@@ -225,6 +230,8 @@ pub struct CompressorCounters {
     pub header_bytes: u64,
     /// Bytes of the same headers on the link.
     pub sent_header_bytes: u64,
+    /// Messages of the decompressor that have arrived.
+    pub arrived_feedback_packets: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -293,6 +300,7 @@ impl Compressor {
 
     /// A message of the decompressor arrives.
     pub fn on_feedback(&mut self, feedback: Feedback) {
+        self.counters.arrived_feedback_packets += 1;
         if let Scheme::Rohc(rohc) = &mut self.scheme {
             rohc.on_feedback(feedback);
         }

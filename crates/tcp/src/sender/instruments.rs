@@ -42,7 +42,7 @@ pub(super) struct Instruments {
 impl Instruments {
     /// The instruments that a connection and its controller need, if any.
     pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
-        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs));
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config.rto.min));
         let resume = config.careful_resume.map(CarefulResume::new);
         let mut needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
         needs.pacing |= config.pacing == Pacing::Linux;

@@ -58,10 +58,10 @@ struct News {
 }
 
 impl Linux {
-    pub(super) fn new(needs: Needs) -> Self {
+    pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
         Self {
             rack: Rack::new(),
-            probe: TailLossProbe::new(),
+            probe: TailLossProbe::new(least_rto),
             undo: Undo::default(),
             frto: Frto::Off,
             reduction: None,

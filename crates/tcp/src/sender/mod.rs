@@ -128,6 +128,8 @@ pub(crate) struct Sender {
     /// Sequence number of the last window update (SND.WL1).
     window_from: u64,
     last_sent: Time,
+    /// When the first retransmission since the last progress was due, or the first window probe.
+    retransmits_since: Time,
     /// When the user timeout is over, if nothing is acknowledged until then.
     gives_up_at: Time,
     gave_up: Option<AbortCause>,
@@ -181,6 +183,7 @@ impl Sender {
             max_advertised: 0,
             window_from: 0,
             last_sent: Time::ZERO,
+            retransmits_since: Time::ZERO,
             gives_up_at: Time::NEVER,
             gave_up: None,
             counters: Counters::default(),

@@ -193,7 +193,7 @@ impl Sender {
     }
 
     /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
-    pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config) {
+    pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config, heard: Time) {
         self.counters.timeouts += 1;
         self.retries += 1;
         // The time runs since a fast retransmission, if nothing was acknowledged since.
@@ -201,7 +201,7 @@ impl Sender {
         if self.retries == 1 && !runs {
             self.begin_user_timeout(now, config);
         }
-        if let Some(cause) = self.timeout_ends_connection(now, config) {
+        if let Some(cause) = self.timeout_ends_connection(now, config, heard) {
             self.give_up(cause);
             return;
         }

@@ -1,11 +1,16 @@
 //! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is sent.
 //! Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer reduces
 //! the window to one segment.
+//!
+//! The wait is that of Linux (`tcp_schedule_loss_probe`): twice the smoothed RTT, and the smallest RTO
+//! for a single segment, whose ACK may be delayed by that long at most; 2 ms for more. RFC 8985 section
+//! 7.2 leaves open what a sender takes for the longest delay of an ACK (`TLP.max_ack_delay`), and adds
+//! nothing for more than one segment.
 
 use units::{Span, Time};
 
-/// How long a receiver may keep an ACK back (`TLP.max_ack_delay`; Linux takes its smallest RTO).
-const LONGEST_ACK_DELAY: Span = Span::from_millis(200);
+/// Added for more than one segment (`TCP_TIMEOUT_MIN_US`).
+const MARGIN: Span = Span::from_millis(2);
 
 /// Before the first RTT sample (section 7.2).
 const WITHOUT_SAMPLE: Span = Span::from_secs(1);
@@ -15,6 +20,8 @@ const WITHOUT_SAMPLE: Span = Span::from_secs(1);
 pub(super) struct TailLossProbe {
     /// When one is to be sent.
     pub(super) due: Time,
+    /// The longest delay of an ACK.
+    ack_delay: Span,
     outstanding: Option<Probe>,
 }
 
@@ -38,8 +45,9 @@ pub(super) struct Answer {
 }
 
 impl TailLossProbe {
-    pub(super) fn new() -> Self {
-        Self { due: Time::NEVER, outstanding: None }
+    /// No probe is due. An ACK may be delayed by `least_rto`, the smallest RTO.
+    pub(super) fn new(least_rto: Span) -> Self {
+        Self { due: Time::NEVER, ack_delay: least_rto, outstanding: None }
     }
 
     /// Data was sent, or acknowledged while more is outstanding (section 7.2).
@@ -47,7 +55,7 @@ impl TailLossProbe {
         if self.outstanding.is_some() {
             return;
         }
-        let delay = if single { LONGEST_ACK_DELAY } else { Span::ZERO };
+        let delay = if single { self.ack_delay } else { MARGIN };
         self.due = now + srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay);
     }
 
@@ -59,7 +67,7 @@ impl TailLossProbe {
 
     /// A recovery begins: whatever was lost is found by it.
     pub(super) fn forget(&mut self) {
-        *self = Self::new();
+        *self = Self::new(self.ack_delay);
     }
 
     /// Takes in an ACK and says whether the probe has repaired a loss, which is then to be answered
@@ -81,6 +89,8 @@ impl TailLossProbe {
 mod tests {
     use super::*;
 
+    const LEAST_RTO: Span = Span::from_millis(140);
+
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
@@ -90,18 +100,21 @@ mod tests {
     }
 
     fn out(again: bool) -> TailLossProbe {
-        let mut probe = TailLossProbe::new();
+        let mut probe = TailLossProbe::new(LEAST_RTO);
         probe.on_sent(5, again);
         probe
     }
 
     #[test]
     fn a_probe_is_due_after_two_round_trips_and_the_delay_of_a_lonely_ack() {
-        let mut probe = TailLossProbe::new();
+        let mut probe = TailLossProbe::new(LEAST_RTO);
         probe.schedule(at(100), Some(Span::from_millis(500)), false);
-        assert_eq!(probe.due, at(1100));
+        assert_eq!(probe.due, at(1102));
         probe.schedule(at(100), Some(Span::from_millis(500)), true);
-        assert_eq!(probe.due, at(1300));
+        assert_eq!(probe.due, at(1240));
+        probe.forget();
+        probe.schedule(at(100), Some(Span::from_millis(500)), true);
+        assert_eq!(probe.due, at(1240));
         probe.schedule(at(100), None, false);
         assert_eq!(probe.due, at(1100));
     }

@@ -5,7 +5,7 @@ use congestion::TcpPolicy;
 use transport::AbortCause;
 use units::{Span, Time};
 
-use crate::config::Config;
+use crate::config::{Config, Recovery};
 
 use super::{HeldBy, Sender};
 
@@ -29,7 +29,7 @@ impl Sender {
         if self.persisting {
             self.on_persist_timeout(now, config, heard);
         } else {
-            self.on_retransmission_timeout(now, config);
+            self.on_retransmission_timeout(now, config, heard);
         }
     }
 
@@ -61,20 +61,45 @@ impl Sender {
     /// Whether the connection ends with this retransmission timeout, and why. The user timeout counts
     /// from the first retransmission without progress, and takes the place of the number of
     /// retransmissions (Linux, `tcp_write_timeout`).
-    pub(super) fn timeout_ends_connection(&self, now: Time, config: &Config) -> Option<AbortCause> {
+    pub(super) fn timeout_ends_connection(
+        &mut self,
+        now: Time,
+        config: &Config,
+        heard: Time,
+    ) -> Option<AbortCause> {
         if config.user_timeout.is_some() {
             let is_over = self.retries > 1 && now >= self.gives_up_at;
             return is_over.then_some(AbortCause::UserTimeout);
         }
-        // An end that has taken its window back is there, and will open it again (RFC 9293 section
-        // 3.8.6).
-        let is_last = self.retries > config.max_retries && self.advertised > 0;
+        let is_last = if self.advertised == 0 {
+            self.is_silent_behind_closed_window(now, config, heard)
+        } else {
+            self.retries > config.max_retries
+        };
         is_last.then_some(AbortCause::Retransmissions)
+    }
+
+    /// An end that has taken its window back with data outstanding is probed by retransmissions. It may
+    /// keep the window closed for as long as it answers (RFC 9293 section 3.8.6.1, MUST-37). One that does
+    /// not answer is given up after as many retransmissions as without a closed window; in Linux when
+    /// it has been silent for twice the largest RTO since the first retransmission
+    /// (`tcp_rtx_probe0_timed_out`).
+    fn is_silent_behind_closed_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
+        if config.recovery == Recovery::Linux {
+            let most = config.rto.max + config.rto.max;
+            return now.since(heard.max(self.retransmits_since)) > most;
+        }
+        if self.retries == 1 || heard > self.last_sent {
+            self.unanswered_probes = 0;
+        }
+        self.unanswered_probes += 1;
+        self.unanswered_probes > config.max_retries
     }
 
     /// The timer that runs has expired for the first time, a fast recovery begins, or the first SYN was
     /// sent.
     pub(super) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
+        self.retransmits_since = now;
         self.gives_up_at = config.user_timeout.map_or(Time::NEVER, |limit| now + limit);
     }
 

@@ -5,6 +5,7 @@
 
 use congestion::Controller;
 use tcp::{AckTiming, Config, Flags, Phase, Recovery};
+use transport::RtoConfig;
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;
@@ -158,15 +159,18 @@ fn a_lost_tail_is_repaired_without_a_timeout() {
     }
 }
 
-/// RFC 8985 section 7.2: 2 SRTT, and the longest delay of an ACK for a single segment.
+/// `tcp_schedule_loss_probe`: 2 SRTT, and 2 ms or, for a single segment, the smallest RTO.
 #[test]
 fn the_probe_leaves_after_two_round_trips() {
     let wire = tail(10, &[9, 10]);
     let data = wire.times(A, Sent::is_data);
-    assert_eq!(data[10] - data[9], 300, "after the last ACK, at 100 ms");
-    let wire = tail(1, &[1]);
-    let data = wire.times(A, Sent::is_data);
-    assert_eq!(data[1] - data[0], 400, "2 * 100 + 200 ms");
+    assert_eq!(data[10] - data[9], 302, "after the last ACK, at 100 ms");
+    for (least, after) in [(30, 230), (80, 280), (150, 300)] {
+        let rto = RtoConfig { min: ms(least), ..config().rto };
+        let wire = tail_of(&Config { rto, ..linux() }, 1, &[1]);
+        let data = wire.times(A, Sent::is_data);
+        assert_eq!(data[1] - data[0], after, "2 * 100 and {least} ms, at most an RTO");
+    }
 }
 
 /// RFC 8985 section 7.3: only one probe; the timer does the rest.
@@ -180,7 +184,7 @@ fn when_the_probe_is_lost_too_the_timer_expires() {
 #[test]
 fn a_probe_carries_new_data_when_the_window_of_the_receiver_allows() {
     let mut script = sender();
-    assert_eq!(script.wait(ms(100)), [30]);
+    assert_eq!(script.wait(ms(102)), [30]);
     assert_eq!(script.end.counters().retransmissions, 0);
     script.ack(31);
     assert!(script.cwnd() >= 20, "{}", script.cwnd());
@@ -286,11 +290,11 @@ fn a_timeout_spares_what_was_sent_a_moment_ago() {
     script.ack(10);
     script.end.write(5 * MSS);
     script.sent();
-    // The probe after 200 ms, and the timer a second later.
+    // The probe after 202 ms, and the timer a second later.
     assert_eq!(script.wait(ms(1150)), [14]);
     script.end.write(2 * MSS);
     assert_eq!(script.sent(), [15, 16]);
-    assert_eq!(script.wait(ms(50)), [10]);
+    assert_eq!(script.wait(ms(52)), [10]);
     let mut sent = script.ack(11);
     sent.extend(script.ack(15));
     assert!(!sent.contains(&15) && !sent.contains(&16), "{sent:?}");

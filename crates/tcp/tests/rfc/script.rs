@@ -97,6 +97,13 @@ impl Script {
         self.segments.iter().filter(|s| s.payload > 0).map(number).collect()
     }
 
+    /// Lets time pass until the next timer expires.
+    pub fn to_deadline(&mut self) -> Vec<u64> {
+        self.now = self.end.deadline();
+        self.end.on_deadline(self.now);
+        self.sent()
+    }
+
     /// Lets `segment` arrive from the other end.
     pub fn receive(&mut self, segment: Segment) -> Vec<u64> {
         self.end.on_segment(self.now, &segment);

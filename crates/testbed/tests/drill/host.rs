@@ -134,6 +134,9 @@ impl Kernel {
             "TCP_KEEPINTVL" => (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
             "TCP_KEEPCNT" => (libc::IPPROTO_TCP, libc::TCP_KEEPCNT),
             "TCP_USER_TIMEOUT" => (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
+            // Since Linux 6.15, and not in libc.
+            "TCP_RTO_MAX_MS" => (libc::IPPROTO_TCP, 44),
+            "TCP_RTO_MIN_US" => (libc::IPPROTO_TCP, 45),
             _ => return Err(format!("the socket option {option}")),
         };
         let value = call.number(3).ok_or("an option whose value is no number")?;

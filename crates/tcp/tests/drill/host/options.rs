@@ -39,6 +39,12 @@ impl Simulated {
             ("TCP_USER_TIMEOUT", Some(millis)) if before => {
                 self.config.user_timeout = Some(Span::from_millis(millis as u64));
             }
+            ("TCP_RTO_MIN_US", Some(micros)) if before => {
+                self.config.rto.min = Span::from_nanos(1000 * micros as u64);
+            }
+            ("TCP_RTO_MAX_MS", Some(millis)) if before => {
+                self.config.rto.max = Span::from_millis(millis as u64);
+            }
             ("SO_SNDBUF", Some(bytes)) if before => {
                 self.config.send_buffer = SizeLimit::of(Bytes(bytes as u64))
             }

@@ -4,9 +4,15 @@
 //! Where RFC and kernel part, `recovery = "linux"` follows the kernel (`tcp_validate_incoming`):
 //!
 //! - A segment without the timestamps that were agreed on is taken; the RFC drops it.
-//! - An old timestamp on a bare ACK that is only out of order is taken (`tcp_disordered_ack`, which
-//!   also requires that the ACK acknowledges nothing new, does not change the window, and is at most
-//!   1.2 RTO older); the RFC answers and drops it like any other.
+//! - A timestamp that is older by one tick is not old (`TCP_PAWS_WINDOW`).
+//! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not change the
+//!   window, and is at most 1.2 RTO older: it is only out of order (`tcp_disordered_ack`). The RFC answers
+//!   and drops it like any other.
+//! - The window begins with what was acknowledged last and not with the next number, because the other
+//!   end may not know more (`tcp_sequence`). What an old segment from there on acknowledges counts.
+//! - A reset is also accepted at the end of the highest SACK block, which is the next number of an end that
+//!   did not hear of a gap, and one number back after the other end's FIN (`tcp_validate_incoming`,
+//!   `tcp_reset_check`).
 //!
 //! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
 //! the window has no other number for its ACKs.
@@ -17,6 +23,9 @@ use crate::receiver::MOST_QUICK;
 use crate::segment::{Flags, Options, Segment};
 
 use super::{Connection, State, TIME_WAIT};
+
+/// Ticks by which a timestamp may be older (`TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: u32 = 1;
 
 impl Connection {
     /// What an ordinary segment acknowledges, and `None` for all others, which need a second look.
@@ -64,6 +73,8 @@ impl Connection {
         if !self.is_in_window(segment, sequence) {
             if !reset {
                 self.answer_old_or_far(now, segment, sequence);
+            } else if self.resets_like_linux(sequence) {
+                self.end_by_reset();
             }
             return !reset && self.lags(segment, sequence);
         }
@@ -91,12 +102,29 @@ impl Connection {
         if !self.has_old_timestamp(segment) {
             return true;
         }
-        let bare = segment.payload == 0 && !segment.flags.contains(Flags::FIN);
-        if self.sender.recovers_like_linux() && bare && sequence == self.receiver.next() {
+        if self.sender.recovers_like_linux() && self.is_out_of_order_only(segment, sequence) {
             return true;
         }
         self.answer_old_or_far(now, segment, sequence);
         false
+    }
+
+    /// Whether the old timestamp of a segment may be that of one that was overtaken, and was not wrapped.
+    fn is_out_of_order_only(&self, segment: &Segment, sequence: u64) -> bool {
+        let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
+        // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).
+        let most = u128::from(self.sender.rtt().rto().as_nanos()) * 1200 / 1_000_000_000;
+        let control = Flags::FIN.0 | Flags::SYN.0;
+        let window = u64::from(segment.window) << self.peer_shift;
+        let is_bare_ack = segment.payload == 0
+            && segment.flags.contains(Flags::ACK)
+            && segment.flags.0 & control == 0;
+        age <= PAWS_WINDOW
+            || (is_bare_ack
+                && sequence == self.receiver.next()
+                && segment.acknowledgement == self.out.wrap(self.sender.una())
+                && !self.sender.would_move_window(sequence, window)
+                && u128::from(age) <= most)
     }
 
     /// RFC 9293 section 3.4, table 6.
@@ -104,7 +132,13 @@ impl Connection {
         let next = self.receiver.next();
         let control = segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::SYN);
         let end = sequence + u64::from(segment.payload) + u64::from(control);
-        let is_old = if end == sequence { sequence < next } else { end <= next };
+        let is_old = if self.sender.recovers_like_linux() && self.state != State::TimeWait {
+            end < self.last_ack_sent
+        } else if end == sequence {
+            sequence < next
+        } else {
+            end <= next
+        };
         !is_old && sequence <= self.receiver.right_edge()
     }
 
@@ -137,11 +171,19 @@ impl Connection {
 
     /// RFC 5961 section 3.2: only the very next number resets.
     fn on_reset(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        if sequence == self.receiver.next() {
+        if sequence == self.receiver.next() || self.resets_like_linux(sequence) {
             self.end_by_reset();
         } else {
             self.answer_what_is_out_of_place(now, segment);
         }
+    }
+
+    /// Whether Linux takes a reset with another number than the next.
+    fn resets_like_linux(&self, sequence: u64) -> bool {
+        let after_fin = matches!(self.state, State::CloseWait | State::LastAck | State::Closing);
+        let highest = self.receiver.sack_ranges().map(|range| range.end).max();
+        self.sender.recovers_like_linux()
+            && ((after_fin && sequence + 1 == self.receiver.next()) || highest == Some(sequence))
     }
 
     /// RFC 5961 section 5.2. An ACK that is merely old is taken for its SACK blocks.

@@ -132,6 +132,12 @@ impl Sender {
         }
     }
 
+    /// Whether an ACK of nothing new would change the window in Linux (`tcp_may_update_window`).
+    pub(crate) fn would_move_window(&self, sequence: u64, window: u64) -> bool {
+        sequence > self.window_from
+            || (sequence == self.window_from && (window > self.advertised || window == 0))
+    }
+
     /// The window is that of the latest segment. RFC 9293 section 3.10.7.4 takes the one with the
     /// highest sequence number for the latest. Linux also takes one that acknowledges more
     /// (`tcp_may_update_window`), and so does this: when an older segment that is sent again

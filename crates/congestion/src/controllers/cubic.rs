@@ -223,14 +223,14 @@ impl Controller for Cubic {
         whole(BETA * loss.flight as f64).max(2 * self.window.mss)
     }
 
-    /// Sections 4.6 and 4.7; with ABE a mark leaves more of the flight size, and all else is the same.
+    /// Sections 4.6 and 4.7; with ABE a mark in congestion avoidance leaves more of the flight size, and
+    /// all else is the same.
     fn on_congestion_mark(&mut self, loss: &Loss) {
-        let before = self.window.cwnd;
+        let (before, avoids) = (self.window.cwnd, !self.window.in_slow_start());
         standard::on_congestion_mark(self, loss);
-        if self.abe {
-            let ssthresh = abe::threshold(loss, &self.window, abe::CUBIC).min(before);
-            self.window.ssthresh = ssthresh;
-            self.window.cwnd = ssthresh;
+        if self.abe && avoids {
+            self.window.cwnd = before;
+            abe::answer_mark(loss, &mut self.window, abe::CUBIC);
         }
     }
 

@@ -61,10 +61,8 @@ impl Controller for Reno {
     }
 
     fn on_congestion_mark(&mut self, loss: &Loss) {
-        if self.abe {
-            let ssthresh = abe::threshold(loss, &self.window, abe::NEWRENO).min(self.window.cwnd);
-            self.window.ssthresh = ssthresh;
-            self.window.cwnd = ssthresh;
+        if self.abe && !self.window.in_slow_start() {
+            abe::answer_mark(loss, &mut self.window, abe::NEWRENO);
         } else {
             standard::on_congestion_mark(self, loss);
         }
@@ -109,6 +107,10 @@ mod tests {
         reno.window.cwnd = 100 * MSS;
         reno.on_congestion_mark(&loss(100 * MSS, false));
         assert_eq!((reno.window.cwnd, reno.window.ssthresh), (80 * MSS, 80 * MSS));
+        reno.window.ssthresh = 200 * MSS;
+        reno.on_congestion_mark(&loss(80 * MSS, false));
+        assert_eq!((reno.window.cwnd, reno.window.ssthresh), (40 * MSS, 40 * MSS), "slow start");
+        reno.window.cwnd = 80 * MSS;
         reno.on_loss(&loss(80 * MSS, false));
         assert_eq!(reno.window.cwnd, 40 * MSS);
         reno.window.cwnd = 2 * MSS;

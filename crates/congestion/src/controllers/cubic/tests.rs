@@ -57,9 +57,14 @@ fn with_abe_a_mark_leaves_85_percent_and_w_max_is_the_window() {
         values.set("cubic", "abe", Value::Word(word.into())).unwrap();
         let mut cubic = cubic(1000);
         cubic.abe = abe::is_on(&values);
+        cubic.window.ssthresh = cubic.window.cwnd;
         cubic.on_congestion_mark(&loss(1000 * MSS));
         assert_eq!((cubic.window.cwnd, cubic.window.ssthresh), (mark * MSS, mark * MSS));
         assert!((cubic.w_max - 1000.0).abs() < 1e-9);
+        cubic.window.cwnd = 1000 * MSS;
+        cubic.window.ssthresh = u64::MAX;
+        cubic.on_congestion_mark(&loss(1000 * MSS));
+        assert_eq!(cubic.window.cwnd, 700 * MSS, "slow start");
         cubic.window.cwnd = 1000 * MSS;
         cubic.on_loss(&loss(1000 * MSS));
         assert_eq!(cubic.window.cwnd, 700 * MSS);

@@ -175,6 +175,23 @@ impl Judge {
         self.enter(setting, asked, Verdict::Rejected, possible);
     }
 
+    /// A rule that can be turned off. The kernel's differs from that of the RFC, which applies in the
+    /// simulator unless `recovery` is `"linux"`.
+    fn rule_of_linux(
+        &mut self,
+        setting: &'static str,
+        on: bool,
+        recovery: Recovery,
+        by: &str,
+        kernel: &str,
+    ) {
+        if on && recovery != Recovery::Linux {
+            self.approximated(setting, on, kernel);
+        } else {
+            self.applied(setting, on, by);
+        }
+    }
+
     /// Reports of marks (`tcp_ecn`). Linux counts marks from 6.19 on (`tcp_ecn = 3`).
     fn ecn(&mut self, ecn: Ecn) {
         match ecn {
@@ -301,8 +318,20 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         limited_transmit,
         "new data is sent on the first duplicate ACKs",
     );
-    judge.applied("transport.nagle", nagle, "TCP_NODELAY");
-    judge.applied("transport.idle_restart", idle_restart, "tcp_slow_start_after_idle");
+    judge.rule_of_linux(
+        "transport.nagle",
+        *nagle,
+        *recovery,
+        "TCP_NODELAY",
+        "Minshall's variant: a small segment waits for another small one only",
+    );
+    judge.rule_of_linux(
+        "transport.idle_restart",
+        *idle_restart,
+        *recovery,
+        "tcp_slow_start_after_idle",
+        "cwnd halves for each RTO of silence, down to the initial window",
+    );
     judge.ecn(*ecn);
     // As in the simulator: on as well for the recovery of Linux and for controllers that use reports.
     let needs = flow.controller.build(&flow.transport.controller()).needs();

@@ -201,6 +201,25 @@ fn a_flow_that_stops_is_told_what_is_still_sent() {
     assert_eq!(stops(&scenario).unwrap().verdict, Verdict::Approximated);
 }
 
+/// The kernel has rules of its own, which the simulator follows with the recovery of Linux only.
+#[test]
+fn rules_of_linux_are_applied_where_the_simulator_follows_them() {
+    for (setting, name) in
+        [("nagle", "transport.nagle"), ("idle_restart", "transport.idle_restart")]
+    {
+        for (recovery, on, verdict) in [
+            ("sack", true, Verdict::Approximated),
+            ("newreno", true, Verdict::Approximated),
+            ("linux", true, Verdict::Applied),
+            ("sack", false, Verdict::Applied),
+        ] {
+            let mut transport = json!({ "recovery": recovery });
+            transport[setting] = json!(on);
+            assert_eq!(entry(transport, name).verdict, verdict, "{setting} = {on}, {recovery}");
+        }
+    }
+}
+
 #[test]
 fn switches_become_settings_of_the_host() {
     let sysctl = |transport: Value, name: &str| {

@@ -26,8 +26,10 @@ impl Visible for Body {
             sack: SackBlocks::new(blocks),
             window_scale: (segment.window_scale != Segment::NO_SCALE)
                 .then_some(segment.window_scale),
-            // Probes and their answers have a reserved bit, a SYN has options of its own.
+            // Probes and their answers have a reserved bit, as has accurate ECN (AE). A SYN has options of
+            // its own.
             has_more: segment.is_low_priority()
+                || segment.flags.contains(Flags::AE)
                 || segment.flags.contains(Flags::SYN)
                 || segment.counters().is_some(),
         })
@@ -46,8 +48,9 @@ impl Visible for Body {
         let segment = &self.segment;
         let past_data = u32::from(segment.payload) + u32::from(segment.flags.contains(Flags::SYN));
         let has_timestamps = segment.has_timestamps();
-        // With accurate ECN each ACK reports the number of marks in three bits.
-        let report = segment.counters().map_or(Flags::default(), |_| segment.flags.of_ecn());
+        // Each ACK reports marks: with ECE, or with accurate ECN their number in three bits.
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let report = if is_syn { Flags::default() } else { segment.flags.of_ecn() };
         let segment = Segment {
             sequence: segment.sequence.wrapping_add(past_data),
             acknowledgement,
@@ -68,5 +71,28 @@ impl Visible for Body {
             copy.segment.timestamp = value;
         }
         copy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9768 section 3.2.2: ACE is in each segment after the set-up, also where its bits are not those
+    /// of the option.
+    #[test]
+    fn an_ack_that_a_middlebox_makes_reports_the_marks_of_the_segment() {
+        let body = |flags: Flags| Body {
+            endpoint: 1,
+            segment: Segment { flags: Flags::ACK.with(flags), payload: 100, ..Segment::default() },
+        };
+        for report in [Flags::ECE, Flags::AE.with(Flags::ECE), Flags::CWR.with(Flags::ECE)] {
+            let ack = body(report).pure_ack(7, None, None).unwrap();
+            assert_eq!(ack.segment.flags, Flags::ACK.with(report));
+        }
+        let syn = body(Flags::SYN.with(Flags::ECE).with(Flags::CWR));
+        assert_eq!(syn.pure_ack(7, None, None).unwrap().segment.flags, Flags::ACK);
+        assert!(body(Flags::AE).header().unwrap().has_more);
+        assert!(!body(Flags::ECE).header().unwrap().has_more);
     }
 }

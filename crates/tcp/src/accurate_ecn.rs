@@ -3,9 +3,14 @@
 //!
 //! - Set-up (section 3.1): a SYN asks with AE, CWR and ECE. The SYN with ACK agrees and says with which
 //!   code point the SYN has arrived; the ACK of the SYN with ACK says the same of it (tables 2 to 4).
-//!   All other answers are those of an end with RFC 3168, or without ECN.
+//!   Other answers are those of an end with RFC 3168, or without ECN. Reserved combinations agree too
+//!   (section 3.1.3).
 //! - ACE (section 3.2.2): the same three bits then carry the number of marked packets modulo 8, in each
-//!   segment. Both ends begin with 5.
+//!   segment. Both ends begin with 5, and the end that opened the connection with 6 if the SYN with ACK was
+//!   marked. Packets without data count too.
+//! - An end whose SYN or SYN with ACK was marked begins with a window of one segment, as after a lost SYN
+//!   (section 3.2.2.2 requires a response; RFC 5562 has this one). An end that has listened and gets
+//!   ACE 000 on the first ACK sends without ECT and ignores reports (table 4, note 1).
 //! - The option (section 3.2.3): bytes that arrived with CE and with the code point of the data, modulo
 //!   2^24. It is sent with each ACK without data after the counters have changed, where it fits.
 //!
@@ -16,11 +21,11 @@
 //! - Data has no room for the option: its segments carry ACE only.
 //! - If both do not fit, the option takes the place of the last SACK blocks, as in Linux 6.19
 //!   (`tcp_options_fit_accecn`): two are left with timestamps, three without.
-//! - SYNs carry no option, and no end looks for middleboxes that remove or clear fields (sections 3.2.2.3
-//!   and 3.2.3.2). There are none here.
+//! - SYNs carry no option, and no end looks for middleboxes that change the field of ECN or remove the
+//!   option (sections 3.2.2.3 and 3.2.3.2). There are none here.
+//! - A SYN with ACK that is retransmitted after the set-up is acknowledged with the counter (section
+//!   3.2.2.1 repeats the code point of the set-up).
 //! - Retransmissions and bare ACKs are sent without ECT, as in RFC 3168.
-//! - Combinations that section 3.1.3 reserves for later are answered as by an end with RFC 3168 or without
-//!   ECN, and not with AccECN. No end here sends them.
 
 use crate::segment::EcnCounters;
 
@@ -32,6 +37,8 @@ const ACE: u8 = 0b111;
 const BYTES: u32 = (1 << 24) - 1;
 /// Marked packets after which an ACK is sent at once: n of section 3.2.2.5.1 while data is unacknowledged.
 const MARKS_FOR_ACK: u32 = 2;
+/// The same while no data is unacknowledged, so that ACKs of ACKs die out.
+const MARKS_FOR_ACK_OF_ACKS: u32 = 3;
 
 /// The field of ECN in the IP header (RFC 3168 section 5, RFC 9331 section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +54,7 @@ pub(crate) enum CodePoint {
 pub(crate) enum Answer {
     /// Accurate reports; the SYN arrived like this.
     Accurate(CodePoint),
-    /// RFC 3168, or the nonce that it once had.
+    /// RFC 3168.
     Classic,
     /// No ECN, or an end that returns the bits of the SYN.
     Without,
@@ -65,6 +72,12 @@ impl CodePoint {
     }
 }
 
+/// Whether a SYN asks for accurate reports: with 111, and with combinations that are reserved for later
+/// (section 3.1.3).
+pub(crate) fn asks(bits: u8) -> bool {
+    !matches!(bits & ACE, 0b000 | 0b011)
+}
+
 impl Answer {
     pub(crate) fn read(bits: u8) -> Self {
         match bits & ACE {
@@ -72,7 +85,9 @@ impl Answer {
             0b011 => Self::Accurate(CodePoint::Ect1),
             0b100 => Self::Accurate(CodePoint::Ect0),
             0b110 => Self::Accurate(CodePoint::Ce),
-            0b001 | 0b101 => Self::Classic,
+            // Reserved: as if the SYN had arrived as it was sent (section 3.1.3).
+            0b101 => Self::Accurate(CodePoint::NotEct),
+            0b001 => Self::Classic,
             _ => Self::Without,
         }
     }
@@ -89,6 +104,7 @@ pub(crate) struct Received {
     ect1: u32,
     /// Marked packets since the last ACK.
     unreported: u32,
+    /// The packet before was marked, with data or without.
     last_was_marked: bool,
     changed: bool,
 }
@@ -108,14 +124,17 @@ impl Default for Received {
 }
 
 impl Received {
-    /// A packet of the set-up has arrived.
-    pub(crate) fn count_syn(&mut self, arrived: CodePoint) {
+    /// A SYN with ACK has arrived. A mark of a SYN is reported by its answer alone (section 3.2.2.2).
+    pub(crate) fn count_answer(&mut self, arrived: CodePoint) {
         self.packets = FIRST + u8::from(arrived == CodePoint::Ce);
     }
 
-    /// Data has arrived. Returns true if it is acknowledged at once (section 3.2.2.5.1): the first mark
-    /// after none, and the second since the last ACK.
-    pub(crate) fn count(&mut self, arrived: CodePoint, bytes: u32) -> bool {
+    /// A segment has arrived with `bytes` of data. Returns true if an ACK is sent at once (section
+    /// 3.2.2.5.1): for marked data after a packet without a mark, and for the second mark since the last ACK,
+    /// or the third if nothing is `unacknowledged`.
+    pub(crate) fn count(&mut self, arrived: CodePoint, bytes: u32, unacknowledged: bool) -> bool {
+        let marked = arrived == CodePoint::Ce;
+        let before = std::mem::replace(&mut self.last_was_marked, marked);
         let counter = match arrived {
             CodePoint::NotEct => return false,
             CodePoint::Ect0 => &mut self.ect0,
@@ -123,15 +142,14 @@ impl Received {
             CodePoint::Ce => &mut self.marked,
         };
         *counter = (*counter + bytes) & BYTES;
-        self.changed = true;
-        let marked = arrived == CodePoint::Ce;
-        let before = std::mem::replace(&mut self.last_was_marked, marked);
+        self.changed |= bytes > 0;
         if !marked {
             return false;
         }
         self.packets = (self.packets + 1) & ACE;
         self.unreported += 1;
-        !before || self.unreported >= MARKS_FOR_ACK
+        let most = if bytes > 0 || unacknowledged { MARKS_FOR_ACK } else { MARKS_FOR_ACK_OF_ACKS };
+        (bytes > 0 && !before) || self.unreported >= most
     }
 
     /// ACE of the next segment.
@@ -185,7 +203,8 @@ pub(crate) struct Report {
 }
 
 impl Known {
-    /// The other end has said how a packet of the set-up arrived.
+    /// The other end has said how the SYN with ACK arrived. It counts a mark of that, and none of the SYN
+    /// (section 3.2.2.2).
     pub(crate) fn take_set_up(&mut self, arrived: CodePoint) {
         self.packets = FIRST + u8::from(arrived == CodePoint::Ce);
     }
@@ -233,34 +252,56 @@ mod tests {
         for arrived in [CodePoint::NotEct, CodePoint::Ect1, CodePoint::Ect0, CodePoint::Ce] {
             assert_eq!(Answer::read(arrived.in_set_up()), Answer::Accurate(arrived));
         }
-        assert_eq!([0b001, 0b101].map(Answer::read), [Answer::Classic; 2]);
+        assert_eq!(Answer::read(0b101), Answer::Accurate(CodePoint::NotEct), "section 3.1.3");
+        assert_eq!(Answer::read(0b001), Answer::Classic);
         assert_eq!([0b000, 0b111].map(Answer::read), [Answer::Without; 2]);
+        let asking: Vec<_> = (0..8).filter(|bits| asks(*bits)).collect();
+        assert_eq!(asking, [0b001, 0b010, 0b100, 0b101, 0b110, 0b111]);
     }
 
-    /// Section 3.2.1.
+    /// Sections 3.2.1 and 3.2.2.2.
     #[test]
-    fn counters_begin_with_5_0_1_and_1_and_a_marked_syn_counts() {
+    fn counters_begin_with_5_0_1_and_1_and_a_marked_answer_counts() {
         let mut received = Received::default();
         assert_eq!(received.field(), 5);
         assert_eq!((received.marked, received.ect0, received.ect1), (0, 1, 1));
-        received.count_syn(CodePoint::Ce);
+        received.count_answer(CodePoint::Ce);
         assert_eq!(received.field(), 6);
-        received.count_syn(CodePoint::NotEct);
+        received.count_answer(CodePoint::NotEct);
         assert_eq!(received.field(), 5);
+    }
+
+    /// Sections 3.2 and 3.2.2.5.1.
+    #[test]
+    fn marks_without_data_count_as_packets_and_the_third_is_acknowledged() {
+        let mut received = Received::default();
+        assert!(!received.count(CodePoint::Ce, 0, false));
+        assert!(!received.count(CodePoint::Ce, 0, false));
+        assert!(received.count(CodePoint::Ce, 0, false));
+        assert_eq!((received.field(), received.marked), (0, 0));
+        assert!(received.take_counters().is_none(), "no byte was marked");
+        received.on_reported();
+        assert!(!received.count(CodePoint::Ce, 1000, true), "the one before was marked");
+        received.count(CodePoint::NotEct, 0, true);
+        received.on_reported();
+        assert!(received.count(CodePoint::Ce, 1000, true), "the one before was not");
+        received.on_reported();
+        assert!(!received.count(CodePoint::Ce, 0, true));
+        assert!(received.count(CodePoint::Ce, 0, true), "two while data is unacknowledged");
     }
 
     /// Section 3.2.2.5.1: an ACK for the change to CE and for every second mark.
     #[test]
     fn the_first_mark_and_each_second_one_are_acknowledged_at_once() {
         let mut received = Received::default();
-        assert!(!received.count(CodePoint::Ect0, 1000));
-        assert!(received.count(CodePoint::Ce, 1000));
+        assert!(!received.count(CodePoint::Ect0, 1000, true));
+        assert!(received.count(CodePoint::Ce, 1000, true));
         received.on_reported();
-        assert!(!received.count(CodePoint::Ce, 1000));
-        assert!(received.count(CodePoint::Ce, 1000));
+        assert!(!received.count(CodePoint::Ce, 1000, true));
+        assert!(received.count(CodePoint::Ce, 1000, true));
         received.on_reported();
-        assert!(!received.count(CodePoint::Ect0, 1000));
-        assert!(received.count(CodePoint::Ce, 1000));
+        assert!(!received.count(CodePoint::Ect0, 1000, true));
+        assert!(received.count(CodePoint::Ce, 1000, true));
     }
 
     #[test]
@@ -268,7 +309,7 @@ mod tests {
         let (mut received, mut known) = (Received::default(), Known::default());
         for marks in [0, 1, 2, 7, 3, 5, 0, 6] {
             for _ in 0..marks {
-                received.count(CodePoint::Ce, 1000);
+                received.count(CodePoint::Ce, 1000, true);
             }
             assert_eq!(known.take(report(received.field())), marks * MSS);
         }
@@ -279,8 +320,8 @@ mod tests {
         let (mut received, mut known) = (Received::default(), Known::default());
         let mut sum = 0;
         for _ in 0..40 {
-            received.count(CodePoint::Ce, 1_000_003);
-            received.count(CodePoint::Ect1, 500);
+            received.count(CodePoint::Ce, 1_000_003, true);
+            received.count(CodePoint::Ect1, 500, true);
             let (counters, low_latency) = received.take_counters().unwrap();
             assert!(low_latency && counters.marked <= BYTES);
             sum += known.take(Report { counters: Some(counters), ..report(received.field()) });

@@ -255,7 +255,8 @@ pub struct Config {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ecn: Ecn,
     /// Report data that arrived twice in the first SACK block (RFC 2883). Requires the recovery
-    /// `"sack"` or `"linux"`. Always on with `"linux"`, and for controllers that need the reports.
+    /// `"sack"` or `"linux"`. Always on with `"linux"`, with `ecn = "accurate"` (RFC 9768), and for
+    /// controllers that need the reports.
     pub dsack: bool,
     /// Careful Resume (RFC 9959) with the parameters of an earlier connection over the same path.
     /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the

@@ -24,7 +24,7 @@ use reset::Reset;
 use crate::config::Config;
 use crate::info::Agreed;
 use crate::receiver::Receiver;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Options, Segment};
 use crate::sender::{Phase, Sender};
 use crate::sequence::Space;
 use transport::{AbortCause, Counters, RttEstimator};
@@ -101,6 +101,8 @@ pub struct Connection {
     timestamps: bool,
     sack: bool,
     ecn: Ecn,
+    /// What data is sent with, once both ends have agreed on ECN.
+    ect: Options,
     dsack: bool,
     /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
     /// reported: then no segment is ordinary.
@@ -150,7 +152,12 @@ impl Connection {
             timestamps: config.timestamps,
             sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
             ecn,
-            dsack: config.dsack || needs.duplicate_reports || config.recovery == Recovery::Linux,
+            ect: Options::default(),
+            // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
+            dsack: config.dsack
+                || needs.duplicate_reports
+                || config.recovery == Recovery::Linux
+                || ecn.is_accurate(),
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
             marks: ecn.reports_each_mark().then(Box::default),

@@ -91,7 +91,8 @@ impl IpPacket {
 
     /// The pure ACK of `acknowledgement` that the sender of this TCP segment might have sent: without
     /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, `window` if it
-    /// is there, and all else from the segment.
+    /// is there, and all else from the segment, also its report of ECN marks: ECE, or the three bits of
+    /// accurate ECN (RFC 9768 section 3.2.2).
     pub fn pure_ack(
         &self,
         acknowledgement: u32,
@@ -104,7 +105,10 @@ impl IpPacket {
             Addresses::V4(..) => (word(bytes, 4)?, bytes[8]),
             Addresses::V6(..) => (0, bytes[7]),
         };
-        let past_data = fields.payload + u32::from(fields.flags & flags::SYN != 0);
+        let is_syn = fields.flags & flags::SYN != 0;
+        let past_data = fields.payload + u32::from(is_syn);
+        // Those of a SYN set ECN up.
+        let report = if is_syn { 0 } else { fields.flags & (flags::ECE | flags::CWR) };
         let packet = TcpPacket {
             addresses: fields.addresses,
             source_port: fields.source_port,
@@ -114,7 +118,8 @@ impl IpPacket {
             dscp_ecn: 0,
             sequence: fields.sequence.wrapping_add(past_data),
             acknowledgement,
-            flags: flags::ACK,
+            flags: flags::ACK | report,
+            accurate: !is_syn && fields.reserved & 1 != 0,
             window: window.unwrap_or(fields.window),
             timestamps: fields.timestamps.map(|(value, own)| (value, echo.unwrap_or(own))),
             ..TcpPacket::default()
@@ -304,21 +309,24 @@ mod tests {
         }
 
         #[test]
-        fn a_pure_ack_has_the_endpoints_and_nothing_of_the_rest(
+        fn a_pure_ack_has_the_endpoints_and_the_report_of_marks_and_nothing_of_the_rest(
             addresses in both(),
             numbers in any::<(u32, u32, u16)>(),
+            (accurate, marks, syn) in any::<(bool, u8, bool)>(),
             timestamps in any::<Option<(u32, u32)>>(),
             payload_len in 0_u32..2000,
             acknowledgement in any::<u32>(),
             echo in any::<Option<u32>>(),
             window in any::<Option<u16>>(),
         ) {
+            let marks = marks & (flags::ECE | flags::CWR);
             let packet = TcpPacket {
                 addresses,
                 sequence: numbers.0,
                 acknowledgement: numbers.1,
                 window: numbers.2,
-                flags: flags::ACK | flags::PSH,
+                flags: flags::ACK | flags::PSH | marks | if syn { flags::SYN } else { 0 },
+                accurate,
                 timestamps,
                 sack: &[(7, 9)],
                 payload_len,
@@ -326,10 +334,13 @@ mod tests {
             };
             let ack = read(&packet).pure_ack(acknowledgement, echo, window).unwrap().tcp().unwrap();
             prop_assert_eq!(ack.addresses, addresses);
-            prop_assert_eq!(ack.sequence, numbers.0.wrapping_add(payload_len));
+            let past_data = payload_len + u32::from(syn);
+            prop_assert_eq!(ack.sequence, numbers.0.wrapping_add(past_data));
             let expected = (acknowledgement, window.unwrap_or(numbers.2));
             prop_assert_eq!((ack.acknowledgement, ack.window), expected);
-            prop_assert_eq!((ack.flags, ack.payload, ack.sack_blocks), (flags::ACK, 0, 0));
+            let expected = if syn { (flags::ACK, 0) } else { (flags::ACK | marks, accurate.into()) };
+            prop_assert_eq!((ack.flags, ack.reserved), expected);
+            prop_assert_eq!((ack.payload, ack.sack_blocks), (0, 0));
             let expected = timestamps.map(|(value, own)| (value, echo.unwrap_or(own)));
             prop_assert_eq!(ack.timestamps, expected);
         }

@@ -188,6 +188,19 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Whether the SACK blocks of a segment report something that was not known to have arrived.
+    #[cold]
+    pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {
+        let una = self.sender.una();
+        segment
+            .blocks()
+            .iter()
+            .filter_map(|block| unwrap_block(self.out, block, una))
+            .any(|block| self.sender.is_news(block))
+    }
+}
+
 /// The first block of an ACK when it reports data that arrived twice: it lies below what is
 /// acknowledged, or within the second block (RFC 2883 section 4).
 fn reported_twice(segment: &Segment) -> Option<Block> {

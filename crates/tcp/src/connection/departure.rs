@@ -64,7 +64,7 @@ impl Connection {
             segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
         if self.ecn != Ecn::Off && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
-            segment.options = segment.options.with_if(chunk.length > 0, self.ect());
+            segment.options = segment.options.with_if(chunk.length > 0, self.ect);
             // With accurate ECN the bit belongs to the report.
             let tells = self.sender.take_reduction() && !self.ecn.is_accurate();
             segment.flags = segment.flags.with_if(tells, Flags::CWR);

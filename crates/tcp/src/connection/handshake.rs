@@ -153,6 +153,9 @@ impl Connection {
             self.sender.do_without_sack();
         }
         self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
+        if self.set_up_was_marked() {
+            self.sender.begin_with_one_segment();
+        }
         self.recent_timestamp = segment.timestamp;
         self.begin_watch(now);
         self.sender.tell_ecn(self.ecn);

@@ -6,7 +6,7 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::accurate_ecn::{Answer, CodePoint, Known, Received, Report};
+use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};
 use crate::segment::{Flags, Options, Segment};
 
 use super::{Connection, Urgent};
@@ -24,6 +24,10 @@ pub(super) struct Marks {
     first_ack: Option<u8>,
     /// The segment that is being taken in has said how the SYN with ACK arrived, and counts nothing.
     in_set_up: bool,
+    /// The other end has reported that the SYN, or the SYN with ACK, was marked.
+    set_up_was_marked: bool,
+    /// Reports of the other end are not to be trusted.
+    ignores_reports: bool,
     /// The bytes that the ACK that is being taken in reports as marked.
     found: u64,
     /// TSval of the latest ACK that was read.
@@ -82,7 +86,7 @@ impl Connection {
         let offered = self.ecn;
         let accurate = match (offered.is_accurate(), answer) {
             (false, _) => None,
-            (true, false) => (bits == 0b111).then_some(None),
+            (true, false) => accurate_ecn::asks(bits).then_some(None),
             (true, true) => match Answer::read(bits) {
                 Answer::Accurate(arrived) => Some(Some(arrived)),
                 Answer::Classic | Answer::Without => None,
@@ -91,10 +95,10 @@ impl Connection {
         if let Some(said) = accurate {
             let arrived = self.code_point(segment);
             if let Some(marks) = &mut self.marks {
-                marks.received.count_syn(arrived);
                 marks.first_ack = Some(arrived.in_set_up());
                 if let Some(said) = said {
-                    marks.known.take_set_up(said);
+                    marks.received.count_answer(arrived);
+                    marks.set_up_was_marked = said == CodePoint::Ce;
                 }
             }
         } else {
@@ -107,19 +111,15 @@ impl Connection {
                 _ => Ecn::Classic,
             };
         }
+        self.ect = Options::default()
+            .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
+            .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
         if !self.ecn.reports_each_mark() {
             self.marks = None;
             return;
         }
         self.ordinary_bits = 0;
         self.write_field();
-    }
-
-    /// What is sent with ECT, once both ends have agreed.
-    pub(super) fn ect(&self) -> Options {
-        Options::default()
-            .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
-            .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY)
     }
 
     /// The bits by which a SYN asks or answers.
@@ -145,22 +145,33 @@ impl Connection {
             && is_bare
         {
             marks.in_set_up = true;
-            if let Answer::Accurate(arrived) = Answer::read(bits_of(segment)) {
+            let bits = bits_of(segment);
+            marks.ignores_reports = bits == 0;
+            if let Answer::Accurate(arrived) = Answer::read(bits) {
                 marks.known.take_set_up(arrived);
+                marks.set_up_was_marked = arrived == CodePoint::Ce;
+            }
+            if marks.ignores_reports {
+                self.ect = Options::default();
             }
         }
     }
 
-    /// Data is about to be taken in.
+    /// Whether the other end has reported a mark of the set-up.
+    pub(super) fn set_up_was_marked(&self) -> bool {
+        self.marks.as_ref().is_some_and(|marks| marks.set_up_was_marked)
+    }
+
+    /// A segment is about to be taken in.
     pub(super) fn count_mark(&mut self, now: Time, segment: &Segment) {
-        if segment.payload == 0 {
-            return;
-        }
         let arrived = self.code_point(segment);
         if self.ecn == Ecn::EachMark {
-            self.follow_mark(now, arrived == CodePoint::Ce);
+            if segment.payload > 0 {
+                self.follow_mark(now, arrived == CodePoint::Ce);
+            }
         } else if let Some(marks) = &mut self.marks {
-            if marks.received.count(arrived, segment.payload.into()) {
+            let unacknowledged = self.receiver.has_delayed_ack();
+            if marks.received.count(arrived, segment.payload.into(), unacknowledged) {
                 self.receiver.request_ack();
             }
             self.write_field();
@@ -227,14 +238,18 @@ impl Connection {
         if self.ecn.is_accurate() {
             self.sender.note_marked_bytes(0);
         }
-        if !self.ecn.is_accurate() || std::mem::take(&mut marks.in_set_up) {
+        let in_set_up = std::mem::take(&mut marks.in_set_up);
+        if !self.ecn.is_accurate() || in_set_up || marks.ignores_reports {
             return;
         }
         let is_newer = self.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
-        if number <= una && !is_newer {
+        // Without timestamps a SACK of news shows it (appendix A.1).
+        let tells_news = || number == una && self.brings_sacks(segment);
+        if number <= una && !is_newer && (self.timestamps || !tells_news()) {
             // It may have been overtaken.
             return;
         }
+        let Some(marks) = &mut self.marks else { return };
         marks.clock = segment.timestamp;
         let (field, counters) = (bits_of(segment), segment.counters());
         let acked = number.saturating_sub(una);

@@ -249,11 +249,16 @@ impl Sender {
         }
         let most = if self.recovers_like_linux() { 2 } else { 1 };
         if syns > most {
-            let window = self.controller.window_mut();
-            window.cwnd = window.cwnd.min(window.mss);
+            self.begin_with_one_segment();
         }
         self.set_window(window);
         self.taken = window;
+    }
+
+    /// The set-up has met congestion: a SYN was lost (RFC 5681 section 3.1) or marked (RFC 5562 section 3).
+    pub(crate) fn begin_with_one_segment(&mut self) {
+        let window = self.controller.window_mut();
+        window.cwnd = window.cwnd.min(window.mss);
     }
 
     /// The two ends have not agreed on SACK (RFC 2018 section 2).

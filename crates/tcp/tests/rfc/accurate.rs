@@ -103,6 +103,147 @@ fn an_answer_that_repeats_the_question_is_none() {
     }
 }
 
+/// How a set-up went in which `change` sees each segment: the ends, and AE, CWR and ECE of its three segments.
+fn set_up(mut change: impl FnMut(usize, &mut Segment) -> bool) -> (Wire, Vec<u8>) {
+    let mut wire = Wire::new(&accurate());
+    wire.ends[A].connect();
+    wire.ends[B].listen();
+    let mut seen = Vec::new();
+    for (number, [from, to]) in [[A, B], [B, A], [A, B]].into_iter().enumerate() {
+        let mut segment = wire.ends[from].next_segment(wire.now).unwrap();
+        let marked = change(number, &mut segment);
+        seen.push(bits(&segment));
+        if marked {
+            wire.ends[to].on_marked_segment(wire.now, &segment);
+        } else {
+            wire.ends[to].on_segment(wire.now, &segment);
+        }
+    }
+    assert!(wire.ends.iter().all(Connection::is_established));
+    (wire, seen)
+}
+
+/// The data that one end sends now.
+fn data_of(wire: &mut Wire, end: usize) -> Vec<Segment> {
+    wire.ends[end].write(20 * MSS);
+    let now = wire.now;
+    std::iter::from_fn(|| wire.ends[end].next_segment(now)).filter(|s| s.payload > 0).collect()
+}
+
+/// Section 3.1.3: combinations that are reserved are taken for 111 in a SYN, and for a SYN that arrived
+/// unchanged in its answer.
+#[test]
+fn reserved_combinations_agree_on_accurate_reports() {
+    for asked in [0b001, 0b010, 0b100, 0b101, 0b110, 0b111] {
+        let (_, seen) = set_up(|number, segment| {
+            if number == 0 {
+                set(segment, asked);
+            }
+            false
+        });
+        assert_eq!(seen[1..], [0b010, 0b010], "{asked:03b}");
+    }
+    let (mut wire, _) = set_up(|number, segment| {
+        if number == 1 {
+            set(segment, 0b101);
+        }
+        false
+    });
+    assert!(data_of(&mut wire, A).iter().all(|s| bits(s) == 5 && s.is_ecn_capable()));
+}
+
+/// Section 3.2.2.2: the SYN with ACK reports a mark of the SYN, and no counter does. The window is one
+/// segment, as after a lost SYN.
+#[test]
+fn a_marked_syn_is_reported_by_its_answer_alone() {
+    let (mut wire, seen) = set_up(|number, _| number == 0);
+    assert_eq!(seen, [0b111, 0b110, 0b010]);
+    assert_eq!(data_of(&mut wire, A).len(), 1);
+    assert!(data_of(&mut wire, B).iter().all(|s| bits(s) == 5));
+    assert_eq!(wire.ends[B].controller().window().cwnd, 10 * MSS);
+}
+
+/// Tables 3 and 4.
+#[test]
+fn a_marked_answer_is_reported_by_the_first_ack_and_counted() {
+    let (mut wire, seen) = set_up(|number, _| number == 1);
+    assert_eq!(seen, [0b111, 0b010, 0b110]);
+    assert_eq!(data_of(&mut wire, B).len(), 1);
+    let data = data_of(&mut wire, A);
+    assert_eq!((data.len(), bits(&data[0])), (10, 6));
+    // The counter is known: it reports no other mark.
+    wire.ends[B].on_segment(wire.now, &data[0]);
+    assert_eq!(wire.ends[B].controller().window().ssthresh, u64::MAX);
+}
+
+/// Table 4, note 1.
+#[test]
+fn zeros_on_the_first_ack_end_marks_of_the_end_that_has_listened() {
+    let (mut wire, _) = set_up(|number, segment| {
+        if number == 2 {
+            set(segment, 0b000);
+        }
+        false
+    });
+    let sent = data_of(&mut wire, B);
+    assert!(sent.len() == 10 && sent.iter().all(|s| !s.is_ecn_capable()));
+    assert!(sent.iter().all(|s| bits(s) == 5), "it reports what it receives");
+    let mut ack = data_of(&mut wire, A)[0];
+    ack.acknowledgement = ack.acknowledgement.wrapping_add(MSS as u32);
+    set(&mut ack, 0b111);
+    wire.ends[B].on_segment(wire.now, &ack);
+    assert_eq!(wire.ends[B].controller().window().ssthresh, u64::MAX, "reports are ignored");
+}
+
+/// Section 3.2: packets without data count. Section 3.2.2.5.1: three of them are acknowledged.
+#[test]
+fn marks_of_bare_acks_are_counted() {
+    let (mut wire, _) = set_up(|_, _| false);
+    let mut ack = wire.ends[B].next_segment(wire.now);
+    assert_eq!(ack, None);
+    wire.write(A, MSS);
+    wire.run();
+    let last = wire.sent(B, Sent::is_bare_ack).last().unwrap().segment;
+    for _ in 0..3 {
+        assert_eq!(wire.ends[A].next_segment(wire.now), None);
+        wire.ends[A].on_marked_segment(wire.now, &last);
+    }
+    ack = wire.ends[A].next_segment(wire.now);
+    assert_eq!(ack.map(|ack| (bits(&ack), ack.payload)), Some((0, 0)), "5 and 3");
+}
+
+/// Appendix A.1: a SACK of news shows without timestamps that an ACK was not overtaken.
+#[test]
+fn duplicate_acks_report_marks_without_timestamps() {
+    for timestamps in [true, false] {
+        let config = Config { timestamps, ..accurate() };
+        let mut wire = Wire::established(&config).scripted(|sent: &Sent| match sent.nth {
+            1 if sent.is_data() => Fate::Lost,
+            2 if sent.is_data() => Fate::Marked,
+            _ => Fate::Arrives,
+        });
+        wire.write(A, 2 * MSS);
+        // The ACK of the segment behind the gap has arrived.
+        wire.run_for(ms(101));
+        assert!(wire.ends[A].controller().window().ssthresh < u64::MAX, "{timestamps}");
+        assert_eq!(wire.ends[A].counters().retransmissions, 0);
+    }
+}
+
+/// Section 3.1.1.
+#[test]
+fn data_that_arrives_twice_is_reported() {
+    for (ecn, reported) in [(Ecn::Accurate, true), (Ecn::Classic, false)] {
+        let mut wire = Wire::established(&Config { ecn, ..config() });
+        wire.write(A, MSS);
+        let data = wire.sent(A, Sent::is_data).last().unwrap().segment;
+        wire.run();
+        wire.ends[B].on_segment(wire.now, &data);
+        let ack = wire.ends[B].next_segment(wire.now).unwrap();
+        assert_eq!(ack.blocks().len(), usize::from(reported), "{ecn:?}");
+    }
+}
+
 /// Section 3.2.2: each ACK has the number of marked packets modulo 8.
 #[test]
 fn each_ack_carries_the_number_of_marked_packets() {

@@ -188,7 +188,7 @@ fn a_segment_in_the_instant_of_a_probe_is_no_answer() {
     let keep_alive = KeepAlive { idle: secs(1), interval: secs(5), probes: 9 };
     let mut script = Script::new(&Config { keep_alive: Some(keep_alive), ..config() });
     for probes in 1..=2 {
-        script.to_deadline();
+        script.run_to_deadline();
         assert_eq!(script.segments.len(), 1, "a probe");
         script.ack(0);
         assert_eq!(script.end.info().window_probes, probes);
@@ -200,7 +200,7 @@ fn a_segment_in_the_instant_of_a_probe_is_no_answer() {
     script.end.write(MSS);
     script.sent();
     for probes in 1..=2 {
-        script.to_deadline();
+        script.run_to_deadline();
         assert_eq!(script.segments.len(), 1, "a probe");
         script.ack(0);
         assert_eq!(script.end.info().window_probes, probes);

@@ -98,7 +98,7 @@ impl Script {
     }
 
     /// Lets time pass until the next timer expires.
-    pub fn to_deadline(&mut self) -> Vec<u64> {
+    pub fn run_to_deadline(&mut self) -> Vec<u64> {
         self.now = self.end.deadline();
         self.end.on_deadline(self.now);
         self.sent()

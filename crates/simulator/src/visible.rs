@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn an_ack_that_a_middlebox_makes_reports_the_marks_of_the_segment() {
         let body = |flags: Flags| Body {
-            endpoint: 1,
+            endpoint: runtime::EndpointId(1),
             segment: Segment { flags: Flags::ACK.with(flags), payload: 100, ..Segment::default() },
         };
         for report in [Flags::ECE, Flags::AE.with(Flags::ECE), Flags::CWR.with(Flags::ECE)] {

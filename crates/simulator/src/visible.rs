@@ -26,10 +26,10 @@ impl Visible for Body {
             sack: SackBlocks::new(blocks),
             window_scale: (segment.window_scale != Segment::NO_SCALE)
                 .then_some(segment.window_scale),
-            // Probes and their answers have a reserved bit, as has accurate ECN (AE). A SYN has options of
-            // its own.
+            // Probes and their answers have a reserved bit, a SYN has options of its own. The bit AE of
+            // accurate ECN does not count, unlike in real packets: ACE begins with it in each segment, and
+            // no middlebox would do anything.
             has_more: segment.is_low_priority()
-                || segment.flags.contains(Flags::AE)
                 || segment.flags.contains(Flags::SYN)
                 || segment.counters().is_some(),
         })
@@ -92,7 +92,5 @@ mod tests {
         }
         let syn = body(Flags::SYN.with(Flags::ECE).with(Flags::CWR));
         assert_eq!(syn.pure_ack(7, None, None).unwrap().segment.flags, Flags::ACK);
-        assert!(body(Flags::AE).header().unwrap().has_more);
-        assert!(!body(Flags::ECE).header().unwrap().has_more);
     }
 }

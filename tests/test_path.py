@@ -28,12 +28,13 @@ CODES = ["reed-solomon"]
 DEMANDS = ["dvb-rcs2"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
 ROUTERS = ["xcp", "p-xcp"]
+TRACES = ["trace"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + SCHEMES
+    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES + SCHEMES
     assert [one["name"] for one in listed] == on_links + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
@@ -368,3 +369,28 @@ def test_explain_says_how_long_headers_are_and_that_losses_spread(
     printed = bentpipe("explain", small, *options).stdout
     assert "headers of ACKs" in printed
     assert "each lost packet takes all that follow it" in " ".join(printed.split())
+
+
+def test_a_trace_is_described_and_its_losses_are_counted(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    assert "Mahimahi" in " ".join(bentpipe("path", "trace").stdout.split())
+    (tmp_path / "lossy.csv").write_text("t_s,loss_percent\n0,5\n1,0\n")
+    trace = f'{{ file = "{tmp_path / "lossy.csv"}", loop = true, phase = "random" }}'
+    done = bentpipe("run", small, "--out", tmp_path / "out", "--set", f"link.0.trace={trace}")
+    assert done.returncode == 0, done.stderr
+    assert bp.load(tmp_path / "out").links["corrupted_packets"].sum() > 0
+    printed = bentpipe("explain", small, "--set", f"link.0.trace={trace}").stdout
+    assert "(mean 2.5 %)" in " ".join(printed.split())
+
+
+def test_controllers_are_compared_over_a_trace(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "delays").write_text("20\n" * 50 + "60\n" * 50)
+    options = ("--rate", "5Mbit/s", "--rtt", "50ms", "--replications", "2", "--json")
+    on_path = f"trace:delays={tmp_path / 'delays'},loop=true,phase=random"
+    done = bentpipe("compare", *options, "--controllers", "cubic", "--on-path", on_path)
+    assert done.returncode == 0, done.stderr
+    assert f"cubic + {on_path.replace(',', ':')}" in done.stdout
+    bare = bentpipe("compare", *options, "--controllers", "cubic", "--on-path", "trace")
+    assert (bare.returncode, bare.stdout) == (2, "")
+    assert "`file`, `deliveries` or `delays`" in bare.stderr

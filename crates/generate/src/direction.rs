@@ -5,7 +5,7 @@
 
 use link::{
     Aqm, ArqSettings, Change, CodelSettings, DemandSettings, DualPi2Settings, Errors, FecSettings,
-    FqCodelSettings, LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings,
+    FqCodelSettings, LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings, Trace,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -33,11 +33,19 @@ pub struct RandomDirection {
     pub fec: Option<FecSettings>,
     /// Demand assignment.
     pub demand: Option<DemandSettings>,
+    /// Whether packets overtake others where the delay falls.
+    pub reorder: bool,
     jitter_us: u32,
     overhead: u32,
 }
 
 impl RandomDirection {
+    /// The same without jitter and overhead.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { jitter_us: 0, overhead: 0, ..self }
+    }
+
     /// The settings of the direction.
     pub fn settings(&self) -> Settings {
         let Self {
@@ -51,6 +59,7 @@ impl RandomDirection {
             arq,
             fec,
             demand,
+            reorder,
             jitter_us,
             overhead,
         } = self;
@@ -71,8 +80,12 @@ impl RandomDirection {
             overhead: *overhead,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.
-            trace: changes.iter().copied().skip(1).step_by(2).collect(),
+            trace: Trace {
+                timeline: changes.iter().copied().skip(1).step_by(2).collect(),
+                ..Trace::default()
+            },
             timeline: changes.iter().copied().step_by(2).collect(),
+            reorder: *reorder,
         }
     }
 }
@@ -119,12 +132,13 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         prop::option::of(rate_kbps().prop_map(rate)),
         prop::option::of(delay_us().prop_map(micros)),
         prop::option::weighted(0.3, outage.prop_map(micros)),
+        prop::option::weighted(0.2, prop_oneof![Just(0.0), Just(0.3)]),
     );
     prop::collection::vec(change, 1..20).prop_map(|changes| {
         let mut at = Span::ZERO;
-        let change = |(wait, rate, delay, outage)| {
+        let change = |(wait, rate, delay, outage, loss)| {
             at = at + micros(wait);
-            Change { at, every: None, rate, delay, outage }
+            Change { at, every: None, rate, delay, outage, loss }
         };
         changes.into_iter().map(change).collect()
     })
@@ -147,11 +161,19 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 arq: None,
                 fec: None,
                 demand: None,
+                reorder: false,
                 jitter_us,
                 overhead,
             }
         },
     )
+}
+
+/// A direction that changes, in which packets overtake each other, with or without active queue management
+/// and demand assignment.
+pub fn reordering() -> impl Strategy<Value = RandomDirection> {
+    prop_oneof![changing(), managed(), assigned()]
+        .prop_map(|direction| RandomDirection { reorder: true, ..direction })
 }
 
 /// Active queue management that has something to do within some milliseconds.
@@ -324,6 +346,7 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 arq: None,
                 fec: None,
                 demand: None,
+                reorder: false,
                 jitter_us,
                 overhead,
             }

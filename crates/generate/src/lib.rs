@@ -31,7 +31,8 @@ use scenario::model::{self, Forwarding, HeaderCompression, Middlebox, Scenario};
 pub use coverage::{Coverage, Drawn};
 pub use dice::Dice;
 pub use direction::{
-    RandomDirection, assigned, changing, coding, managed, micros, prioritised, repeating,
+    RandomDirection, assigned, changing, coding, managed, micros, prioritised, reordering,
+    repeating,
 };
 pub use document::drawn;
 pub use repair::{paths, repaired, without};
@@ -233,8 +234,12 @@ fn trace() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => Just(String::new()),
         1 => Just(format!("trace = \"{here}/trace.csv\"\n")),
+        1 => Just(format!("trace = {{ file = \"{here}/trace.csv\", phase = \"random\" }}\n")),
         1 => Just(format!(
             "trace = {{ deliveries = \"{here}/deliveries.txt\", delays = \"{here}/delays.txt\", loop = true }}\n"
+        )),
+        1 => Just(format!(
+            "trace = {{ delays = \"{here}/delays.txt\", loop = true, phase = \"random\" }}\n"
         )),
     ]
 }
@@ -300,6 +305,11 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let mark = if gives_way && mark.starts_with("aqm") { String::new() } else { mark };
                 let more = if pushes_out { mark } else { mark + &jitter + &trace } + &repair;
                 let more = more + &compression;
+                // Nothing else may rely on the order, and a delay of a trace falls.
+                let keeps_order =
+                    ["arq", "fec", "header_compression"].iter().any(|key| more.contains(key));
+                let overtakes = more.contains("trace = ") && !keeps_order && framing % 2 == 0;
+                let more = if overtakes { more + "reorder = true\n" } else { more };
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
@@ -563,6 +573,7 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         channel,
         trace,
         timeline,
+        reorder,
     } = direction;
     found.push(("link.rate", rate.to_string()));
     found.push(("link.delay", delay.to_string()));
@@ -576,12 +587,19 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         found.push(("link.ecn_marking.weight", weight.to_string()));
     }
     found.push(("link.aqm", format!("{:?}", aqm.map(|aqm| aqm.name()))));
-    found.push(("link.trace", trace.changes().len().to_string()));
+    found.push(("link.trace", trace.timeline.changes().len().to_string()));
+    found.push(("link.trace.phase", trace.phase.to_string()));
+    found.push(("link.reorder", reorder.to_string()));
     found.push(("link.arq", format!("{arq:?}")));
     found.push(("link.fec", format!("{fec:?}")));
     found.push(("link.feedback", format!("{feedback:?}")));
     found.push(("link.demand", format!("{demand:?}")));
-    for Change { at, every, rate, delay, outage } in timeline.changes() {
+    for Change { at, every, rate, delay, outage, loss } in trace.timeline.changes() {
+        found.push(("link.trace.at", format!("{at} {every:?}")));
+        found.push(("link.trace.values", format!("{rate:?} {delay:?} {outage:?}")));
+        found.push(("link.trace.loss", format!("{loss:?}")));
+    }
+    for Change { at, every, rate, delay, outage, loss: _ } in timeline.changes() {
         found.push(("link.event.at", at.to_string()));
         found.push(("link.event.every", format!("{every:?}")));
         found.push(("link.event.rate", format!("{rate:?}")));

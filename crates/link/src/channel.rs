@@ -138,7 +138,7 @@ pub(crate) fn more_errors_than(k: f64, n: f64, p: f64) -> f64 {
 
 /// A random number below this happens with `probability`.
 #[expect(clippy::cast_possible_truncation, reason = "saturates for a probability of one")]
-fn threshold(probability: f64) -> u64 {
+pub(crate) fn threshold(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }
 

@@ -23,7 +23,7 @@ use self::line::{FarEnd, Line};
 use crate::arq::{ArqCounters, ArqSettings, Sender};
 use crate::channel::Channel;
 use crate::demand::DemandCounters;
-use crate::dynamics::{Cursor, Dynamics};
+use crate::dynamics::{Arrival, Cursor, Dynamics};
 use crate::fec::{Encoder, FecCounters, FecSettings};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
@@ -118,9 +118,13 @@ impl Direction {
             ref channel,
             ref trace,
             ref timeline,
+            reorder,
         } = &settings;
-        let propagation = Propagation::new(jitter, seed, entity);
-        let changes = trace.with(timeline);
+        let changes = trace.timeline.with(timeline);
+        let propagation = Propagation::new(jitter, seed, entity).reordering(reorder);
+        let has_loss = changes.has_loss();
+        let propagation =
+            if has_loss { propagation.with_losses(seed, entity) } else { propagation };
         let changes = channel.rates().map_or_else(|| changes.clone(), |rates| rates.with(&changes));
         let dynamics = Dynamics::new(changes.until(end), propagation, rate, delay);
         let mut fifo = Fifo::new(queue, low_priority, ecn_marking);
@@ -156,8 +160,8 @@ impl Direction {
             Some(fec) => direction.coding(fec),
             None => direction,
         };
-        let direction =
-            if feedback.is_some() { direction.deciding_at_dequeue() } else { direction };
+        let decides_late = feedback.is_some() || reorder;
+        let direction = if decides_late { direction.deciding_at_dequeue() } else { direction };
         match demand {
             Some(demand) => direction.assigned(demand),
             None => direction,
@@ -281,14 +285,15 @@ impl Direction {
             fifo.record_length();
         }
         let fate = match fate {
-            Fate::Arrives(_) => {
+            Fate::Arrives(_) | Fate::Corrupted(_) => {
                 let left = line.transmitter.free_at();
-                Fate::Arrives(dynamics.arrival(left, false, &mut line.transmitter))
-            }
-            Fate::Corrupted(_) => {
-                let left = line.transmitter.free_at();
-                let arrival = dynamics.arrival(left, true, &mut line.transmitter);
-                Fate::Corrupted(line.far_end.expect(now, arrival))
+                let corrupted = matches!(fate, Fate::Corrupted(_));
+                match dynamics.arrival(left, corrupted, &mut line.transmitter) {
+                    Arrival { at, corrupted: false } => Fate::Arrives(at),
+                    Arrival { at, corrupted: true } => {
+                        Fate::Corrupted(line.far_end.expect(now, at))
+                    }
+                }
             }
             fate => fate,
         };

@@ -5,9 +5,11 @@
 //!
 //! - A packet has the rate at the start of its transmission, until its end.
 //! - It has the delay at the time when its last bit is sent. A packet that would overtake the
-//!   previous one arrives together with it, because a link is FIFO.
+//!   previous one arrives together with it, because a link is FIFO. Where the direction reorders, a
+//!   packet that has a shorter delay than the previous one may overtake it.
 //! - In an outage no transmission starts. The present transmission ends, packets in propagation
 //!   arrive, and waiting packets continue to wait.
+//! - A loss applies to packets whose last bit is sent then. Such a packet counts as corrupted.
 //!
 //! All changes are known in advance, so that departures can be computed. They are entries of a
 //! [`Timeline`], which all runs of a scenario share. Each direction reads it with its own cursor. A
@@ -32,7 +34,7 @@ use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
 
 /// A change of a direction at an instant; `None` stays as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// From when on.
     pub at: Span,
@@ -44,10 +46,12 @@ pub struct Change {
     pub delay: Option<Span>,
     /// No transmission starts for so long.
     pub outage: Option<Span>,
+    /// Probability that a packet is lost on its way, in addition to the errors of the channel.
+    pub loss: Option<f64>,
 }
 
 /// All changes of a direction, in the order of their first times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline(Arc<[Change]>);
 
 impl Timeline {
@@ -79,6 +83,11 @@ impl Timeline {
             (_, true) => self.clone(),
             _ => self.0.iter().chain(&*other.0).copied().collect(),
         }
+    }
+
+    /// Whether it has losses.
+    pub fn has_loss(&self) -> bool {
+        self.0.iter().any(|change| change.loss.is_some())
     }
 
     /// Whether nothing changes.
@@ -113,7 +122,12 @@ impl FromIterator<Change> for Timeline {
 /// `most`. All links of a run have the same delay, so that events at one instant stay together, and
 /// it does not depend on controllers, so that runs of one seed are paired.
 pub fn event_delay(seed: u64, most: Span) -> Span {
-    let drawn = stream(seed, Purpose::Phase, 0).next_u64();
+    up_to(seed, 0, most)
+}
+
+/// A time below `most` that all links of a run with `seed` share, number `entity` of them.
+pub(crate) fn up_to(seed: u64, entity: u64, most: Span) -> Span {
+    let drawn = stream(seed, Purpose::Phase, entity).next_u64();
     // The upper half of a product of 128 bits is below `most`.
     Span::from_nanos(((u128::from(drawn) * u128::from(most.as_nanos())) >> u64::BITS) as u64)
 }
@@ -167,6 +181,13 @@ impl Iterator for Cursor {
     }
 }
 
+/// When a packet arrives, and whether it is corrupted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub at: Time,
+    pub corrupted: bool,
+}
+
 /// The dynamics of a direction, as far as they have come.
 #[derive(Clone, Debug)]
 pub(crate) struct Dynamics {
@@ -176,6 +197,7 @@ pub(crate) struct Dynamics {
     /// The rate and the delay as far as they have changed.
     rate: Rate,
     delay: Span,
+    loss: f64,
     /// Times in which outages keep the transmitter from sending, from now on to the end of the queue.
     silences: VecDeque<(Time, Time)>,
 }
@@ -190,7 +212,8 @@ impl Dynamics {
     ) -> Option<Box<Self>> {
         let is_any = cursor.next.is_some() || propagation.is_random();
         let silences = VecDeque::new();
-        is_any.then(|| Self { cursor, propagation, rate, delay, silences }.into())
+        let loss = 0.0;
+        is_any.then(|| Self { cursor, propagation, rate, delay, loss, silences }.into())
     }
 
     /// All that changes from now on.
@@ -224,10 +247,17 @@ impl Dynamics {
         }
     }
 
-    /// When a packet arrives that leaves at `left`.
-    pub fn arrival(&mut self, left: Time, corrupted: bool, transmitter: &mut Transmitter) -> Time {
+    /// What becomes of a packet that leaves at `left`, and has been `corrupted` by the channel or not.
+    pub fn arrival(
+        &mut self,
+        left: Time,
+        corrupted: bool,
+        transmitter: &mut Transmitter,
+    ) -> Arrival {
         while self.change_until(left, transmitter) {}
-        self.propagation.arrival(left, self.delay, corrupted)
+        let drawn = self.propagation.draw();
+        let corrupted = corrupted || drawn.is_lost(self.loss);
+        Arrival { at: self.propagation.arrival(left, self.delay, drawn, corrupted), corrupted }
     }
 
     /// Lets the next change happen that does until `time`. Returns whether there was one.
@@ -235,6 +265,7 @@ impl Dynamics {
         let Some((at, change)) = self.cursor.due(time) else { return false };
         self.rate = change.rate.unwrap_or(self.rate);
         self.delay = change.delay.unwrap_or(self.delay);
+        self.loss = change.loss.unwrap_or(self.loss);
         if let Some(outage) = change.outage
             && at + outage > transmitter.free_at()
         {
@@ -267,7 +298,8 @@ mod tests {
     }
 
     fn change(millis: u64) -> Change {
-        Change { at: Span::from_millis(millis), every: None, rate: None, delay: None, outage: None }
+        let at = Span::from_millis(millis);
+        Change { at, every: None, rate: None, delay: None, outage: None, loss: None }
     }
 
     fn rate(millis: u64, bits_per_second: u64) -> Change {

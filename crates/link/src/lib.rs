@@ -18,6 +18,7 @@ mod priority;
 mod propagation;
 mod queue;
 mod stream;
+mod trace;
 mod transmitter;
 
 pub use arq::{
@@ -43,6 +44,7 @@ pub use queue::{
     RedSettings, Served,
 };
 pub use stream::{Purpose, stream};
+pub use trace::{Means, Trace, trace_start};
 pub use transmitter::Serialiser;
 
 /// The mechanisms of this crate, for `bentpipe path`.
@@ -56,6 +58,6 @@ pub fn mechanisms() -> Vec<&'static Mechanism> {
     let on_links = repeats.iter().map(Arq::about).chain(codes.iter().map(Fec::about));
     let on_links = on_links.chain(modems.iter().map(Modem::about));
     let on_links = on_links.chain(feedback.iter().map(Feedback::about));
-    let on_links = on_links.chain(demands.iter().map(Demand::about));
+    let on_links = on_links.chain(demands.iter().map(Demand::about)).chain([&trace::ABOUT]);
     queues.iter().map(Aqm::about).chain(on_links).collect()
 }

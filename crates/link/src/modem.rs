@@ -218,6 +218,7 @@ impl Acm {
             rate: Some(modem.settings().rate(&modcods[choice])),
             delay: None,
             outage: None,
+            loss: None,
         };
         let rates = Timeline::new(choices.iter().skip(1).map(change).collect());
         let outages = outages(&signal, &modcods, &choices);

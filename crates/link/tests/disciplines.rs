@@ -181,7 +181,7 @@ fn changes_hold_for_what_a_discipline_sends_after_them() {
     let outage = Some(Span::from_millis(8));
     let change = |at, rate, delay, outage| {
         let at = Span::from_millis(at);
-        Change { at, every: None, rate, delay, outage }
+        Change { at, every: None, rate, delay, outage, loss: None }
     };
     let slower = change(1, Some(Rate::from_bits_per_second(4_000_000)), None, outage);
     let longer = change(5, None, Some(Span::from_millis(30)), None);

@@ -176,7 +176,7 @@ impl<B> Network<B> {
                 Content::Packet(queued) => {
                     let port = &mut self.ports[number];
                     if let (Some(packet), Some(at)) = (port.send(now, queued.ticket), arrival) {
-                        port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
+                        port.propagate(at, Packet { ecn: queued.ecn, ..packet });
                     }
                 }
                 Content::Frame(frame) => {
@@ -187,7 +187,7 @@ impl<B> Network<B> {
                 Content::Ends(queued) => {
                     let port = &mut self.ports[number];
                     if let (Some(packet), Some(at)) = (port.held.take(queued.ticket), arrival) {
-                        port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
+                        port.propagate(at, Packet { ecn: queued.ecn, ..packet });
                     }
                 }
                 Content::Repeat(frame) => self.frame_leaves(number, frame, arrival),
@@ -206,6 +206,8 @@ impl<B> Network<B> {
         }
         if was_empty && let Some((at, _)) = port.packets.first() {
             self.arrivals.insert(number, *at);
+        } else if port.direction.settings().reorder {
+            self.arrivals.change(number, port.packets.first().map(|(at, _)| *at));
         }
         let next = port.direction.next_service();
         if next != planned {
@@ -282,6 +284,14 @@ impl<B> Port<B> {
         match (&mut self.repeats, &mut self.coding) {
             (Some(repeats), _) => Some(&mut repeats.timer),
             (None, coding) => coding.as_mut().map(|coding| &mut coding.timer),
+        }
+    }
+
+    /// A packet goes on its way. It overtakes those that arrive later.
+    fn propagate(&mut self, at: Time, packet: Packet<B>) {
+        self.packets.push((at, packet));
+        if self.direction.settings().reorder {
+            self.packets.move_last(|(before, _), (at, _)| before > at);
         }
     }
 

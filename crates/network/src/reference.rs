@@ -99,6 +99,10 @@ struct SlowLane<B> {
     /// All changes with their times.
     changes: Vec<(Time, Change)>,
     propagation: Option<Propagation>,
+    /// Packets overtake others where the delay falls.
+    reorder: bool,
+    /// The delay of the last packet.
+    last_delay: Span,
     serialiser: Serialiser,
     channel: Channel,
     marker: Option<Marker>,
@@ -178,7 +182,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         };
         let leaves = starts + duration;
         let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
-        let drawn = port.propagation.as_mut().map(Propagation::draw);
+        let (drawn, corrupted) = port.draw(leaves, corrupted);
         let load = Load::Packet(packet);
         let accepted = Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
         let counters: &mut Counters = &mut port.report.counters;
@@ -239,10 +243,14 @@ impl<B: Copy> ReferenceNetwork<B> {
     /// What leaves at `left` comes to the far end.
     fn propagate(&mut self, left: Time, number: usize, sent: &Accepted<B>) {
         let port = &mut self.ports[number];
-        // Without `..`, so that a new random part has to be considered here.
-        let jitter = sent.drawn.map_or(Span::ZERO, |Drawn { jitter }| jitter);
-        // Packets do not overtake each other.
-        let arrival = port.last_arrival.max(left + port.delay_at(left) + jitter);
+        let jitter = sent.drawn.map_or(Span::ZERO, |drawn| drawn.jitter);
+        let delay = port.delay_at(left);
+        // Packets do not overtake each other, except where the delay falls.
+        if port.reorder && delay < port.last_delay {
+            port.last_arrival = Time::ZERO;
+        }
+        port.last_delay = delay;
+        let arrival = port.last_arrival.max(left + delay + jitter);
         if sent.corrupted && !matches!(sent.load, Load::Packet(_)) {
             // No packet is lost yet.
         } else if sent.corrupted {
@@ -283,6 +291,7 @@ impl<B: Copy> SlowLane<B> {
             channel: _,
             trace: _,
             timeline: _,
+            reorder,
         } = direction.settings();
         Self {
             to: port.to,
@@ -295,6 +304,8 @@ impl<B: Copy> SlowLane<B> {
             header: direction.settings().header(),
             changes: direction.changes().into_iter().flatten().collect(),
             propagation: direction.propagation().cloned(),
+            reorder,
+            last_delay: Span::ZERO,
             serialiser: Serialiser::new(rate),
             channel: direction.channel().clone(),
             marker: ecn_marking.map(Marker::new),
@@ -356,6 +367,18 @@ impl<B: Copy> SlowLane<B> {
     fn delay_at(&self, time: Time) -> Span {
         let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
         past.filter_map(|(_, change)| change.delay).next().unwrap_or(self.delay)
+    }
+
+    fn loss_at(&self, time: Time) -> f64 {
+        let past = self.changes.iter().rev().filter(|(at, _)| *at <= time);
+        past.filter_map(|(_, change)| change.loss).next().unwrap_or(0.0)
+    }
+
+    /// What is random about a packet that leaves at `leaves`, and whether it is corrupted with it.
+    fn draw(&mut self, leaves: Time, corrupted: bool) -> (Option<Drawn>, bool) {
+        let drawn = self.propagation.as_mut().map(Propagation::draw);
+        let lost = drawn.is_some_and(|drawn| drawn.is_lost(self.loss_at(leaves)));
+        (drawn, corrupted || lost)
     }
 
     /// Whether a packet that comes now has to wait.

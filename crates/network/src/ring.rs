@@ -61,6 +61,19 @@ impl<T> Ring<T> {
         self.len += 1;
     }
 
+    /// Moves the last element forward, before all that come `after` it.
+    pub(crate) fn move_last(&mut self, mut after: impl FnMut(&T, &T) -> bool) {
+        for number in (1..self.len).rev() {
+            let [before, place] = [number - 1, number].map(|number| self.place(number));
+            match [&self.slots[before], &self.slots[place]] {
+                [Some(first), Some(second)] if after(first, second) => {
+                    self.slots.swap(before, place);
+                }
+                _ => return,
+            }
+        }
+    }
+
     /// Changes all from number `from` on.
     pub(crate) fn change_from(&mut self, from: usize, mut change: impl FnMut(&mut T)) {
         for number in from..self.len {
@@ -111,6 +124,7 @@ mod tests {
         Take,
         Remove(usize),
         ChangeFrom(usize),
+        MoveLast,
     }
 
     fn operations() -> impl Strategy<Value = Vec<Operation>> {
@@ -119,6 +133,7 @@ mod tests {
             3 => Just(Operation::Take),
             1 => (0usize..20).prop_map(Operation::Remove),
             1 => (0usize..20).prop_map(Operation::ChangeFrom),
+            1 => Just(Operation::MoveLast),
         ];
         prop::collection::vec(operation, 1..200)
     }
@@ -142,6 +157,13 @@ mod tests {
                     Operation::ChangeFrom(from) if from <= twin.len() => {
                         ring.change_from(from, |element| *element ^= 1);
                         twin.range_mut(from..).for_each(|element| *element ^= 1);
+                    }
+                    Operation::MoveLast => {
+                        ring.move_last(|first, second| first > second);
+                        if let Some(last) = twin.pop_back() {
+                            let place = twin.iter().rposition(|one| *one <= last);
+                            twin.insert(place.map_or(0, |place| place + 1), last);
+                        }
                     }
                     _ => {}
                 }

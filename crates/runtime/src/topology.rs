@@ -1,6 +1,6 @@
 //! From a scenario to its network.
 
-use link::{Direction, QueueLimit, Settings};
+use link::{Direction, QueueLimit, Settings, Trace};
 use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
@@ -43,7 +43,8 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
         let sides = [(first, second, &link.forward), (second, first, &link.backward)];
         for ((from, to, settings), compression) in sides.into_iter().zip(link.header_compression) {
             let timeline = settings.timeline.later(delay);
-            let settings = Settings { timeline, ..settings.clone() };
+            let trace = Trace { timeline: settings.trace.of_run(seed), ..settings.trace };
+            let settings = Settings { timeline, trace, ..settings.clone() };
             let decides_late = repeats || compression.is_some() || is_filtered(scenario, from);
             add(to, PortKind::Link, settings, decides_late);
         }

@@ -233,8 +233,8 @@ fn links(
             settings: settings::of_direction(
                 direction,
                 link.header_compression[usize::from(side == "backward")],
-                i,
-                side,
+                (i, side),
+                scenario.seed,
                 written,
             ),
             channel: channels::details(scenario, &direction.channel, i, side, written),
@@ -250,7 +250,8 @@ fn links(
 }
 
 fn event(change: &Change) -> EventExplanation {
-    let Change { at, every, rate, delay, outage } = change;
+    // Events of scenarios have no losses.
+    let Change { at, every, rate, delay, outage, loss: _ } = change;
     EventExplanation {
         at_s: at.as_secs_f64(),
         every_s: every.map(Span::as_secs_f64),

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::describe;
 use crate::schema;
-use crate::shape;
+use crate::shape::{self, type_of};
 
 /// A mechanism with everything that `bentpipe path` shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,18 +68,26 @@ fn explain(mechanism: &Mechanism) -> MechanismExplanation {
     }
 }
 
-/// The schema of the table that names the mechanism.
+/// Whether a mechanism is all that its key takes. Its table has no `name` then.
+fn is_alone(name: &str, key: &str) -> bool {
+    key.rsplit('.').next() == Some(name)
+}
+
+/// The schema of the table of a mechanism.
 fn table(name: &str, key: &str) -> &'static Json {
     let root = schema::cached();
     let inner = |schema: &'static Json, key: &str| {
-        let options = shape::alternatives(schema).into_iter().map(|option| {
-            if shape::type_of(option) == "array" { &option["items"] } else { option }
-        });
+        let options = shape::alternatives(schema)
+            .into_iter()
+            .map(|option| if type_of(option) == "array" { &option["items"] } else { option });
         options.map(|option| &option["properties"][key]).find(|found| !found.is_null())
     };
     let found = key.split('.').try_fold(root, inner);
     let options = found.map(shape::alternatives).unwrap_or_default();
-    let named = |option: &&Json| option["properties"]["name"]["const"] == name;
+    let named = |option: &&Json| match is_alone(name, key) {
+        true => type_of(option) == "object",
+        false => option["properties"]["name"]["const"] == name,
+    };
     options.into_iter().find(named).unwrap_or(&Json::Null)
 }
 

@@ -10,6 +10,7 @@ mod fec;
 mod flows;
 mod graph;
 mod modems;
+mod reorder;
 mod rules;
 mod traces;
 

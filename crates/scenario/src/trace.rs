@@ -1,4 +1,4 @@
-//! Traces: rate, delay and outages of a link direction over time, from files.
+//! Traces: rate, delay, losses and outages of a link direction over time, from files.
 //!
 //! - Columns: CSV or Parquet with a header. The column `t_s` has the time, and the others have the unit in their name.
 //!   A row holds until the next one, and a rate of zero is an outage until then.
@@ -12,7 +12,7 @@ use std::path::Path as FilePath;
 use units::{Rate, Span};
 
 use crate::fade::{Fault, content, table};
-use crate::model::{Change, Timeline};
+use crate::model::Change;
 
 /// Most rows of a trace: an hour with one row in each millisecond has 3.6 million.
 const MOST: usize = 4_000_000;
@@ -33,7 +33,7 @@ const LAST: f64 = 1e9;
 const LAST_MS: u64 = 1_000_000_000_000;
 
 /// What a file says: changes, and how long they last.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trace {
     pub changes: Vec<Change>,
     pub lasts: Span,
@@ -48,13 +48,8 @@ impl Trace {
     }
 
     fn push(&mut self, at: Span, rate: Option<Rate>, delay: Option<Span>, outage: Option<Span>) {
-        self.changes.push(Change { at, every: None, rate, delay, outage });
+        self.changes.push(Change { at, every: None, rate, delay, outage, loss: None });
     }
-}
-
-/// All traces of a direction in one timeline.
-pub(crate) fn timeline(traces: Vec<Trace>) -> Timeline {
-    traces.into_iter().flat_map(|trace| trace.changes).collect()
 }
 
 /// The kinds of columns.
@@ -63,10 +58,11 @@ enum Kind {
     Time,
     Rate,
     Delay,
+    Loss,
 }
 
-/// Columns by name, with the factor to seconds or bit/s.
-const COLUMNS: [(&str, Kind, f64); 7] = [
+/// Columns by name, with the factor to seconds, bit/s or a probability.
+const COLUMNS: [(&str, Kind, f64); 9] = [
     ("t_s", Kind::Time, 1.0),
     ("rate_bps", Kind::Rate, 1.0),
     ("rate_kbps", Kind::Rate, 1e3),
@@ -74,6 +70,8 @@ const COLUMNS: [(&str, Kind, f64); 7] = [
     ("delay_s", Kind::Delay, 1.0),
     ("delay_ms", Kind::Delay, 1e-3),
     ("delay_us", Kind::Delay, 1e-6),
+    ("loss_ratio", Kind::Loss, 1.0),
+    ("loss_percent", Kind::Loss, 1e-2),
 ];
 
 /// Reads a file with columns.
@@ -81,22 +79,22 @@ pub(crate) fn columns(file: &FilePath) -> Result<Trace, Box<Fault>> {
     let table = table(file, "columns with names, such as `t_s`, `rate_mbps` and `delay_ms`")?;
     let names: Vec<_> = COLUMNS.iter().map(|(name, ..)| format!("`{name}`")).collect();
     let known = |name: &String| COLUMNS.iter().find(|(known, ..)| known == name);
-    let mut places: [Option<(usize, f64)>; 3] = [None; 3];
+    let mut places: [Option<(usize, f64)>; 4] = [None; 4];
     for (number, name) in table.names.iter().enumerate() {
         let Some((_, kind, factor)) = known(name) else {
             let expected = format!("a column of {}", names.join(", "));
             return Err(Fault::new(Some(1), expected, format!("{name:?}")).into());
         };
         if places[*kind as usize].replace((number, *factor)).is_some() {
-            let expected = "one column each for time, rate and delay";
+            let expected = "one column each for time, rate, delay and loss";
             return Err(Fault::new(Some(1), expected, format!("{name:?} after another")).into());
         }
     }
-    let [Some((time, _)), rate, delay] = places else {
+    let [Some((time, _)), rate, delay, loss] = places else {
         return Err(Fault::new(Some(1), "a column `t_s`, time in seconds", "none").into());
     };
-    if rate.is_none() && delay.is_none() {
-        return Err(Fault::new(Some(1), "a column with a rate or a delay", "none").into());
+    if rate.is_none() && delay.is_none() && loss.is_none() {
+        return Err(Fault::new(Some(1), "a column with a rate, a delay or a loss", "none").into());
     }
     let mut rows = Vec::new();
     for (line, cells) in &table.rows {
@@ -107,38 +105,52 @@ pub(crate) fn columns(file: &FilePath) -> Result<Trace, Box<Fault>> {
         let at = Span::from_secs_f64(value(time, 1.0, "a time in seconds", LAST)?);
         let rate = rate.map(|(column, factor)| value(column, factor, "a rate", FASTEST));
         let delay = delay.map(|(column, factor)| value(column, factor, "a delay", LONGEST));
-        rows.push((*line, at, rate.transpose()?, delay.transpose()?));
+        let loss = loss.map(|(column, factor)| value(column, factor, "a loss", 1.0));
+        let [rate, delay, loss] = [rate.transpose()?, delay.transpose()?, loss.transpose()?];
+        rows.push(Row { line: *line, at, rate, delay, loss });
     }
     from_rows(&rows)
 }
 
-/// A row of a file with columns: its line, time, rate in bit/s, and delay in seconds.
-type Row = (usize, Span, Option<f64>, Option<f64>);
+/// A row of a file with columns.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    line: usize,
+    at: Span,
+    /// In bit/s.
+    rate: Option<f64>,
+    /// In seconds.
+    delay: Option<f64>,
+    /// A probability.
+    loss: Option<f64>,
+}
 
 fn from_rows(rows: &[Row]) -> Result<Trace, Box<Fault>> {
     enough(rows.len(), 2)?;
-    if rows[0].1 > Span::ZERO {
-        let found = rows[0].1.to_string();
-        return Err(Fault::new(Some(rows[0].0), "a first row at 0s", found).into());
+    if rows[0].at > Span::ZERO {
+        let found = rows[0].at.to_string();
+        return Err(Fault::new(Some(rows[0].line), "a first row at 0s", found).into());
     }
     for pair in rows.windows(2) {
-        if pair[1].1 <= pair[0].1 {
-            let expected = format!("a time after {}", pair[0].1);
-            let fault = Fault::new(Some(pair[1].0), expected, pair[1].1.to_string());
+        if pair[1].at <= pair[0].at {
+            let expected = format!("a time after {}", pair[0].at);
+            let fault = Fault::new(Some(pair[1].line), expected, pair[1].at.to_string());
             return Err(fault.because("times must increase").into());
         }
     }
     // The last row holds as long as the one before.
     let [.., before, last] = rows else { return Ok(Trace::default()) };
-    let mut trace = Trace { lasts: last.1 + last.1.saturating_sub(before.1), ..Trace::default() };
-    let ends = rows.iter().skip(1).map(|row| row.1).chain([trace.lasts]);
-    for ((_, at, rate, delay), end) in rows.iter().zip(ends) {
+    let mut trace =
+        Trace { lasts: last.at + last.at.saturating_sub(before.at), ..Trace::default() };
+    let ends = rows.iter().skip(1).map(|row| row.at).chain([trace.lasts]);
+    for (&Row { line: _, at, rate, delay, loss }, end) in rows.iter().zip(ends) {
         // Rates below one bit per second are none.
         #[expect(clippy::cast_possible_truncation, reason = "at most FASTEST")]
         let bits = rate.map(|rate| rate.round() as u64);
-        let outage = (bits == Some(0)).then(|| end.saturating_sub(*at));
+        let outage = (bits == Some(0)).then(|| end.saturating_sub(at));
         let rate = bits.filter(|bits| *bits > 0).map(Rate::from_bits_per_second);
-        trace.push(*at, rate, delay.map(Span::from_secs_f64), outage);
+        let delay = delay.map(Span::from_secs_f64);
+        trace.changes.push(Change { at, every: None, rate, delay, outage, loss });
     }
     Ok(trace)
 }

@@ -87,13 +87,23 @@ def of_name(name: str, link: Link) -> OnPath:
             f"--on-path: there is no mechanism {spec.target!r}"
             f"{nearest(spec.target, [*known, NONE])}"
         )
-    value = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
+    value = value_of(entry.key, spec)
     found = OnPath(name, entry.status, changes(entry.key, spec.target, value, link))
     try:
         found.on(link)
     except ScenarioError as error:
         raise InputError(f"--on-path: {name}: {error}") from None
     return found
+
+
+def value_of(key: str, spec: Spec) -> Any:
+    """The value of the key that takes the mechanism.
+
+    A mechanism that is all that its key takes, such as a trace, has a table without a name.
+    """
+    if key.rpartition(".")[2] == spec.target:
+        return dict(spec.parameters)
+    return {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
 
 
 def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:

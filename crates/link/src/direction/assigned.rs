@@ -4,6 +4,7 @@ use units::{Span, Time};
 
 use super::{Direction, Fate};
 use crate::demand::{Action, DemandSettings, Terminal};
+use crate::dynamics::Arrival;
 use crate::queue::{Content, Queue, Queued, Served};
 
 impl Direction {
@@ -76,9 +77,9 @@ impl Direction {
             let packet = scheduled.sending.take()?;
             let left = terminal.finish(packet.since);
             let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
-            let arrival = match &mut self.dynamics {
+            let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
                 Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
-                None => left + self.line.delay,
+                None => Arrival { at: left + self.line.delay, corrupted },
             };
             let fate = match corrupted {
                 false => Fate::Arrives(arrival),

@@ -5,6 +5,7 @@ use units::{Span, Time};
 
 use super::{Direction, Fate};
 use crate::arq::Status;
+use crate::dynamics::Arrival;
 use crate::queue::{Content, Next, Queue, Queued, Served};
 
 impl Direction {
@@ -148,6 +149,10 @@ impl Direction {
             };
             let (_, left) = self.line.transmitter.send(start, bytes);
             let corrupted = self.line.channel.corrupts(left, bytes - self.line.overhead);
+            let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
+                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
+                None => Arrival { at: left + self.line.delay, corrupted },
+            };
             if let (Content::Frame(frame) | Content::Repeat(frame), Some(arq)) =
                 (&content, &mut scheduled.arq)
             {
@@ -156,10 +161,6 @@ impl Direction {
             if let (Content::Coded(_), Some(fec)) = (&content, &mut scheduled.fec) {
                 fec.leaves(corrupted);
             }
-            let arrival = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
-                None => left + self.line.delay,
-            };
             let fate = match (corrupted, &content) {
                 (false, _) => Fate::Arrives(arrival),
                 (true, Content::Packet(_)) => {

@@ -9,6 +9,7 @@ use crate::dynamics::{Change, Timeline};
 use crate::fec::FecSettings;
 use crate::feedback::Feedback;
 use crate::queue::{Aqm, LowPriority, Marking, QueueLimit};
+use crate::trace::{Means, Trace};
 
 /// The settings of a direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +44,13 @@ pub struct Settings {
     pub overhead: u32,
     /// Error model of the channel.
     pub channel: Errors,
-    /// Rate, delay and outages of a trace.
-    pub trace: Timeline,
+    /// Rate, delay, losses and outages of a trace.
+    pub trace: Trace,
     /// Events during the run. They come after what the trace does at the same time.
     pub timeline: Timeline,
+    /// Whether packets overtake others where the delay falls. It excludes ARQ and FEC, whose frames keep
+    /// their order. The queue decides at dequeue then.
+    pub reorder: bool,
 }
 
 impl Settings {
@@ -66,8 +70,9 @@ impl Settings {
             demand: None,
             overhead: 0,
             channel: Errors::Perfect,
-            trace: Timeline::default(),
+            trace: Trace::default(),
             timeline: Timeline::default(),
+            reorder: false,
         }
     }
 
@@ -91,11 +96,13 @@ impl Settings {
             channel,
             trace,
             timeline,
+            // Nothing overtakes without a delay that changes.
+            reorder: _,
         } = self;
         let found = [
             ("modem", channel.rates().is_some()),
             ("event", !timeline.is_empty()),
-            ("trace", !trace.is_empty()),
+            ("trace", !trace.timeline.is_empty()),
             ("jitter", *jitter > Span::ZERO),
         ];
         found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
@@ -109,7 +116,35 @@ impl Settings {
     /// All its changes, periodic ones once.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         let rates = self.channel.rates().into_iter().flat_map(Timeline::changes);
-        self.timeline.changes().iter().chain(self.trace.changes()).chain(rates)
+        self.timeline.changes().iter().chain(self.trace.timeline.changes()).chain(rates)
+    }
+
+    /// Whether its delay falls during a run, maybe from one round of a change to the next.
+    pub fn delay_falls(&self) -> bool {
+        let changes = self.trace.timeline.with(&self.timeline);
+        let delays = changes.changes().iter().filter_map(|one| Some((one.every, one.delay?)));
+        let longest = delays.clone().map(|(_, delay)| delay).fold(self.delay, Span::max);
+        let mut before = self.delay;
+        delays.into_iter().any(|(every, delay)| {
+            let falls = delay < before || (every.is_some() && delay < longest);
+            before = delay;
+            falls
+        })
+    }
+
+    /// Probability that a packet of `bytes` is corrupted or lost, over the length of the trace. See
+    /// [`Errors::packet_error_rate`].
+    pub fn packet_error_rate(&self, bytes: u32) -> f64 {
+        let corrupted = self.channel.packet_error_rate(bytes);
+        match self.trace.timeline.has_loss() {
+            true => 1.0 - (1.0 - corrupted) * (1.0 - self.trace_means().loss),
+            false => corrupted,
+        }
+    }
+
+    /// What the trace is on average, without the events.
+    pub fn trace_means(&self) -> Means {
+        self.trace.means(self.rate, self.delay)
     }
 
     /// The shortest propagation delay that it may have.

@@ -242,7 +242,8 @@ fn a_packet_that_pushes_others_out_can_be_marked() {
 
 #[test]
 fn jitter_and_changes_are_the_dynamics_of_a_direction() {
-    let event = Change { at: Span::ZERO, every: None, rate: None, delay: None, outage: None };
+    let event =
+        Change { at: Span::ZERO, every: None, rate: None, delay: None, outage: None, loss: None };
     let timeline = Timeline::new(vec![event]);
     let jitter = Span::from_nanos(1);
     assert_eq!(settings().dynamics(), None);

@@ -1,7 +1,7 @@
 //! Demand assignment in the reference engine: the terminal is the state machine of the fast engine, and
 //! each frame and slot in which it has something to do is an event.
 
-use link::{Action, DemandSettings, Propagation, Queued, Terminal};
+use link::{Action, DemandSettings, Queued, Terminal};
 use units::{Span, Time};
 
 use super::{Accepted, Kind, Load, ReferenceNetwork};
@@ -77,7 +77,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         let Some((load, queued)) = assigned.sending.take() else { return };
         let leaves = assigned.terminal.finish(queued.since);
         let corrupted = port.channel.corrupts(leaves, queued.bytes - port.overhead);
-        let drawn = port.propagation.as_mut().map(Propagation::draw);
+        let (drawn, corrupted) = port.draw(leaves, corrupted);
         let (arrived, bytes, duration) = (now, queued.bytes, Span::ZERO);
         let sent = Accepted { load, bytes, arrived, corrupted, drawn, duration, leaves };
         self.propagate(leaves, number, &sent);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use link::{AqmCounters, Discipline, FeedbackCounters, Propagation, Queued, Queueing};
+use link::{AqmCounters, Discipline, FeedbackCounters, Queued, Queueing};
 use units::{Span, Time};
 
 use super::repeating::{Next, Repeating};
@@ -234,7 +234,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             };
             let leaves = now + duration;
             let corrupted = port.channel.corrupts(leaves, bytes - port.overhead);
-            let drawn = port.propagation.as_mut().map(Propagation::draw);
+            let (drawn, corrupted) = port.draw(leaves, corrupted);
             let accepted =
                 Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
             self.start(now, number, accepted);

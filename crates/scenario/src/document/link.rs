@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 use super::named::named;
-use super::words::{FileName, Hold, Interpolate, Name, Perfect, Unlimited};
+use super::words::{FileName, Hold, Interpolate, Name, Perfect, Phase, Unlimited};
 
 /// A full-duplex link between two nodes. The values apply to both directions; `forward` and
 /// `backward` replace them for one direction.
@@ -30,8 +30,8 @@ pub(crate) struct Link {
 /// An event that changes a link. The values apply to both directions; `forward` and `backward`
 /// replace them for one direction. All other values, the queue and the channel do not change. A packet
 /// has the rate at the start of its transmission, and the delay at the time when its last bit is sent.
-/// If the delay decreases, packets do not overtake each other: they arrive together with the last of
-/// the earlier packets. Routes depend on the delays at the start of the run only.
+/// If the delay decreases, packets arrive together with the last of the earlier packets, or overtake them
+/// with `reorder`. Routes depend on the delays at the start of the run only.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Event {
@@ -130,11 +130,17 @@ pub(crate) struct Direction {
     /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
-    /// Trace: rate, delay and outages over time from files. A file name stands for a file with
+    /// Trace: rate, delay, losses and outages over time from files. A file name stands for a file with
     /// columns. `rate` and `delay` apply where the trace has none, and `event` changes what the trace
-    /// has set. `phase` does not move it. It cannot be combined with `low_priority = "push-out"`. Default:
-    /// none.
+    /// has set. `phase` of the scenario does not move it. It cannot be combined with
+    /// `low_priority = "push-out"`. Default: none.
     pub trace: Option<Trace>,
+    /// Whether packets overtake others where an event or a trace shortens the delay, as on a path that
+    /// becomes shorter. Otherwise they arrive together with the last of the earlier packets. Packets with
+    /// the same delay keep their order, `jitter` included. It cannot be combined with `arq` on the link,
+    /// nor with `fec` or `header_compression` in the same direction, which rely on the order.
+    #[schemars(extend("default" = false))]
+    pub reorder: Option<bool>,
 }
 
 /// A file with columns, or a table with files.
@@ -145,13 +151,16 @@ pub(crate) enum Trace {
     Files(TraceFiles),
 }
 
-/// The files of a trace: `file`, or `deliveries` and `delays`.
+/// A trace from files: `file`, or `deliveries` and `delays`. It replays the rate, the delay, the losses and
+/// the outages of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TraceFiles {
-    /// CSV or Parquet file with named columns: `t_s`, a rate (`rate_bps`, `rate_kbps`, `rate_mbps`)
-    /// and a one-way delay (`delay_s`, `delay_ms`, `delay_us`), or one of the two. A row holds until
-    /// the next one, and a rate of 0 is an outage until then.
+    /// CSV or Parquet file with named columns: `t_s`, and at least one of a rate (`rate_bps`, `rate_kbps`,
+    /// `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`) and a loss (`loss_ratio` from 0 to
+    /// 1, `loss_percent`). A row holds until the next one, and a rate of 0 is an outage until then. Each
+    /// packet is lost independently with the probability of the row in which its last bit is sent, in
+    /// addition to the errors of the channel.
     pub file: Option<FileName>,
     /// Delivery trace of Mahimahi: each line is a time in milliseconds at which 1500 bytes may leave.
     pub deliveries: Option<FileName>,
@@ -160,6 +169,11 @@ pub(crate) struct TraceFiles {
     /// Repeat the trace after its end. Otherwise it must last for the `duration`.
     #[serde(default, rename = "loop")]
     pub repeats: bool,
+    /// The part of the trace with which a run starts: `"fixed"` is its beginning, `"random"` a time that
+    /// depends on the seed, uniform over the trace. A trace without `loop` must be longer than the
+    /// `duration` then. Traces of the same length start at the same time of them.
+    #[serde(default)]
+    pub phase: Phase,
 }
 
 impl TraceFiles {

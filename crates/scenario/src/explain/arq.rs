@@ -22,7 +22,7 @@ pub(super) fn loss(direction: &Direction, arq: &ArqSettings, bytes: u32) -> f64 
 
 /// Probability that a transmission of a packet of `bytes` is lost.
 fn frame_loss(direction: &Direction, arq: &ArqSettings, bytes: u32) -> f64 {
-    direction.channel.packet_error_rate(bytes.saturating_add(arq.header))
+    direction.packet_error_rate(bytes.saturating_add(arq.header))
 }
 
 /// Seconds that `bytes` take.

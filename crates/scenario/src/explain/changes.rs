@@ -18,7 +18,7 @@ pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String
 
 /// Values that are set although they already apply, each time.
 fn idle(direction: &Direction, duration: Span) -> Vec<String> {
-    if !direction.trace.is_empty() {
+    if !direction.trace.timeline.is_empty() {
         return Vec::new();
     }
     let (mut rate, mut delay) = (direction.rate, direction.delay);

@@ -85,7 +85,7 @@ pub(super) fn warnings<'a>(
     });
     let is_useless = saved.all(|share| share < LEAST_SAVED);
     let direction = if is_forward { &link.forward } else { &link.backward };
-    let loses = direction.channel.packet_error_rate(40) > 0.0 && direction.arq.is_none();
+    let loses = direction.packet_error_rate(40) > 0.0 && direction.arq.is_none();
     let is_vj = matches!(settings, HeaderCompression::Vj(_));
     let found = [
         is_useless.then(|| {

@@ -16,7 +16,7 @@ pub(super) fn loss(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 
 
 /// Probability that the channel corrupts a packet of `bytes`.
 fn packet_loss(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
-    direction.channel.packet_error_rate(bytes.saturating_add(fec.header))
+    direction.packet_error_rate(bytes.saturating_add(fec.header))
 }
 
 /// Seconds that a full group of packets of `bytes` takes, with its parity.

@@ -241,7 +241,7 @@ fn loss(direction: &Direction, bytes: u32) -> f64 {
     match (&direction.arq, &direction.fec) {
         (Some(arq), _) => arq::loss(direction, arq, bytes),
         (None, Some(code)) => fec::loss(direction, code, bytes),
-        (None, None) => direction.channel.packet_error_rate(bytes),
+        (None, None) => direction.packet_error_rate(bytes),
     }
 }
 

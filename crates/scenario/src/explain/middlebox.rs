@@ -151,7 +151,7 @@ fn steady(
             || direction.arq.is_some()
             || direction.fec.is_some()
             || direction.demand.is_some()
-            || !direction.trace.is_empty()
+            || !direction.trace.timeline.is_empty()
             || !direction.timeline.is_empty()
     };
     let hops = flows.iter().flat_map(|(_, flow)| behind(scenario, routes, flow, node));

@@ -6,13 +6,13 @@ use serde_json::{Value as Json, json};
 use tcp::AckTiming;
 use units::{Bytes, Rate, Span};
 
-use link::Repeat;
+use link::{Repeat, Trace};
 
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
     Aqm, ArqSettings, Change, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
-    HeaderCompression, LowPriority, Marking, QueueLimit, Scenario, Timeline, Traffic,
+    HeaderCompression, LowPriority, Marking, QueueLimit, Scenario, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -115,14 +115,14 @@ fn phase_text(scenario: &Scenario) -> String {
 pub(super) fn of_direction(
     direction: &Direction,
     compression: Option<HeaderCompression>,
-    link: usize,
-    side: &str,
+    (link, side): (usize, &str),
+    seed: u64,
     written: &Written,
 ) -> Vec<Setting> {
     let document = &written.document["link"][link];
     let schema = &schema::cached()["properties"]["link"]["items"]["properties"];
     let setting = |key: &str| {
-        let (value, text) = of_model(key, direction, compression).unwrap_or_else(|| {
+        let (value, text) = of_model(key, direction, compression, seed).unwrap_or_else(|| {
             let places = [&document[side][key], &document[key], &schema[key]["default"]];
             let value = places.into_iter().find(|value| !value.is_null());
             value.map_or((Amount::plain(Json::Null), "none".into()), |value| {
@@ -140,6 +140,7 @@ fn of_model(
     key: &str,
     direction: &Direction,
     compression: Option<HeaderCompression>,
+    seed: u64,
 ) -> Option<(Amount, String)> {
     let &Direction {
         jitter: most,
@@ -165,7 +166,7 @@ fn of_model(
             let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
             (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
         }
-        "trace" => (Amount::plain(trace_data(&direction.trace)), trace(&direction.trace)),
+        "trace" => (Amount::plain(trace_data(direction, seed)), trace(direction, seed)),
         "arq" => (
             Amount::plain(arq.map_or(Json::Null, arq_data)),
             arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
@@ -297,44 +298,78 @@ pub(super) fn parameters(name: &str, values: &Json) -> String {
 }
 
 /// The smallest and the largest of the values that a trace sets; `None` if it sets none.
-fn ends<T: Copy + Ord>(trace: &Timeline, value: impl Fn(&Change) -> Option<T>) -> Option<[T; 2]> {
-    let values = || trace.changes().iter().filter_map(&value);
-    Some([values().min()?, values().max()?])
-}
-
-fn trace_data(trace: &Timeline) -> Json {
-    if trace.is_empty() {
-        return Json::Null;
-    }
-    json!({
-        "changes": trace.changes().len(),
-        "rate_bps": ends(trace, |change| change.rate.map(Rate::bits_per_second)),
-        "delay_s": ends(trace, |change| change.delay).map(|ends| ends.map(Span::as_secs_f64)),
-        "outage_s": silence(trace).as_secs_f64(),
-        "loops": trace.changes().iter().any(|change| change.every.is_some()),
+fn ends<T: Copy + PartialOrd>(
+    trace: &Trace,
+    value: impl Fn(&Change) -> Option<T>,
+) -> Option<[T; 2]> {
+    let values = trace.timeline.changes().iter().filter_map(value).map(|value| [value; 2]);
+    values.reduce(|[least, most], [value, _]| {
+        [if value < least { value } else { least }, if value > most { value } else { most }]
     })
 }
 
-/// All outages of a trace, each once.
-fn silence(trace: &Timeline) -> Span {
-    trace.changes().iter().filter_map(|change| change.outage).fold(Span::ZERO, |sum, one| sum + one)
+fn trace_data(direction: &Direction, seed: u64) -> Json {
+    let trace = &direction.trace;
+    if trace.timeline.is_empty() {
+        return Json::Null;
+    }
+    let (means, rates) = (direction.trace_means(), ends(trace, |change| change.rate));
+    let delays = ends(trace, |change| change.delay);
+    let losses = ends(trace, |change| change.loss);
+    json!({
+        "changes": trace.timeline.changes().len(),
+        "length_s": trace.lasts.as_secs_f64(),
+        "rate_bps": rates.map(|ends| ends.map(Rate::bits_per_second)),
+        "mean_rate_bps": rates.map(|_| means.rate),
+        "delay_s": delays.map(|ends| ends.map(Span::as_secs_f64)),
+        "mean_delay_s": delays.map(|_| means.delay),
+        "loss_ratio": losses,
+        "mean_loss_ratio": losses.map(|_| means.loss),
+        "outage_s": silence(trace).as_secs_f64(),
+        "loops": loops(trace),
+        "start_s": link::trace_start(seed, trace.phase).as_secs_f64(),
+    })
 }
 
-/// `1432 changes, rate 120kbit/s to 24Mbit/s, delay 21ms to 44ms, outages of 1.2s, again and again`.
-fn trace(trace: &Timeline) -> String {
-    if trace.is_empty() {
+fn loops(trace: &Trace) -> bool {
+    trace.timeline.changes().iter().any(|change| change.every.is_some())
+}
+
+/// All outages of a trace, each once.
+fn silence(trace: &Trace) -> Span {
+    let outages = trace.timeline.changes().iter().filter_map(|change| change.outage);
+    outages.fold(Span::ZERO, |sum, one| sum + one)
+}
+
+/// `1432 changes in 2min, rate 120kbit/s to 24Mbit/s (mean 9.21Mbit/s), delay 21ms to 44ms (mean 29.3ms),
+/// outages of 1.2s, again and again, from 12.3s on with seed 1`.
+fn trace(direction: &Direction, seed: u64) -> String {
+    let trace = &direction.trace;
+    if trace.timeline.is_empty() {
         return "none".into();
     }
-    let rates = ends(trace, |change| change.rate);
-    let delays = ends(trace, |change| change.delay);
+    let means = direction.trace_means();
+    let rates = ends(trace, |change| change.rate).map(|[least, most]| {
+        format!("rate {least} to {most} (mean {})", super::text::rate(means.rate))
+    });
+    let delays = ends(trace, |change| change.delay).map(|[least, most]| {
+        format!("delay {least} to {most} (mean {}ms)", super::text::short(means.delay * 1e3, 1))
+    });
+    let losses = ends(trace, |change| change.loss).map(|[least, most]| {
+        let [least, most, mean] =
+            [least, most, means.loss].map(|loss| super::text::short(loss * 100.0, 3));
+        format!("loss {least} % to {most} % (mean {mean} %)")
+    });
     let outages = Some(silence(trace)).filter(|sum| *sum > Span::ZERO);
-    let loops = trace.changes().iter().any(|change| change.every.is_some());
+    let start = link::trace_start(seed, trace.phase);
     let parts = [
-        Some(format!("{} changes", trace.changes().len())),
-        rates.map(|[least, most]| format!("rate {least} to {most}")),
-        delays.map(|[least, most]| format!("delay {least} to {most}")),
+        Some(format!("{} changes in {}", trace.timeline.changes().len(), trace.lasts)),
+        rates,
+        delays,
+        losses,
         outages.map(|sum| format!("outages of {sum}")),
-        loops.then(|| "again and again".to_owned()),
+        loops(trace).then(|| "again and again".to_owned()),
+        (trace.phase > Span::ZERO).then(|| format!("from {start} on with seed {seed}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

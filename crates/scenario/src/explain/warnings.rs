@@ -192,7 +192,13 @@ pub(super) fn warnings(
 /// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).
 fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Option<String> {
     let mut sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
-    let is_calm = sides.all(|side| side.channel == Channel::Perfect && side.jitter == Span::ZERO);
+    let is_calm = sides.all(|side| {
+        let trace = &side.trace;
+        side.channel == Channel::Perfect
+            && side.jitter == Span::ZERO
+            && trace.phase == Span::ZERO
+            && !trace.timeline.has_loss()
+    });
     let bursts = flows.iter().any(|(_, flow)| matches!(flow.traffic, Traffic::OnOff { .. }));
     let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
     let is_fixed = scenario.phase == Span::ZERO;

@@ -67,6 +67,7 @@ fn change(entry: &document::Event, own: Option<&Changed>) -> Option<Change> {
         rate,
         delay,
         outage,
+        loss: None,
     })
 }
 

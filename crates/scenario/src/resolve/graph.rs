@@ -10,8 +10,8 @@ use super::Numbers;
 use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
-use super::traces;
 use super::{compression, demand, fec, modems};
+use super::{reorder, traces};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -175,6 +175,7 @@ fn directions(
             overhead: added,
             channel: _,
             trace: _,
+            reorder,
         } = sides[side].1;
         let waiting = waiting.or(both.queue).unwrap_or_default();
         Direction {
@@ -200,6 +201,7 @@ fn directions(
                 .unwrap_or(Channel::Perfect),
             trace: traces[side].take().or(both_trace.clone()).unwrap_or_default(),
             timeline: Timeline::new(std::mem::take(&mut changes[side])),
+            reorder: reorder.or(both.reorder).unwrap_or(false),
         }
     });
     let adaptive = sides.iter().zip(&modems).filter(|(_, modem)| modem.is_some());
@@ -222,6 +224,11 @@ fn directions(
     for (direction, demand) in directions.iter_mut().zip(assigned) {
         direction.demand = demand;
     }
+    let compressed = sides.map(|(_, own)| {
+        let scheme = own.header_compression.as_ref().or(link.both.header_compression.as_ref());
+        scheme.and_then(|scheme| scheme.resolve()).is_some()
+    });
+    reorder::check(sides, &directions, compressed, path, problems);
     let pushed_out = |side: &Direction| pushed_out(side, path);
     problems.extend(directions.iter().find_map(pushed_out));
     for ((name, own), side) in sides.iter().zip(&directions) {

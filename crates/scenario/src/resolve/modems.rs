@@ -38,12 +38,12 @@ pub(super) fn with_rate(
 pub(super) fn with_trace(
     link: &document::Link,
     (side, own): (&str, &document::Direction),
-    trace: &link::Timeline,
+    trace: &link::Trace,
     path: &Path,
 ) -> Option<Problem> {
     let place = if own.trace.is_some() { path.key(side) } else { path.clone() };
     let has_trace = own.trace.is_some() || link.both.trace.is_some();
-    let has_rate = trace.changes().iter().any(|change| change.rate.is_some());
+    let has_rate = trace.timeline.changes().iter().any(|change| change.rate.is_some());
     (has_trace && has_rate).then(|| {
         let problem = Problem::new(
             place.key("trace"),

@@ -3,11 +3,10 @@
 use units::Span;
 
 use super::channels::{Channels, unreadable};
-use crate::document;
+use crate::document::{self, Phase};
 use crate::error::Problem;
 use crate::fade::Fault;
 use crate::given::located;
-use crate::model::Timeline;
 use crate::path::Path;
 use crate::trace::{self, Trace};
 
@@ -19,7 +18,7 @@ pub(super) fn resolve(
     channels: &Channels<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> Timeline {
+) -> link::Trace {
     let table = match trace {
         document::Trace::File(name) => &document::TraceFiles::of(name.clone()),
         document::Trace::Files(table) => table,
@@ -46,12 +45,25 @@ pub(super) fn resolve(
             }
         }
     }
-    trace::timeline(traces)
+    let lengths = traces.iter().map(|trace| trace.lasts);
+    let lasts = if repeats { lengths.max() } else { lengths.min() }.unwrap_or_default();
+    let phase = match table.phase {
+        Phase::Fixed => Span::ZERO,
+        Phase::Random if repeats => lasts,
+        Phase::Random => lasts.saturating_sub(channels.duration),
+    };
+    if table.phase == Phase::Random && phase == Span::ZERO && lasts >= channels.duration {
+        let expected = "\"fixed\" for a trace that is as long as the `duration`";
+        let problem = Problem::new(path.key("phase"), expected, "\"random\"");
+        problems.push(problem.because("there is one start only, unless it has loop = true"));
+    }
+    let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
+    link::Trace { timeline, lasts, phase }
 }
 
 /// A table without a file, or with two for the same.
 fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
-    let document::TraceFiles { file, deliveries, delays, repeats: _ } = table;
+    let document::TraceFiles { file, deliveries, delays, repeats: _, phase: _ } = table;
     let other = match (deliveries, delays) {
         (Some(_), _) => Some("deliveries"),
         (_, Some(_)) => Some("delays"),

@@ -45,6 +45,7 @@ fn a_direction_replaces_what_changes_in_both() {
         rate: None,
         delay: None,
         outage: Some(Span::from_millis(millis)),
+        loss: None,
     };
     let delay = Change {
         at: Span::from_secs(45),
@@ -52,6 +53,7 @@ fn a_direction_replaces_what_changes_in_both() {
         rate: None,
         delay: Some(Span::from_millis(40)),
         outage: None,
+        loss: None,
     };
     let rate = Some(Rate::from_bits_per_second(2_000_000));
     assert_eq!(forward, [outage(100), Change { rate, ..delay }]);

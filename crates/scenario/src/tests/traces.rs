@@ -22,7 +22,7 @@ fn load(trace: &str, files: &[(&str, &str)]) -> Result<Loaded, ScenarioErrors> {
 
 fn timeline(trace: &str, files: &[(&str, &str)]) -> Timeline {
     let loaded = load(trace, files).unwrap_or_else(|errors| panic!("{errors}"));
-    loaded.scenario.links[0].forward.trace.clone()
+    loaded.scenario.links[0].forward.trace.timeline.clone()
 }
 
 /// Time in milliseconds, rate in kbit/s, delay and outage in milliseconds.
@@ -32,7 +32,7 @@ fn changes(timeline: &Timeline) -> Vec<Row> {
     let millis = |span: Span| span.as_nanos() / 1_000_000;
     let kbps = |rate: Rate| rate.bits_per_second() / 1000;
     let change = |change: &Change| {
-        let Change { at, every: _, rate, delay, outage } = *change;
+        let Change { at, every: _, rate, delay, outage, loss: _ } = *change;
         (millis(at), rate.map(kbps), delay.map(millis), outage.map(millis))
     };
     timeline.changes().iter().map(change).collect()
@@ -85,7 +85,9 @@ fn the_explanation_has_the_ends_of_a_trace() {
     let rows = "t_s,rate_mbps,delay_ms\n0,2,20\n0.5,0,30\n1.5,4.5,10\n";
     let loaded = load("\"a.csv\"", &[("a.csv", rows)]).unwrap();
     let told = explain(&loaded.scenario, &loaded.written).to_string();
-    let expected = "3 changes, rate 2Mbit/s to 4.5Mbit/s, delay 10ms to 30ms, outages of 1s";
+    // 2 Mbit/s for 0.5 s of 2.5 s, and 4.5 Mbit/s for 1 s.
+    let expected = "3 changes in 2.5s, rate 2Mbit/s to 4.5Mbit/s (mean 2.2Mbit/s), delay 10ms to 30ms \
+                    (mean 20ms), outages of 1s";
     assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected), "{told}");
 }
 
@@ -96,7 +98,20 @@ fn what_is_wrong_with_a_trace_is_answered() {
         ("\"a.csv\"", "t_s,rate_mbps\n0,2\n0.5,1\n", "a trace that lasts for the `duration` of 2s"),
         ("\"a.csv\"", "t_s,speed\n0,2\n2,1\n", "a column of `t_s`"),
         ("\"a.csv\"", "rate_mbps\n2\n1\n", "a column `t_s`"),
-        ("\"a.csv\"", "t_s\n0\n2\n", "a rate or a delay"),
+        ("\"a.csv\"", "t_s\n0\n2\n", "a column with a rate, a delay or a loss"),
+        ("\"a.csv\"", "t_s,loss_ratio\n0,0.1\n2,1.5\n", "a loss from 0 to 1"),
+        ("\"a.csv\"", "t_s,loss_percent\n0,0.1\n2,150\n", "a loss from 0 to 100"),
+        (
+            "\"a.csv\"",
+            "t_s,loss_percent,loss_ratio\n0,1,1\n2,1,1\n",
+            "one column each for time, rate, delay and loss",
+        ),
+        (
+            "{ file = \"a.csv\", phase = \"random\" }",
+            "t_s,rate_mbps\n0,2\n1,1\n",
+            "\"fixed\" for a trace that is as long as the `duration`",
+        ),
+        ("{ file = \"a.csv\", phase = \"late\" }", long, "\"fixed\" or \"random\""),
         ("\"a.csv\"", "t_s,delay_ms\n0,2\n2,fast\n", "a delay from 0 to"),
         ("\"a.csv\"", "t_s,delay_ms\n1,2\n2,3\n", "a first row at 0s"),
         ("\"a.csv\"", "t_s,delay_ms\n0,2\n0,3\n", "a time after"),
@@ -115,4 +130,66 @@ fn what_is_wrong_with_a_trace_is_answered() {
         assert!(told.contains(expected), "{trace} {text:?}: {told}");
         assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{told}");
     }
+}
+
+#[test]
+fn a_loss_is_a_proportion_or_in_percent() {
+    for rows in ["t_s,loss_ratio\n0,0.01\n1,0\n", "t_s,loss_percent\n0,1\n1,0\n"] {
+        let found = timeline("\"a.csv\"", &[("a.csv", rows)]);
+        let losses: Vec<_> = found.changes().iter().map(|change| change.loss).collect();
+        assert_eq!(losses, [Some(0.01), Some(0.0)]);
+    }
+}
+
+#[test]
+fn losses_of_a_trace_are_in_the_packet_error_rate_of_the_explanation() {
+    let rows = "t_s,loss_percent\n0,2\n1,0\n";
+    let loaded = load("\"a.csv\"", &[("a.csv", rows)]).unwrap();
+    let explanation = explain(&loaded.scenario, &loaded.written);
+    assert!((explanation.flows[0].figures.per - 0.01).abs() < 1e-12);
+    let shown = explanation.to_string();
+    assert!(shown.contains("loss 0 % to 2 % (mean 1 %)"), "{shown}");
+}
+
+#[test]
+fn a_random_phase_is_within_a_round_or_before_the_last_part_that_fills_a_run() {
+    let rows = "t_s,rate_mbps\n0,2\n4,1\n8,3\n";
+    let phase = |trace| {
+        let loaded = load(trace, &[("a.csv", rows)]).unwrap_or_else(|errors| panic!("{errors}"));
+        let trace = loaded.scenario.links[0].forward.trace.clone();
+        assert_eq!(trace.lasts, Span::from_secs(12));
+        let shown = explain(&loaded.scenario, &loaded.written).to_string();
+        assert_eq!(shown.contains("on with seed 1"), trace.phase > Span::ZERO, "{shown}");
+        trace.phase
+    };
+    assert_eq!(phase("\"a.csv\""), Span::ZERO);
+    assert_eq!(phase("{ file = \"a.csv\", loop = true }"), Span::ZERO);
+    assert_eq!(phase("{ file = \"a.csv\", loop = true, phase = \"random\" }"), Span::from_secs(12));
+    // A run lasts for 2 s.
+    assert_eq!(phase("{ file = \"a.csv\", phase = \"random\" }"), Span::from_secs(10));
+}
+
+#[test]
+fn packets_overtake_only_where_a_delay_falls_and_nothing_relies_on_their_order() {
+    let falls = "t_s,delay_ms\n0,50\n1,10\n";
+    let rises = "t_s,delay_ms\n0,5\n1,50\n";
+    let with = |rows, more: &str| {
+        load(&format!("\"a.csv\"\nforward.reorder = true\n{more}"), &[("a.csv", rows)])
+    };
+    let loaded = with(falls, "").unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(loaded.scenario.links[0].forward.reorder && !loaded.scenario.links[0].backward.reorder);
+    for (rows, more, expected) in [
+        (rises, "", "where the delay never falls"),
+        (falls, "backward.arq = \"go-back-n\"", "`arq` on the link"),
+        (falls, "forward.fec = \"reed-solomon\"", "`fec`"),
+        (falls, "header_compression = \"rohc\"", "`header_compression`"),
+    ] {
+        let Err(errors) = with(rows, more) else { panic!("{more}") };
+        assert_eq!(errors.0[0].path, "link[0].forward.reorder", "{errors}");
+        assert!(errors.to_string().contains(expected), "{errors}");
+    }
+    // A trace that repeats falls from its end to its beginning.
+    let trace = "{ file = \"a.csv\", loop = true }\nreorder = true";
+    let both = load(trace, &[("a.csv", rises)]).unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(both.scenario.links[0].backward.reorder);
 }

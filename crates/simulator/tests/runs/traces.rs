@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use recording::Recording;
+use scenario::Scenario;
 use simulator::Options;
 
 use crate::parse;
@@ -10,6 +11,22 @@ use crate::parse;
 /// A bulk flow for 20 s over a link whose forward direction follows the file `name` with `content`, read as
 /// `key` again and again. Both engines must agree.
 fn traced(name: &str, key: &str, content: &str) -> Recording {
+    let scenario = scenario(name, key, content, "");
+    ran(&scenario, 1)
+}
+
+/// A run on both engines, which must agree.
+fn ran(scenario: &Scenario, seed: u64) -> Recording {
+    let fast = simulator::run(scenario, seed, Options::default());
+    let slow = simulator::run_on_reference(scenario, seed, Options::default());
+    assert_eq!(fast.flows, slow.flows);
+    assert_eq!(fast.links, slow.links);
+    assert_eq!(fast.link_series, slow.link_series);
+    fast
+}
+
+/// The scenario of `traced`, with `more` in the table of the trace or behind it.
+fn scenario(name: &str, key: &str, content: &str, more: &str) -> Scenario {
     let file = std::env::temp_dir().join(format!("bentpipe-{}-{name}", std::process::id()));
     std::fs::write(&file, content).unwrap();
     let text = format!(
@@ -20,7 +37,7 @@ between = ["server", "client"]
 rate = "50Mbit/s"
 delay = "10ms"
 queue = {{ packets = 100 }}
-forward = {{ trace = {{ {key} = {:?}, loop = true }} }}
+forward = {{ trace = {{ {key} = {:?}, loop = true {more} }} }}
 [[flow]]
 from = "server"
 to = "client"
@@ -32,13 +49,7 @@ interval = "10ms"
 "#,
         file.to_str().unwrap()
     );
-    let scenario = parse(&text);
-    let fast = simulator::run(&scenario, 1, Options::default());
-    let slow = simulator::run_on_reference(&scenario, 1, Options::default());
-    assert_eq!(fast.flows, slow.flows);
-    assert_eq!(fast.links, slow.links);
-    assert_eq!(fast.link_series, slow.link_series);
-    fast
+    parse(&text)
 }
 
 #[test]
@@ -77,4 +88,80 @@ fn nothing_is_sent_while_the_rate_is_zero() {
     };
     assert_eq!(busiest(4.1, 4.99), 0.0, "the second second of a trace of 3 s");
     assert!(busiest(5.1, 6.9) > 0.9);
+}
+
+#[test]
+fn losses_of_a_trace_are_binomial_and_the_same_for_every_controller() {
+    // 2 % for 5 s and nothing for 5 s, twice.
+    let rows = "t_s,loss_percent\n0,2\n5,0\n";
+    let lossy = scenario("lossy", "file", rows, "");
+    let recording = ran(&lossy, 1);
+    let (first, after) = {
+        let series = &recording.link_series;
+        let rows = series.link.iter().zip(&series.t_s).zip(&series.corrupted_packets);
+        let forward: Vec<_> = rows.filter(|((link, _), _)| **link == 0).collect();
+        let until = |end: f64| {
+            let row = forward.iter().rev().find(|((_, t), _)| **t <= end);
+            row.map_or(0, |(_, lost)| **lost)
+        };
+        (until(5.02), until(9.9))
+    };
+    assert!(first > 0, "packets are lost in the first half of a round");
+    assert_eq!(first, after, "and none in the second half");
+    // The same seed gives the same run, byte for byte.
+    assert_eq!(recording.flows, ran(&lossy, 1).flows);
+    assert_ne!(recording.links[0].corrupted_packets, ran(&lossy, 2).links[0].corrupted_packets);
+    assert_eq!(recording.links[1].corrupted_packets, 0);
+}
+
+#[test]
+fn the_share_of_lost_packets_is_that_of_the_trace() {
+    let (mut lost, mut sent) = (0, 0);
+    for seed in 1..=10 {
+        let lossy = scenario("share", "file", "t_s,loss_ratio\n0,0.02\n10,0.02\n", "");
+        let link = &simulator::run(&lossy, seed, Options::default()).links[0];
+        lost += link.corrupted_packets;
+        sent += link.corrupted_packets + link.delivered_packets;
+    }
+    let (mean, deviation) = (sent as f64 * 0.02, (sent as f64 * 0.02 * 0.98).sqrt());
+    assert!(sent > 10_000, "{sent}");
+    assert!((lost as f64 - mean).abs() < 4.0 * deviation, "{lost} of {sent}");
+}
+
+#[test]
+fn each_seed_starts_at_another_time_of_the_trace_and_a_fixed_phase_at_its_beginning() {
+    // 10 ms, 11 ms, ... 29 ms, each for a second: the first RTT shows where a run has started.
+    let delays: String = (10..30).map(|ms| format!("{ms}\n").repeat(100)).collect();
+    let first = |more: &str, seed: u64| {
+        let scenario = scenario("phases", "delays", &delays, more);
+        let scenario = Scenario { duration: units::Span::from_millis(200), ..scenario };
+        let recording = simulator::run(&scenario, seed, Options::default());
+        recording.flows[0].min_rtt_ms.unwrap().floor() as u64
+    };
+    let found: Vec<_> = (1..=400).map(|seed| first(", phase = \"random\"", seed)).collect();
+    // 10 ms back.
+    let mut quarters = [0; 4];
+    found.iter().for_each(|rtt| quarters[((rtt - 20) / 5) as usize] += 1);
+    // Four standard deviations of a count around 100.
+    assert!(quarters.iter().all(|count| (65..=135).contains(count)), "{quarters:?}");
+    assert_eq!(found[6], first(", phase = \"random\"", 7), "one seed has one start");
+    assert!((1..=3).all(|seed| first("", seed) == 20));
+}
+
+#[test]
+fn where_packets_overtake_tcp_retransmits_what_was_never_lost() {
+    let delays = "60\n".repeat(100) + &"20\n".repeat(100);
+    let reordered = |more: &str| {
+        let recording = ran(&scenario("overtaken", "delays", &delays, more), 1);
+        assert_eq!(recording.links[0].corrupted_packets + recording.links[0].dropped_packets, 0);
+        let tcp = recording.flows[0].tcp().unwrap();
+        (tcp.fast_recoveries, tcp.segments_retransmitted)
+    };
+    assert_eq!(reordered(""), (0, 0));
+    // The table of the trace ends, and the direction goes on.
+    let (recoveries, retransmitted) =
+        reordered("}, reorder = true, ecn_marking = { packets = 1000 ");
+    // The delay falls ten times in 20 s.
+    assert!((5..=10).contains(&recoveries), "{recoveries}");
+    assert!(retransmitted >= recoveries);
 }

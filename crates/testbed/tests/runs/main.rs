@@ -13,6 +13,7 @@ mod fec;
 mod mechanisms;
 mod middlebox;
 mod programs;
+mod traces;
 
 use std::io::Write;
 use std::path::Path;

@@ -386,7 +386,7 @@ def test_a_trace_is_described_and_its_losses_are_counted(
 
 def test_controllers_are_compared_over_a_trace(bentpipe: Bentpipe, tmp_path: Path) -> None:
     (tmp_path / "delays").write_text("20\n" * 50 + "60\n" * 50)
-    options = ("--rate", "5Mbit/s", "--rtt", "50ms", "--replications", "2", "--json")
+    options = ("--link", "leo", "--replications", "2", "--json")
     on_path = f"trace:delays={tmp_path / 'delays'},loop=true,phase=random"
     done = bentpipe("compare", *options, "--controllers", "cubic", "--on-path", on_path)
     assert done.returncode == 0, done.stderr

@@ -391,6 +391,6 @@ def test_controllers_are_compared_over_a_trace(bentpipe: Bentpipe, tmp_path: Pat
     done = bentpipe("compare", *options, "--controllers", "cubic", "--on-path", on_path)
     assert done.returncode == 0, done.stderr
     assert f"cubic + {on_path.replace(',', ':')}" in done.stdout
-    bare = bentpipe("compare", *options, "--controllers", "cubic", "--on-path", "trace")
+    bare = bentpipe("compare", "--link", "leo", "--controllers", "cubic", "--on-path", "trace")
     assert (bare.returncode, bare.stdout) == (2, "")
     assert "`file`, `deliveries` or `delays`" in bare.stderr

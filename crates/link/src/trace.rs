@@ -226,11 +226,11 @@ mod tests {
         assert_eq!(started.changes(), expected);
     }
 
-    /// The state of a timeline at each second before `end`: rate, delay, loss, whether there is an outage.
-    fn states(
-        timeline: &Timeline,
-        end: u64,
-    ) -> Vec<(Option<Rate>, Option<Span>, Option<f64>, bool)> {
+    /// Rate, delay and loss as they have been set, and whether there is an outage.
+    type State = (Option<Rate>, Option<Span>, Option<f64>, bool);
+
+    /// The state of a timeline at each second before `end`.
+    fn states(timeline: &Timeline, end: u64) -> Vec<State> {
         let mut state = (None, None, None, false);
         let mut silent_until = Time::ZERO;
         let mut changes = timeline.until(Time::ZERO + seconds(end)).peekable();

@@ -47,7 +47,7 @@ fn order(reorder: bool) -> Vec<u32> {
         loss: None,
     };
     let mut runner = TestRunner::deterministic();
-    let drawn = changing().new_tree(&mut runner).unwrap().current();
+    let drawn = changing().new_tree(&mut runner).expect("nothing is rejected").current();
     let mut link = drawn.plain();
     (link.rate_kbps, link.delay_us, link.per) = (8000, 50_000, 0.0);
     (link.limit, link.low_priority) = (QueueLimit::Unlimited, LowPriority::Ignore);

@@ -27,7 +27,8 @@ PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
 DEMANDS = ["dvb-rcs2"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
-ROUTERS = ["xcp", "p-xcp"]
+XCP_ROUTERS = ["xcp", "p-xcp"]
+ROUTERS = [*XCP_ROUTERS, "quick-start"]
 TRACES = ["trace"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
@@ -194,7 +195,7 @@ def test_a_recording_and_the_output_have_what_fec_did(
     assert series["repaired_packets"].to_list()[-1] == row["repaired_packets"]
 
 
-@pytest.mark.parametrize("feedback", ROUTERS)
+@pytest.mark.parametrize("feedback", XCP_ROUTERS)
 def test_a_recording_and_the_output_have_what_routers_did(
     bentpipe: Bentpipe, small: Path, tmp_path: Path, feedback: str
 ) -> None:
@@ -211,6 +212,20 @@ def test_a_recording_and_the_output_have_what_routers_did(
     series = run.table("feedback_series")
     assert series["link"].unique().to_list() == [0]
     assert series["treated_packets"].to_list()[-1] == row["treated_packets"]
+
+
+def test_quick_start_starts_with_the_rate_that_the_router_approves(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    sets = ["link.0.forward.feedback=quick-start", "flow.0.transport.quick_start=2Mbit/s"]
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", small, "--out", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    assert "denied" in done.stdout
+    (row,) = bp.load(tmp_path / "out").table("feedback").iter_rows(named=True)
+    assert (row["feedback"], row["treated_packets"], row["reports"]) == ("quick-start", 1, 1)
+    printed = bentpipe("explain", small, *options).stdout
+    assert "2Mbit/s, asks for 1.28Mbit/s" in printed
 
 
 def test_explain_names_the_link_that_does_not_answer_with_its_line(

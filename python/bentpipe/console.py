@@ -319,8 +319,9 @@ def print_acm(recording: Recording) -> None:
 
 def print_feedback(recording: Recording) -> None:
     """Print a table of what routers with feedback did."""
-    listed = table("link", "<direction", "<feedback", "treated", "lowered", "without the field")
-    counts = ("treated_packets", "lowered_packets", "other_packets")
+    titles = ("treated", "lowered", "denied", "reports", "without the field")
+    listed = table("link", "<direction", "<feedback", *titles)
+    counts = ("treated_packets", "lowered_packets", "denied_packets", "reports", "other_packets")
     for row in recording.table("feedback").iter_rows(named=True):
         numbers = (decimals(row[name], 0) for name in counts)
         listed.add_row(row["link"], row["direction"], row["feedback"], *numbers)

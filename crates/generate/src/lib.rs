@@ -163,11 +163,17 @@ fn feedback() -> impl Strategy<Value = String> {
         format!("alpha = {alpha}, beta = {beta}, gamma = {gamma}")
     });
     let own = xcp.prop_map(|xcp| format!("feedback = {{ name = \"xcp\", {xcp} }}\n"));
+    let quick = (0.1..1.0f64, 10u32..3000).prop_map(|(threshold, interval)| {
+        format!(
+            "feedback = {{ name = \"quick-start\", threshold = {threshold}, interval = \"{interval}ms\" }}\n"
+        )
+    });
     let names = link::Feedback::all().map(|feedback| feedback.name()).to_vec();
     prop_oneof![
         6 => Just(String::new()),
         2 => prop::sample::select(names).prop_map(|name| format!("feedback = \"{name}\"\n")),
         1 => own,
+        1 => quick,
     ]
 }
 
@@ -380,13 +386,18 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
         prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
+        prop_oneof![2 => Just(None), 1 => (80u32..20_000).prop_map(Some)],
     )
-        .prop_map(|(buffer, [timestamps, limited, nagle, dsack], ecn, delayed_ack, mss, reader)| {
+        .prop_map(|(buffer, switches, ecn, delayed_ack, mss, reader, quick)| {
+            let [timestamps, limited, nagle, dsack] = switches;
             let mut text = format!(
                 "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");
+            }
+            if let Some(rate) = quick {
+                write!(text, ", quick_start = \"{rate}kbit/s\"").expect("a text takes all");
             }
             text
         });

@@ -12,6 +12,7 @@
 //! - A direction with feedback has a queue that decides at dequeue: the field is written when a packet
 //!   leaves. It works with a drop-tail queue and with active queue management.
 
+mod quick_start;
 mod xcp;
 
 use units::{Rate, Time};
@@ -20,6 +21,8 @@ use wire::feedback::{Field, Protocol};
 use crate::direction::Direction;
 use crate::dynamics::Cursor;
 use crate::mechanism::Mechanism;
+use quick_start::QuickStartRouter;
+pub use quick_start::QuickStartSettings;
 use xcp::XcpRouter;
 pub use xcp::{ProportionalXcpSettings, XcpSettings};
 
@@ -41,12 +44,18 @@ pub enum Feedback {
     Xcp(XcpSettings),
     /// P-XCP: XCP that gives the rate which rate-limited flows do not take to the others.
     PXcp(ProportionalXcpSettings),
+    /// Quick-Start: the router approves, lowers or denies the rate at which a connection asks to start.
+    QuickStart(QuickStartSettings),
 }
 
 impl Feedback {
     /// All protocols with the defaults of their sources.
-    pub fn all() -> [Self; 2] {
-        [Self::Xcp(XcpSettings::default()), Self::PXcp(ProportionalXcpSettings::default())]
+    pub fn all() -> [Self; 3] {
+        [
+            Self::Xcp(XcpSettings::default()),
+            Self::PXcp(ProportionalXcpSettings::default()),
+            Self::QuickStart(QuickStartSettings::default()),
+        ]
     }
 
     /// Its name in scenarios.
@@ -59,6 +68,7 @@ impl Feedback {
         match self {
             Self::Xcp(_) => &xcp::XCP,
             Self::PXcp(_) => &xcp::P_XCP,
+            Self::QuickStart(_) => &quick_start::QUICK_START,
         }
     }
 
@@ -66,6 +76,7 @@ impl Feedback {
     pub fn protocol(&self) -> Protocol {
         match self {
             Self::Xcp(_) | Self::PXcp(_) => Protocol::Xcp,
+            Self::QuickStart(_) => Protocol::QuickStart,
         }
     }
 }
@@ -77,6 +88,10 @@ pub struct FeedbackCounters {
     pub treated_packets: u64,
     /// Of these, packets whose rate it has lowered below the request.
     pub lowered_packets: u64,
+    /// Of these, requests of Quick-Start that it has denied.
+    pub denied_packets: u64,
+    /// Reports of Approved Rate (RFC 4782) that have passed.
+    pub reports: u64,
     /// Packets without a field of its protocol.
     pub other_packets: u64,
 }
@@ -95,6 +110,7 @@ struct View {
 #[derive(Clone, Debug)]
 enum Rules {
     Xcp(XcpRouter),
+    QuickStart(QuickStartRouter),
 }
 
 /// The router at the queue of a direction.
@@ -123,6 +139,7 @@ impl Router {
             Feedback::PXcp(settings) => {
                 Rules::Xcp(XcpRouter::new(settings.xcp(), Some(settings.max_scale)))
             }
+            Feedback::QuickStart(settings) => Rules::QuickStart(QuickStartRouter::new(settings)),
         };
         let mut router = Self {
             rules,
@@ -165,6 +182,7 @@ impl Router {
         let view = View { now, waiting: self.waiting, capacity };
         match &mut self.rules {
             Rules::Xcp(router) => router.update_until(view),
+            Rules::QuickStart(router) => router.update_until(view),
         }
     }
 
@@ -175,6 +193,7 @@ impl Router {
         let request = field.request.filter(|request| request.protocol == self.protocol);
         match &mut self.rules {
             Rules::Xcp(router) => router.on_arrival(bytes, request.as_ref()),
+            Rules::QuickStart(_) => {}
         }
     }
 
@@ -182,6 +201,10 @@ impl Router {
     pub fn on_departure(&mut self, now: Time, bytes: u32, field: &mut Field) {
         self.update_until(now);
         let bytes = bytes + self.overhead;
+        if let Rules::QuickStart(router) = &mut self.rules {
+            router.note_departure(bytes);
+            self.counters.reports += u64::from(field.report.is_some());
+        }
         let request = field.request.as_mut().filter(|request| request.protocol == self.protocol);
         let Some(request) = request else {
             self.counters.other_packets += 1;
@@ -190,6 +213,11 @@ impl Router {
         let before = request.rate;
         match &mut self.rules {
             Rules::Xcp(router) => router.on_departure(bytes, request),
+            Rules::QuickStart(router) => {
+                router.decide(self.rate.bits_per_second() as f64 / 8.0, request);
+                let is_denied = before > 0.0 && request.rate == 0.0;
+                self.counters.denied_packets += u64::from(is_denied);
+            }
         }
         request.count_link();
         self.counters.treated_packets += 1;
@@ -201,6 +229,7 @@ impl Router {
         self.waiting = waiting;
         match &mut self.rules {
             Rules::Xcp(router) => router.note_queue(waiting),
+            Rules::QuickStart(_) => {}
         }
     }
 }

@@ -33,7 +33,9 @@ pub use fec::{
     CodedFrame, Decoder, Encoder, Fec, FecCounters, FecSettings, LONGEST_BLOCK, Part,
     ReedSolomonSettings,
 };
-pub use feedback::{Feedback, FeedbackCounters, ProportionalXcpSettings, Router, XcpSettings};
+pub use feedback::{
+    Feedback, FeedbackCounters, ProportionalXcpSettings, QuickStartSettings, Router, XcpSettings,
+};
 pub use mechanism::{Mechanism, Provenance};
 pub use modem::{Acm, Modcod, Modem, ModemSettings, Signal};
 pub use priority::Priority;

@@ -22,6 +22,10 @@ extra_table! {
         treated_packets: u64,
         /// Of these, packets whose rate it has lowered below the request.
         lowered_packets: u64,
+        /// Of these, requests of Quick-Start that it has denied.
+        denied_packets: u64,
+        /// Reports of Approved Rate (RFC 4782) that have passed.
+        reports: u64,
         /// Packets without a field of this protocol.
         other_packets: u64,
     }
@@ -124,13 +128,21 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
     for ((link, side, feedback), port) in directions.zip(ports) {
         let (Some(feedback), Some(counters)) = (feedback, port.feedback) else { continue };
         // Without `..`, so that a new counter has to stand in the table.
-        let FeedbackCounters { treated_packets, lowered_packets, other_packets } = counters;
+        let FeedbackCounters {
+            treated_packets,
+            lowered_packets,
+            denied_packets,
+            reports,
+            other_packets,
+        } = counters;
         totals.push(Total {
             link: link.clone(),
             direction: side.to_owned(),
             feedback: feedback.name().to_owned(),
             treated_packets,
             lowered_packets,
+            denied_packets,
+            reports,
             other_packets,
         });
     }

@@ -153,9 +153,9 @@ pub struct ControllerExplanation {
     pub summary: &'static str,
 }
 
-/// Whether the controller of a flow asks routers for a rate.
+/// Returns true if a flow asks routers for a rate.
 pub(crate) fn asks_routers(flow: &Flow) -> bool {
-    feedback::protocol(flow).is_some()
+    feedback::protocols(flow).next().is_some()
 }
 
 /// Explains a scenario; `written` says which of its values are defaults.

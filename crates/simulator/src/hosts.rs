@@ -194,18 +194,20 @@ impl Hosts {
             (blueprint.from, blueprint.to, pair.receiver, 0),
             (blueprint.to, blueprint.from, pair.sender, 1),
         ];
+        let has_quick_start = blueprint.config.quick_start.is_some();
         for (node, peer_node, peer, offset) in ends {
             let settings = &blueprint.settings;
             let foreign = controllers.and_then(|others| others.build(flow.0 as usize, settings));
             let controller = foreign
                 .map_or_else(|| blueprint.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
+            let mut connection =
+                tcp::Connection::new(blueprint.config.clone(), controller, sequence);
+            if has_quick_start && node == blueprint.to {
+                connection.only_answer();
+            }
             self.endpoints.push(Endpoint {
-                connection: Connection::Tcp(tcp::Connection::new(
-                    blueprint.config.clone(),
-                    controller,
-                    sequence,
-                )),
+                connection: Connection::Tcp(connection),
                 wake_at: u64::MAX,
                 armed: Time::NEVER,
                 node,

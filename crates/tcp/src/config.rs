@@ -2,7 +2,7 @@
 
 use congestion::{Ecn, Repair};
 use transport::{Pacing, RtoConfig, SavedPath};
-use units::{Bytes, SizeLimit, Span};
+use units::{Bytes, Rate, SizeLimit, Span};
 
 use crate::segment::TIMESTAMPS_BYTES;
 
@@ -262,6 +262,13 @@ pub struct Config {
     /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the
     /// path cannot carry it. Works with every controller. Default: off.
     pub careful_resume: Option<SavedPath>,
+    /// Quick-Start (RFC 4782): the rate that the data sender asks the routers on its path for, in its SYN. It
+    /// is rounded down to 40 kbit/s times a power of two. Routers with `link.feedback = "quick-start"` on all
+    /// links approve or lower it. The sender starts with the window that the approved rate fills in a round
+    /// trip, paced, and falls back to the initial window if any of it is lost. Works with every controller,
+    /// and not with `careful_resume`. Default: off.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "80kbit/s", "x-maximum" = "1310720kbit/s")))]
+    pub quick_start: Option<Rate>,
 }
 
 impl Default for Config {
@@ -295,6 +302,7 @@ impl Default for Config {
             ecn: Ecn::Off,
             dsack: false,
             careful_resume: None,
+            quick_start: None,
         }
     }
 }

@@ -237,6 +237,12 @@ impl Connection {
         self.sender.take_field(segment)
     }
 
+    /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the other end has
+    /// asked for.
+    pub fn only_answer(&mut self) {
+        self.sender.only_answer();
+    }
+
     /// The segment that arrives next has this feedback field.
     pub fn on_field(&mut self, now: Time, field: &Field) {
         self.sender.on_field(now, field);

@@ -246,6 +246,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         ecn,
         dsack,
         careful_resume,
+        quick_start,
     } = &*flow.transport;
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
@@ -341,6 +342,10 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         let asked = format!("a saved window of {}", saved.saved_cwnd);
         let possible = "none: no kernel takes the saved window of another connection";
         judge.rejected("transport.careful_resume", asked, possible);
+    }
+    if let Some(rate) = quick_start {
+        let possible = "none: the TCP of Linux has no Quick-Start (RFC 4782); use the simulator";
+        judge.rejected("transport.quick_start", rate, possible);
     }
 
     let switch = |on: bool| u8::from(on).to_string();

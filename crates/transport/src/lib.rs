@@ -5,11 +5,13 @@
 //! - [`Delivery`]: samples of the delivery rate
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
+//! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
 mod delivery;
 mod endpoint;
 mod pacing;
+mod quick_start;
 mod ranges;
 mod reassembly;
 mod rtt;
@@ -18,6 +20,7 @@ pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
 pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
 pub use pacing::{Pacer, Pacing, usual_rate};
+pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};

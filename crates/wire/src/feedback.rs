@@ -11,11 +11,15 @@
 //!   finds routers that do not speak the protocol, as the difference of two TTL fields shows in RFC 4782
 //!   section 4.1. The queue before the first link counts: in a scenario it may be the bottleneck.
 
+pub mod quick_start;
+
 /// A protocol with feedback from routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// XCP: the rate is a change of the sender's throughput.
     Xcp,
+    /// Quick-Start (RFC 4782): the rate is one at which the sender may start.
+    QuickStart,
 }
 
 /// What a packet asks of the routers on its way, and what they have made of it.
@@ -53,6 +57,9 @@ pub struct Field {
     pub request: Option<Request>,
     /// What an ACK returns.
     pub response: Option<Response>,
+    /// Report of Approved Rate (RFC 4782 section 3.1): the rate in bytes per second that the sender has
+    /// been approved; zero if there is none.
+    pub report: Option<f32>,
 }
 
 impl Request {
@@ -79,7 +86,7 @@ impl Response {
                 is_complete: self.is_complete && later.is_complete,
                 ..later
             },
-            Protocol::Xcp => later,
+            Protocol::Xcp | Protocol::QuickStart => later,
         }
     }
 }

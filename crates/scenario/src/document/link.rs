@@ -106,8 +106,8 @@ pub(crate) struct Direction {
     pub fec: Option<Fec>,
     /// Feedback from the router before the link: it lowers or raises the rate that senders ask for in a
     /// field of their packets. A name stands for the protocol with its defaults, a table sets parameters,
-    /// and `"none"` leaves the field as it is. It acts on flows whose controller asks in this protocol,
-    /// and needs all links of their path.
+    /// and `"none"` leaves the field as it is. It acts on flows whose controller or `transport.quick_start`
+    /// asks in this protocol, and needs all links of their path.
     #[schemars(extend("default" = "none"))]
     pub feedback: Option<Feedback>,
     /// Demand assignment (DAMA) of a return link: a terminal sends in slots of frames that a control

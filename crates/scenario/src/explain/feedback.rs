@@ -2,6 +2,9 @@
 //! keep a flow from it.
 
 use congestion::{Controller, Protocol};
+use transport::QuickStart;
+use units::Rate;
+use wire::feedback::quick_start;
 
 use super::FlowExplanation;
 use super::settings::{Amount, Setting};
@@ -13,9 +16,25 @@ use crate::routes::{Hop, Routes};
 
 type Explained<'a> = (FlowExplanation, &'a Flow);
 
-/// The protocol in which a flow asks routers for a rate.
-pub(crate) fn protocol(flow: &Flow) -> Option<Protocol> {
+/// The protocol in which the controller of a flow asks routers for a rate.
+fn protocol(flow: &Flow) -> Option<Protocol> {
     flow.controller.build(&flow.transport.controller()).needs().router_feedback
+}
+
+/// The protocols in which a flow asks routers for a rate.
+pub(super) fn protocols(flow: &Flow) -> impl Iterator<Item = Protocol> {
+    let at_start = flow.transport.quick_start.map(|_| Protocol::QuickStart);
+    protocol(flow).into_iter().chain(at_start)
+}
+
+/// The rate that Quick-Start asks for where a scenario has `wanted`: the next lower code.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "codes are whole numbers"
+)]
+pub(super) fn asked(wanted: Rate) -> Rate {
+    Rate::from_bits_per_second(u64::from(QuickStart::asked(wanted) as u32) * 8)
 }
 
 /// The flows whose data passes a hop: those that ask in the protocol of its router, and the others.
@@ -29,8 +48,8 @@ fn passing<'a>(
     let mut found = [Vec::new(), Vec::new()];
     for (explanation, flow) in flows {
         if routes.path(flow.from, flow.to, &scenario.links).contains(&hop) {
-            let is_other = protocol(flow) != Some(feedback.protocol());
-            found[usize::from(is_other)].push(explanation);
+            let asks = protocols(flow).any(|protocol| protocol == feedback.protocol());
+            found[usize::from(!asks)].push(explanation);
         }
     }
     found
@@ -53,42 +72,71 @@ pub(super) fn details(
     let [asking, _] = passing(scenario, routes, flows, hop, feedback);
     let rtts = asking.iter().map(|flow| flow.figures.base_rtt_ms);
     let slowest = rtts.max_by(f64::total_cmp);
-    let alpha = match feedback {
-        Feedback::Xcp(settings) => settings.alpha,
-        Feedback::PXcp(settings) => settings.alpha,
-    };
-    let given = alpha * direction.rate.bits_per_second() as f64;
+    let capacity = direction.rate.bits_per_second() as f64;
     let every = slowest.map_or(String::new(), |rtt| format!(", here up to {}ms", short(rtt, 1)));
+    let per_interval = |alpha: f64| {
+        let given = alpha * capacity;
+        let text = format!("at most {} in a control interval, the mean RTT{every}", rate(given));
+        (given, text)
+    };
+    let (given, text) = match feedback {
+        Feedback::Xcp(settings) => per_interval(settings.alpha),
+        Feedback::PXcp(settings) => per_interval(settings.alpha),
+        Feedback::QuickStart(settings) => {
+            let bits = settings.threshold * capacity;
+            let given = f64::from(quick_start::round_down(bits / 8.0)) * 8.0;
+            let text = format!(
+                "at most {} to a request, and less than {} to all",
+                rate(given),
+                rate(bits)
+            );
+            (given, text)
+        }
+    };
     let setting =
         |name: &str, value: f64, text: String| Setting::new(name, Amount::from(value), text, true);
     vec![
         setting("treats", asking.len() as f64, format!("packets of {}", names(&asking))),
-        setting(
-            "gives",
-            given,
-            format!("at most {} in a control interval, the mean RTT{every}", rate(given)),
-        ),
+        setting("gives", given, text),
         setting("added rate", 0.0, "none: the field adds no bytes in this model".to_owned()),
     ]
 }
 
-/// The doubt about a flow that asks routers for a rate.
+/// The doubts about a flow that asks routers for a rate.
 pub(super) fn flow(
     scenario: &Scenario,
     written: &Written,
     routes: &Routes,
     flow: &Flow,
+) -> Vec<String> {
+    let doubt = |protocol| incomplete(scenario, written, routes, flow, protocol);
+    protocols(flow).filter_map(doubt).collect()
+}
+
+/// What keeps a flow from feedback in `protocol`.
+fn incomplete(
+    scenario: &Scenario,
+    written: &Written,
+    routes: &Routes,
+    flow: &Flow,
+    protocol: Protocol,
 ) -> Option<String> {
-    let protocol = protocol(flow)?;
     let hops = routes.path(flow.from, flow.to, &scenario.links);
     let treats = |hop: &&Hop| {
         let feedback = hop.direction(&scenario.links).feedback;
         feedback.is_some_and(|feedback| feedback.protocol() == protocol)
     };
+    let (name, otherwise) = match protocol {
+        Protocol::Xcp => (
+            flow.controller.entry().name,
+            "its sender falls back to standard TCP (slow start and Reno)",
+        ),
+        Protocol::QuickStart => ("quick_start", "its sender starts with the initial window"),
+    };
     let silent = hops.iter().find(|hop| !treats(hop)).map(|hop| {
         let link = &scenario.links[hop.link as usize];
         let place = written.place_of_link(hop.link as usize);
-        format!("{place}link {} has no feedback for {}", link.name, flow.controller.entry().name)
+        format!("{place}link {} has no feedback for {name}", link.name)
     });
     let limited = || {
         let routers = hops.iter().skip(1).map(|hop| &scenario.nodes[hop.from(&scenario.links)]);
@@ -96,10 +144,9 @@ pub(super) fn flow(
         Some(format!("the forwarding of {} gives no feedback", found.name))
     };
     match silent {
-        Some(why) => Some(format!(
-            "{why}: its sender falls back to standard TCP (slow start and Reno), because not all routers \
-             on its path answer"
-        )),
+        Some(why) => {
+            Some(format!("{why}: {otherwise}, because not all routers on its path answer"))
+        }
         None => limited().map(|why| format!("{why}, and packets may be lost there")),
     }
 }
@@ -119,10 +166,15 @@ pub(super) fn warnings(
     if asking.is_empty() {
         // A key of both directions has its effect in one.
         let is_idle = asking_back.is_empty() && hop.forward;
-        let text =
-            format!("{name} has no effect: the controller of no flow on this link asks for it");
+        let who = match feedback.protocol() {
+            Protocol::Xcp => "the controller of no flow on this link",
+            Protocol::QuickStart => "the quick_start of no flow on this link",
+        };
+        let text = format!("{name} has no effect: {who} asks for it");
         return is_idle.then_some((Kind::FeedbackWithoutEffect, text)).into_iter().collect();
     }
+    // Quick-Start gives no share, and other flows are only traffic to it.
+    let is_shared = feedback.protocol() != Protocol::QuickStart && !others.is_empty();
     let text = || {
         format!(
             "{} share the link with {} and do not follow {name}: they fill the queue, and the others give \
@@ -131,5 +183,5 @@ pub(super) fn warnings(
             names(&asking)
         )
     };
-    (!others.is_empty()).then(|| (Kind::FeedbackShared, text())).into_iter().collect()
+    is_shared.then(|| (Kind::FeedbackShared, text())).into_iter().collect()
 }

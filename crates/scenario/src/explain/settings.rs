@@ -441,6 +441,13 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         // The short form leaves the number of segments unsaid.
         setting.text += &format!(", {} segments", delayed.segments);
     }
+    let quick = settings.iter_mut().find(|setting| setting.name == "transport.quick_start");
+    if let (Some(setting), Some(wanted)) = (quick, flow.transport.quick_start) {
+        let asked = super::feedback::asked(wanted);
+        if asked != wanted {
+            setting.text += &format!(", asks for {asked}");
+        }
+    }
     settings
 }
 
@@ -477,7 +484,9 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((Amount::plain(first), first.to_string()))
         }
         "transport.reader_rate" => word("at once"),
-        "transport.careful_resume" | "transport.user_timeout" => word("none"),
+        "transport.careful_resume" | "transport.quick_start" | "transport.user_timeout" => {
+            word("none")
+        }
         "transport.keep_alive" => word("off"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),

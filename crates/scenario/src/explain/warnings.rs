@@ -117,9 +117,10 @@ pub(super) fn warnings(
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
-            (Kind::FeedbackIncomplete, feedback::flow(scenario, written, routes, flow)),
         ];
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
+        let silent = feedback::flow(scenario, written, routes, flow);
+        let found = found.chain(silent.into_iter().map(|text| (Kind::FeedbackIncomplete, text)));
         warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
     }
     for (number, link) in scenario.links.iter().enumerate() {

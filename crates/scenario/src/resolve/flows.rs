@@ -51,6 +51,11 @@ pub(super) fn flows(
             let problem = Problem::new(path, "true or \"accurate\"", "false");
             problems.push(problem.because(format!("the controller {name} needs marks")));
         }
+        if let (Some(_), Some(asked)) = (transport.careful_resume, transport.quick_start) {
+            let path = path.key("transport").key("quick_start");
+            let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
+            problems.push(problem.because("the window of the start is that of careful_resume"));
+        }
         let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;

@@ -169,7 +169,9 @@ fn a_transfer_of_every_controller_ends_over_routers_with_feedback() {
             let (treated, other) =
                 (total(&recording, "treated_packets", 0), total(&recording, "other_packets", 0));
             let controller = entry.name;
-            assert_eq!(treated > 0, controller.ends_with("xcp"), "{controller}");
+            let speaks = feedback.name().ends_with("xcp") && controller.ends_with("xcp");
+            // On the way to the bottleneck is a link with XCP.
+            assert_eq!(treated > 0, speaks, "{controller}");
             assert!(other > 0, "{controller}: the SYN has no field");
         }
     }

@@ -20,6 +20,7 @@ mod middlebox;
 mod physics;
 mod priority;
 mod prototypes;
+mod quick_start;
 mod reference;
 mod resume;
 mod scalable;

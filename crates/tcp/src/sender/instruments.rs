@@ -1,5 +1,5 @@
 //! Features that only some connections need: feedback on each ACK, records of segments, pacing,
-//! Careful Resume, and the recovery of Linux.
+//! Careful Resume, Quick-Start, and the recovery of Linux.
 
 use crate::config::Recovery;
 use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};
@@ -10,12 +10,15 @@ use crate::config::Config;
 use transport::Range;
 
 use super::acknowledge::Acknowledgement;
+use super::jump::Jump;
 use super::linux::Linux;
 use super::probes::Probes;
 use super::router_feedback::Returning;
 use super::{HeldBy, Phase, Sender};
-use transport::Delivery;
-use transport::{CarefulResume, Pacer};
+use transport::{Acknowledged, CarefulResume, Delivery, Pacer, QuickStart};
+
+/// What Quick-Start takes for the length of headers without options, in bytes: those of IPv4 and TCP.
+const IP_AND_TCP_HEADERS: u32 = 40;
 
 /// Kept in a box and only for connections that ask for any of it.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub(super) struct Instruments {
     marked_bytes: Option<u64>,
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
-    resume: Option<CarefulResume>,
+    jump: Option<Jump>,
     /// Feedback of routers for the other end.
     pub(super) returning: Returning,
     /// The round-trip time that the ACK being processed measures, and the smallest of all.
@@ -43,12 +46,15 @@ impl Instruments {
     /// The instruments that a connection and its controller need, if any.
     pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
         let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config.rto.min));
-        let resume = config.careful_resume.map(CarefulResume::new);
-        let mut needs = if resume.is_some() { needs.or(CarefulResume::needs()) } else { needs };
+        let jump = Jump::of(config);
+        let mut needs = match jump {
+            Some(Jump::Resume(_)) => needs.or(CarefulResume::needs()),
+            Some(Jump::QuickStart(_)) | None => needs,
+        };
         needs.pacing |= config.pacing == Pacing::Linux;
         let instruments = Self {
             needs,
-            resume,
+            jump,
             returning: Returning::default(),
             delivery: Delivery::default(),
             pacer: Pacer::new(config.pacing),
@@ -60,7 +66,10 @@ impl Instruments {
             linux,
         };
         let measures = instruments.times_segments() || needs.pacing || needs.probes;
-        let is_needed = measures || needs.router_feedback.is_some() || instruments.linux.is_some();
+        let is_needed = measures
+            || needs.router_feedback.is_some()
+            || instruments.linux.is_some()
+            || instruments.jump.is_some();
         is_needed.then(|| Box::new(instruments))
     }
 
@@ -80,8 +89,12 @@ impl Instruments {
         self.needs.router_feedback.is_some()
     }
 
-    fn resumed_rate(&self) -> Option<f64> {
-        self.resume.as_ref()?.pacing_rate()
+    /// Quick-Start, if the connection has it.
+    pub(super) fn quick_start(&mut self) -> Option<&mut QuickStart> {
+        match &mut self.jump {
+            Some(Jump::QuickStart(quick)) => Some(quick),
+            Some(Jump::Resume(_)) | None => None,
+        }
     }
 
     /// When a segment that pacing holds back may leave, a probe is due, or a loss is certain.
@@ -164,20 +177,22 @@ impl Sender {
             let sent = self.max.max(range.end);
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
-        if instruments.needs.pacing {
+        let of_jump = instruments.jump.as_ref().and_then(Jump::pacing_rate);
+        if instruments.needs.pacing || of_jump.is_some() {
             let continues =
                 instruments.pacer.paces_packets() && self.packet.is_some_and(|p| p.continues(now));
             let flight = self.max - self.una;
             let usual =
                 || instruments.pacer.rate(self.controller.window(), flight, self.rtt.srtt());
-            let of_controller = instruments.resumed_rate().or(self.controller.pacing_rate());
+            let of_controller = of_jump.or(self.controller.pacing_rate());
             if let Some(rate) = of_controller.or_else(usual) {
                 let segments = self.counters.segments;
                 instruments.pacer.on_sent(now, bytes, rate, segments, continues);
             }
         }
-        if !again && let Some(resume) = &mut instruments.resume {
-            resume.on_sent(range.end - self.una, range.end, self.controller.window_mut());
+        if !again && let Some(jump) = &mut instruments.jump {
+            let flight = range.end - self.una;
+            jump.before_sending(now, flight, range.end, self.controller.window_mut());
         }
         if instruments.linux.is_some() {
             self.follow_sending(now, range, again);
@@ -328,6 +343,11 @@ impl Sender {
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
         let Some(instruments) = &mut self.instruments else { return };
+        if let Some(quick) = instruments.quick_start() {
+            let is_recovering = self.phase != Phase::Open;
+            let ack = Acknowledged { now, acknowledged: self.una, sacked, is_recovering };
+            quick.on_ack(&ack, self.controller.window_mut());
+        }
         let rate = instruments.delivery.take_sample(min_rtt);
         if !instruments.needs.feedback {
             return;
@@ -357,7 +377,7 @@ impl Sender {
             head_sent: instruments.delivery.head_sent().filter(|_| records),
             rate: rate.filter(|_| records),
         };
-        if let Some(resume) = &mut instruments.resume {
+        if let Some(Jump::Resume(resume)) = &mut instruments.jump {
             resume.on_feedback(&feedback, self.controller.window_mut());
         }
         self.controller.on_feedback(&feedback);
@@ -379,15 +399,25 @@ impl Sender {
         } else if saw_loss {
             self.enter_recovery_early(now, config);
         }
-        if let Some((resume, window)) = self.resume() {
-            resume.after_ack(window);
+        if let Some((jump, window)) = self.jump() {
+            jump.after_ack(window);
         }
     }
 
-    /// What resumes an earlier connection, if anything does, and the window that it overrides.
+    /// The larger window of the start, if there is any, and the window that it overrides.
     #[inline]
-    pub(super) fn resume(&mut self) -> Option<(&mut CarefulResume, &mut Window)> {
-        let resume = self.instruments.as_mut()?.resume.as_mut()?;
-        Some((resume, self.controller.window_mut()))
+    pub(super) fn jump(&mut self) -> Option<(&mut Jump, &mut Window)> {
+        let jump = self.instruments.as_mut()?.jump.as_mut()?;
+        Some((jump, self.controller.window_mut()))
+    }
+
+    /// The connection is open, and its SYN has taken `round_trip` if only one was sent.
+    #[cold]
+    pub(super) fn start_quickly(&mut self, now: Time, config: &Config, round_trip: Option<Span>) {
+        let headers = u64::from(IP_AND_TCP_HEADERS + config.timestamps_bytes());
+        let Some(quick) = self.instruments.as_mut().and_then(|one| one.quick_start()) else {
+            return;
+        };
+        quick.start(now, round_trip, headers, self.max, self.controller.window_mut());
     }
 }

@@ -299,7 +299,7 @@ impl Sender {
             let flight = self.flight_to_reduce(config);
             self.controller.on_loss(&Loss { now, flight, repeated: false });
             self.note_reduction();
-            self.stop_resuming();
+            self.stop_jump();
             self.controller.on_recovery_exit(now);
         }
     }

@@ -8,10 +8,11 @@
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority,
-//!   and `router_feedback`
+//!   `router_feedback`, and `jump`, a larger window at the start
 
 mod acknowledge;
 mod instruments;
+mod jump;
 mod linux;
 mod offload;
 mod probes;
@@ -253,6 +254,16 @@ impl Sender {
         }
         self.set_window(window);
         self.taken = window;
+        if self.has_instruments() {
+            self.start_quickly(now, config, timed);
+        }
+    }
+
+    /// This end sends no data to speak of, and asks no router for a rate.
+    pub(crate) fn only_answer(&mut self) {
+        if let Some(quick) = self.instruments.as_mut().and_then(|one| one.quick_start()) {
+            quick.only_answer();
+        }
     }
 
     /// The set-up has met congestion: a SYN was lost (RFC 5681 section 3.1) or marked (RFC 5562 section 3).

@@ -68,7 +68,7 @@ impl Sender {
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
             self.reduced_by_mark = true;
-            self.stop_resuming();
+            self.stop_jump();
             self.reduce_in_proportion(before);
         }
     }
@@ -85,10 +85,10 @@ impl Sender {
         }
     }
 
-    /// What an earlier connection has found holds no more.
-    pub(super) fn stop_resuming(&mut self) {
-        if let Some((resume, window)) = self.resume() {
-            resume.on_loss(window);
+    /// The larger window of the start was too large.
+    pub(super) fn stop_jump(&mut self) {
+        if let Some((jump, window)) = self.jump() {
+            jump.on_loss(window);
         }
     }
 
@@ -114,7 +114,7 @@ impl Sender {
             self.controller.on_loss(&loss);
             self.note_reduction();
         }
-        self.stop_resuming();
+        self.stop_jump();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
             self.send_everything_again(now);
@@ -218,8 +218,8 @@ impl Sender {
         let loss = Loss { now, flight, repeated };
         self.controller.on_timeout(&loss);
         self.note_reduction();
-        if let Some((resume, _)) = self.resume() {
-            resume.on_timeout();
+        if let Some((jump, window)) = self.jump() {
+            jump.on_timeout(window);
         }
         self.send_everything_again(now);
         if self.controller.backs_off() {

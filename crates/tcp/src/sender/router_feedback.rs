@@ -1,4 +1,5 @@
-//! Feedback from routers: the requests of data segments, and what ACKs return of those of the other end.
+//! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of the other
+//! end.
 //!
 //! The field is next to the segment, because only networks with routers that treat it carry it.
 
@@ -6,7 +7,7 @@ use congestion::{Controller, RequestState, RouterFeedback};
 use units::Time;
 use wire::feedback::{Field, Response};
 
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 
 use super::Sender;
 
@@ -20,12 +21,17 @@ impl Sender {
         let (srtt, advertised) = (self.rtt.srtt(), self.advertised);
         let Some(instruments) = &mut self.instruments else { return Field::default() };
         let response = instruments.returning.0.take();
-        let request = if segment.payload > 0 && instruments.has_router_feedback() {
-            self.controller.router_request(&RequestState { srtt, advertised })
-        } else {
-            None
-        };
-        Field { request, response }
+        let mut field = Field { request: None, response, report: None };
+        if let Some(quick) = instruments.quick_start() {
+            field.report = quick.take_report();
+            if segment.flags.contains(Flags::SYN) {
+                field.request = quick.request();
+            }
+        }
+        if segment.payload > 0 && instruments.has_router_feedback() {
+            field.request = self.controller.router_request(&RequestState { srtt, advertised });
+        }
+        field
     }
 
     /// A segment arrives with `field`, and is taken in after this.
@@ -35,6 +41,11 @@ impl Sender {
             let arrived = request.response();
             let returning = &mut instruments.returning.0;
             *returning = Some(returning.map_or(arrived, |before| before.and(arrived)));
+        }
+        if let Some(response) = &field.response
+            && let Some(quick) = instruments.quick_start()
+        {
+            quick.on_response(response);
         }
         if let Some(response) = field.response
             && instruments.has_router_feedback()

@@ -45,7 +45,7 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_rejected() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), entries.len(), "{entries:?}");
-    // All but the reader's rate and Careful Resume, which have no default to honour; RTO and
+    // All but the reader's rate, Careful Resume and Quick-Start, which have no default to honour; RTO and
     // controller are several.
     assert_eq!(names.len(), 24 + 7 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Rejected), "{entries:?}");
@@ -66,6 +66,7 @@ fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
             "transport.careful_resume",
             "none: ",
         ),
+        (json!({ "quick_start": "5Mbit/s" }), "transport.quick_start", "none: "),
         (
             json!({ "keep_alive": { "idle": "1500ms" } }),
             "transport.keep_alive.idle",

@@ -212,6 +212,7 @@ def print_on_path(recording: Recording) -> None:
     """Print what mechanisms on the path did. Only runs with any import data frames."""
     printers = {
         "aqm": print_aqm,
+        "legs": print_legs,
         "middlebox": print_middleboxes,
         "arq": print_arq,
         "fec": print_fec,
@@ -239,6 +240,34 @@ def print_aqm(recording: Recording) -> None:
             decimals(row["marked_packets"], 0),
             decimals(row["mean_queue_delay_ms"], 2),
             decimals(row["max_queue_delay_ms"], 2),
+        )
+    show(listed)
+
+
+def print_legs(recording: Recording) -> None:
+    """Print a table of the legs of flows that gateways split."""
+    listed = table(
+        "flow",
+        "<leg",
+        "<controller",
+        "bytes",
+        "sent",
+        "retransmitted",
+        "timeouts",
+        "RTT ms",
+        "held",
+    )
+    for row in recording.table("legs").iter_rows(named=True):
+        listed.add_row(
+            row["flow"],
+            f"{row['from']} -> {row['to']}",
+            row["controller"],
+            decimals(row["bytes"], 0),
+            decimals(row["segments_sent"], 0),
+            decimals(row["segments_retransmitted"], 0),
+            decimals(row["timeouts"], 0),
+            decimals(row["srtt_ms"], 1),
+            decimals(row["held_bytes"] + row["discarded_bytes"], 0),
         )
     show(listed)
 

@@ -46,12 +46,47 @@ class Middlebox:
 
 
 @dataclass(frozen=True)
+class Proxy:
+    """A split proxy at a node."""
+
+    terrestrial: list[str]
+    """Neighbours on the side that is not the satellite's."""
+    satellite: list[str]
+    """Neighbours on the side of the satellite."""
+    splits: list[str]
+    """Flows whose connections it splits."""
+    relay_buffer_bytes: int
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A leg of a flow that gateways split."""
+
+    from_: str
+    to: str
+    controller: str
+    """Controller of the end that sends the data."""
+    recovery: str
+    propagation_rtt_ms: float
+    base_rtt_ms: float
+    """With the serialisation of a full packet and its ACK."""
+    bottleneck: str
+    bottleneck_bps: float
+    bdp_bytes: float
+    window_bytes: int
+    window_limit_bps: float
+    per: float
+    """Probability that a full packet is corrupted, in clear sky."""
+
+
+@dataclass(frozen=True)
 class Node:
     """A host or router; `forwarding` is None where nothing limits it."""
 
     name: str
     forwarding: Forwarding | None
     middlebox: Middlebox | None = None
+    proxy: Proxy | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +192,8 @@ class Flow:
     figures: Figures
     controller: Controller
     settings: list[Setting]
+    legs: list[Leg] = field(default_factory=list)
+    """Its legs, if gateways split it."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +303,9 @@ class Explanation:
         del data["text"]
         for link in data["links"]:
             link["from"] = link.pop("from_")
+        for flow in data["flows"]:
+            for leg in flow["legs"]:
+                leg["from"] = leg.pop("from_")
         return data
 
     def to_json(self) -> str:
@@ -285,6 +325,7 @@ def node(data: dict[str, Any]) -> Node:
         data["name"],
         Forwarding(**limits) if limits else None,
         Middlebox(**middlebox) if middlebox else None,
+        Proxy(**data["proxy"]) if "proxy" in data else None,
     )
 
 
@@ -310,7 +351,9 @@ def flow(data: dict[str, Any]) -> Flow:
     data = dict(data)
     figures = dict(data.pop("figures"))
     offered = figures.pop("offered", None)
+    legs = [dict(one) for one in data.pop("legs", [])]
     return Flow(
+        legs=[Leg(from_=leg.pop("from"), **leg) for leg in legs],
         figures=Figures(**figures, offered=Offered(**offered) if offered else None),
         controller=Controller(**data.pop("controller")),
         settings=settings(data.pop("settings")),

@@ -132,6 +132,9 @@ fn walk_schema(
                 for key in keys(option) {
                     let inner = join(&path, key);
                     keys_found.insert(inner.clone());
+                    if is_repeated(&inner) {
+                        continue;
+                    }
                     walk_schema(&option["properties"][key], &inner, keys_found, tables);
                 }
             }
@@ -139,6 +142,11 @@ fn walk_schema(
             _ => {}
         }
     }
+}
+
+/// Whether the tables of a key are those of another one: a proxy takes the controllers of flows.
+fn is_repeated(path: &str) -> bool {
+    path.starts_with("node.proxy.") && path.ends_with(".controller")
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {
@@ -194,6 +202,9 @@ impl Drawn {
                 for (key, value) in table {
                     let inner = join(&path, key);
                     self.keys.insert(inner.clone());
+                    if is_repeated(&inner) {
+                        continue;
+                    }
                     self.visit(value, &option["properties"][key], &inner);
                 }
             }

@@ -154,7 +154,11 @@ impl Artist<'_> {
     }
 
     fn name(&mut self, path: &str) -> Json {
-        if path.ends_with("between") || path.ends_with("from") || path.ends_with("to") {
+        if path.ends_with("between")
+            || path.ends_with("from")
+            || path.ends_with("to")
+            || path.ends_with("towards")
+        {
             return format!("n{}", self.dice.below(self.nodes)).into();
         }
         if path == "node.name" {
@@ -245,6 +249,41 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
+    }
+    place(json, dice);
+}
+
+/// Puts proxies between two neighbours, with a flow from one to the other.
+fn place(json: &mut Json, dice: &mut Dice) {
+    let ends = |link: &Json| [link["between"][0].clone(), link["between"][1].clone()];
+    let links: Vec<_> = json["link"].as_array().into_iter().flatten().map(ends).collect();
+    let mut flows = Vec::new();
+    for node in json["node"].as_array_mut().into_iter().flatten() {
+        let Some(name) = node.get("name").cloned() else { continue };
+        let Some(proxy) = node["proxy"].as_object_mut() else { continue };
+        let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
+            (true, false) => Some(b.clone()),
+            (false, true) => Some(a.clone()),
+            _ => None,
+        });
+        let mut others: Vec<_> = others.collect();
+        others.dedup();
+        let (Some(first), Some(last)) = (others.first(), others.last()) else { continue };
+        if first == last {
+            continue;
+        }
+        let sides = [("terrestrial", first), ("satellite", last)];
+        let both = dice.chance(0.5);
+        for (side, neighbour) in sides.into_iter().skip(usize::from(!both)) {
+            let side = proxy.entry(side).or_insert_with(|| json!({}));
+            side["towards"] = json!([neighbour]);
+        }
+        flows.push([first.clone(), last.clone()]);
+        node.as_object_mut().map(|node| node.remove("forwarding"));
+    }
+    let written = json["flow"].as_array_mut().into_iter().flatten();
+    for (flow, [from, to]) in written.zip(flows) {
+        (flow["from"], flow["to"]) = (from, to);
     }
 }
 

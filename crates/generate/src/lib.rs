@@ -550,7 +550,14 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
     } = scenario;
     found.push(("ip", format!("{ip:?}")));
     found.push(("flow", flows.len().to_string()));
-    for model::Node { name: _, forwarding, middlebox } in nodes {
+    for model::Node {
+        name: _,
+        forwarding,
+        middlebox,
+        // Its node is a host: the engines see no difference.
+        proxy: _,
+    } in nodes
+    {
         found.push(("node.middlebox", format!("{middlebox:?}")));
         found.push(("node.forwarding", format!("{forwarding:?}")));
         if let Some(Forwarding { rate, buffer }) = forwarding {

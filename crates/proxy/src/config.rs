@@ -6,11 +6,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+pub use middlebox::SideName;
 use middlebox::{Accept, SplitLimits, SplitSide};
 use scenario::{Refused, ScenarioErrors, TypedFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use crate::prefix::Prefix;
 
@@ -114,6 +115,9 @@ pub struct TcpOptions {
     /// Settings that a simulated proxy has too.
     #[serde(flatten)]
     pub split: SplitSide,
+    /// Maximum pacing rate of one connection.
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "1000Gbit/s"))]
+    pub pacing_rate: Option<Rate>,
     /// Idle time before the first keep-alive probe. The next ones follow after a tenth of it each,
     /// and the connection ends after nine. Default: no probes.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "32000s"))]
@@ -227,41 +231,6 @@ const fn stop_within() -> Span {
 
 /// Tables that the kernel uses itself: default, main, local.
 const RESERVED_TABLES: [u32; 3] = [253, 254, 255];
-
-/// The number of a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SideName {
-    /// The side that is not the satellite's.
-    Terrestrial,
-    /// The side of the satellite.
-    Satellite,
-}
-
-impl SideName {
-    /// Both sides.
-    pub const ALL: [Self; 2] = [Self::Terrestrial, Self::Satellite];
-
-    /// The side across the gateway.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Terrestrial => Self::Satellite,
-            Self::Satellite => Self::Terrestrial,
-        }
-    }
-
-    /// The key in the file, and the label in metrics.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Terrestrial => "terrestrial",
-            Self::Satellite => "satellite",
-        }
-    }
-
-    /// Position in [`SideName::ALL`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// A configuration that is valid in itself.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Flows as both backends see them: the legs of a flow, and the table of all ends of connections.
 //!
 //! A flow is a list of legs. A leg is a TCP connection, or several one after the other, between two
-//! nodes. Every flow has one leg today. A split proxy would make two of them.
+//! nodes. A flow that no gateway splits has one leg, and each split proxy on its way adds one.
 
 use std::sync::Arc;
 
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, Traffic};
+use scenario::model::{Flow, GatewayEnd, Traffic};
 use units::Rate;
 
 use crate::topology::number;
@@ -46,14 +46,41 @@ pub struct Leg<'a> {
     pub to: NodeId,
     /// The side that opens the connections. The other one listens.
     pub opener: Side,
-    /// Transport settings of both ends.
+    /// The ends: at `from`, and at `to`.
+    pub ends: [LegEnd<'a>; 2],
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
+}
+
+/// One end of the connections of a leg.
+#[derive(Clone, Copy, Debug)]
+pub struct LegEnd<'a> {
+    /// Transport settings.
     pub transport: &'a Arc<tcp::Config>,
     /// The rate at which the application reads; `None` reads at once.
     pub reader_rate: Option<Rate>,
-    /// The congestion controller of both ends.
+    /// The congestion controller.
     pub controller: &'a Specification,
-    /// First sequence number of the side that sends the data; the other takes one more.
-    pub initial_sequence: u32,
+    /// Whether the controller is that of the flow, and not one of a gateway.
+    pub is_of_flow: bool,
+}
+
+/// Sequence numbers of the legs of a flow are this far apart.
+const BETWEEN_LEGS: u32 = 1 << 28;
+
+/// A gateway's end of a leg.
+fn at_gateway(end: &GatewayEnd) -> LegEnd<'_> {
+    LegEnd {
+        transport: &end.transport,
+        reader_rate: None,
+        controller: &end.controller,
+        is_of_flow: !end.has_own_controller,
+    }
+}
+
+/// First sequence number of the data sender of leg number `leg`, for a flow that begins with `first`.
+pub fn sequence_of_leg(first: u32, leg: u16) -> u32 {
+    first.wrapping_add(BETWEEN_LEGS.wrapping_mul(leg.into()))
 }
 
 /// The legs of a flow, in the order in which its data passes them.
@@ -62,15 +89,24 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
         Traffic::Download { .. } | Traffic::Web(_) => Side::Receiver,
         Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
     };
-    vec![Leg {
-        from: NodeId(number(flow.from)),
-        to: NodeId(number(flow.to)),
-        opener,
+    let host = LegEnd {
         transport: &flow.transport,
         reader_rate: flow.reader_rate,
         controller: &flow.controller,
-        initial_sequence: flow.initial_sequence,
-    }]
+        is_of_flow: true,
+    };
+    let starts = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[1])));
+    let ends = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[0])));
+    let starts = [(flow.from, host)].into_iter().chain(starts);
+    let ends = ends.chain([(flow.to, host)]);
+    let leg = |(leg, ((from, first), (to, last))): (u16, ((usize, _), (usize, _)))| Leg {
+        from: NodeId(number(from)),
+        to: NodeId(number(to)),
+        opener,
+        ends: [first, last],
+        initial_sequence: sequence_of_leg(flow.initial_sequence, leg),
+    };
+    (0..).zip(starts.zip(ends)).map(leg).collect()
 }
 
 impl Leg<'_> {
@@ -79,12 +115,20 @@ impl Leg<'_> {
     pub fn is_like(&self, other: &Self) -> bool {
         // Without `..`, so that a new field has to be considered here. The sequence number is of each
         // connection.
-        let Self { from, to, opener, transport, reader_rate, controller, initial_sequence: _ } =
-            self;
+        let Self { from, to, opener, ends: [first, last], initial_sequence: _ } = self;
         (*from, *to, *opener) == (other.from, other.to, other.opener)
-            && (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
+            && first.is_like(&other.ends[0])
+            && last.is_like(&other.ends[1])
+    }
+}
+
+impl LegEnd<'_> {
+    fn is_like(&self, other: &Self) -> bool {
+        let Self { transport, reader_rate, controller, is_of_flow } = self;
+        (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
             && *reader_rate == other.reader_rate
-            && *controller == other.controller
+            && (std::ptr::eq(*controller, other.controller) || *controller == other.controller)
+            && *is_of_flow == other.is_of_flow
     }
 }
 
@@ -158,6 +202,11 @@ impl Ends {
             End { flow, leg, connection, side, peer }
         }));
         pair
+    }
+
+    /// All ends, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (EndpointId, &End)> {
+        (0..).map(EndpointId).zip(&self.ends)
     }
 
     /// The end with this number.

@@ -31,7 +31,9 @@ pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
 pub use distributions::rtt_record;
 pub use feedback::{Routers, routers};
-pub use flow::{ConnectionId, End, EndpointId, Ends, Leg, Pair, Side, legs};
+pub use flow::{
+    ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
+};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use middlebox::set_filters;
 pub use nodes::{Nodes, Passing, needs_nodes};

@@ -12,6 +12,7 @@ mod fec;
 mod feedback;
 mod figures;
 mod middlebox;
+mod proxy;
 mod settings;
 mod text;
 mod warnings;
@@ -28,6 +29,7 @@ use figures::Load;
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
+pub use proxy::{LegExplanation, ProxyExplanation};
 pub use settings::Setting;
 #[cfg(test)]
 pub(crate) use settings::{FLOW_TABLES, absent};
@@ -62,6 +64,9 @@ pub struct NodeExplanation {
     /// What looks into its packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub middlebox: Option<MiddleboxExplanation>,
+    /// Its split proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxyExplanation>,
 }
 
 /// The limits of a router.
@@ -132,6 +137,9 @@ pub struct FlowExplanation {
     pub return_route: Vec<String>,
     /// Figures computed before the run.
     pub figures: Figures,
+    /// Its legs, if gateways split it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub legs: Vec<LegExplanation>,
     /// The controller.
     pub controller: ControllerExplanation,
     /// Everything that can be set.
@@ -164,12 +172,16 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let load = Load::of(scenario, &routes);
     let flows: Vec<_> = first_of_each_entry(scenario, written)
         .map(|(entry, count, flow)| {
-            let figures = Figures::of(scenario, &routes, &load, flow);
-            (explain_flow(scenario, written, &routes, (entry, count, flow), &figures), flow)
+            let legs = proxy::legs(scenario, &routes, &load, flow);
+            let figures = proxy::whole(Figures::of(scenario, &routes, &load, flow), &legs);
+            let mut explained =
+                explain_flow(scenario, written, &routes, (entry, count, flow), &figures);
+            explained.legs = proxy::explain_legs(scenario, &legs);
+            (explained, flow)
         })
         .collect();
     let recording = RecordingExplanation::of(scenario, &routes, &flows);
-    let warnings = warnings::warnings(scenario, written, &routes, &recording, &flows);
+    let warnings = warnings::warnings(scenario, written, (&routes, &load), &recording, &flows);
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(scenario, written),
@@ -205,6 +217,7 @@ fn nodes(
             buffer_bytes: limit.buffer.get(),
         }),
         middlebox: middlebox::explain(scenario, routes, flows, number),
+        proxy: proxy::explain(scenario, flows, number),
     };
     scenario.nodes.iter().enumerate().map(explain).collect()
 }
@@ -287,6 +300,7 @@ fn explain_flow(
         route: names(flow.from, flow.to),
         return_route: names(flow.to, flow.from),
         figures: figures.clone(),
+        legs: Vec::new(),
         controller: ControllerExplanation {
             name: known.name,
             status: known.status.name(),

@@ -56,8 +56,8 @@ mod write;
 pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, ForwardingExplanation, MiddleboxExplanation, NodeExplanation, Offered,
-    RecordingExplanation, Setting, Warning, WarningKind, explain,
+    FlowExplanation, ForwardingExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation,
+    Offered, ProxyExplanation, RecordingExplanation, Setting, Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};

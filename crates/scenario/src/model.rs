@@ -10,7 +10,7 @@ pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
-pub use middlebox::{HeaderCompression, Middlebox};
+pub use middlebox::{HeaderCompression, Middlebox, SideName};
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -68,6 +68,49 @@ pub struct Node {
     pub forwarding: Option<Forwarding>,
     /// What looks into its packets.
     pub middlebox: Option<Middlebox>,
+    /// Its split proxy.
+    pub proxy: Option<Arc<Proxy>>,
+}
+
+/// A split proxy at a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proxy {
+    /// Neighbours of the node on each side, in the order of [`SideName::ALL`].
+    pub neighbours: [Vec<usize>; 2],
+    /// The most that the relay holds for one direction of a connection.
+    pub relay_buffer: Bytes,
+}
+
+impl Proxy {
+    /// The side of a neighbour; `None` if it is on neither.
+    pub fn side_of(&self, neighbour: usize) -> Option<SideName> {
+        SideName::ALL.into_iter().find(|side| self.neighbours[side.index()].contains(&neighbour))
+    }
+}
+
+/// A gateway that splits the connections of a flow.
+#[derive(Clone, Debug)]
+pub struct Gateway {
+    /// Number of the node.
+    pub node: usize,
+    /// Its ends of connections: towards the node that sends the data, and towards the one that receives
+    /// it.
+    pub ends: [GatewayEnd; 2],
+    /// The most that the relay holds for one direction of a connection.
+    pub relay_buffer: Bytes,
+}
+
+/// A gateway's end of connections.
+#[derive(Clone, Debug)]
+pub struct GatewayEnd {
+    /// The side of the gateway.
+    pub side: SideName,
+    /// The congestion controller.
+    pub controller: Specification,
+    /// Whether the side has a controller of its own, and not that of the flow.
+    pub has_own_controller: bool,
+    /// TCP settings.
+    pub transport: Arc<tcp::Config>,
 }
 
 /// A router that forwards all its packets, whatever their direction, out of one budget.
@@ -124,6 +167,8 @@ pub struct Flow {
     pub initial_sequence: u32,
     /// What the application does.
     pub traffic: Traffic,
+    /// Gateways that split its connections, in the order in which the data crosses them.
+    pub gateways: Arc<[Gateway]>,
 }
 
 /// What an application does.

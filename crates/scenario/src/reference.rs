@@ -116,7 +116,9 @@ fn inner(text: &mut String, path: &str, key: &str, table: &Json, level: usize) {
     let with_keys =
         |table: &&Json| shape::type_of(table) == "object" && shape::keys(table).count() > 0;
     let tables: Vec<_> = options.into_iter().filter(with_keys).collect();
-    if tables.is_empty() || shape::repeats(property, table) {
+    // Controllers are written once, with those of flows.
+    let is_known = key == "controller" && path != "flow";
+    if tables.is_empty() || shape::repeats(property, table) || is_known {
         return;
     }
     let name = if named_tables.is_object() { format!("{key}.LABEL") } else { key.to_owned() };

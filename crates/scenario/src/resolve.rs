@@ -10,6 +10,7 @@ mod fec;
 mod flows;
 mod graph;
 mod modems;
+mod proxies;
 mod reorder;
 mod rules;
 mod traces;
@@ -43,13 +44,14 @@ pub(crate) fn resolve(
     file_name: &str,
 ) -> Resolved {
     let mut problems = Vec::new();
-    let (nodes, numbers) = graph::nodes(document, &mut problems);
+    let (mut nodes, numbers) = graph::nodes(document, &mut problems);
     let channels = Channels { tree, directory, duration: document.duration };
     let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(tree, &mut problems);
+    let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     let (flows, entries) = flows::flows(document, &numbers, &mut problems);
     let record = &document.record;
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
         duration: document.duration,
         seed: document.seed,
@@ -62,6 +64,7 @@ pub(crate) fn resolve(
         record: Record { interval: record.interval, events: record.events },
     };
     if problems.is_empty() {
+        proxies::split(&mut scenario, &entries, &sides, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::{Direction, Link, Scenario};
+use crate::model::{Direction, Link, Node, Scenario};
 
 /// One link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, every middlebox, and every decompressor: packets
-/// go from one of them to the next.
+/// The next hop of every node towards every end of a flow, every middlebox, every split proxy, and every
+/// decompressor: packets go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination.
@@ -48,7 +48,8 @@ pub struct Routes {
 pub fn routes(scenario: &Scenario) -> Routes {
     let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
     let nodes = scenario.nodes.iter().enumerate();
-    let middleboxes = nodes.filter(|(_, node)| node.middlebox.is_some()).map(|(node, _)| node);
+    let has_box = |node: &Node| node.middlebox.is_some() || node.proxy.is_some();
+    let middleboxes = nodes.filter(|(_, node)| has_box(node)).map(|(node, _)| node);
     let decompressors = scenario.links.iter().flat_map(|link| {
         let [forward, backward] = link.header_compression.map(|one| one.is_some());
         [forward.then_some(link.ends[1]), backward.then_some(link.ends[0])].into_iter().flatten()

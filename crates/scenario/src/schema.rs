@@ -54,6 +54,15 @@ fn generate() -> Value {
             property.remove("default");
         }
     }
+    // The old names of keys are those of flows: no scenario has them at a proxy.
+    for side in ["terrestrial", "satellite"] {
+        let node = &mut schema["properties"]["node"]["items"]["properties"];
+        let side = &mut node["proxy"]["properties"][side]["properties"];
+        let properties = side["careful_resume"]["properties"].as_object_mut();
+        for property in properties.into_iter().flatten().filter_map(|(_, p)| p.as_object_mut()) {
+            property.remove("x-renamed-from");
+        }
+    }
     schema
 }
 

@@ -2,40 +2,39 @@
 
 use std::sync::Arc;
 
-use runtime::Leg;
+use runtime::{Leg, LegEnd};
 use scenario::Scenario;
 use wire::IpVersion;
 
-use crate::hosts::Blueprint;
+use crate::hosts::{Blueprint, BlueprintEnd};
 
 /// How the connections of each leg of each flow are made. Legs that are alike share a blueprint, as
 /// the copies of one entry do: ten thousand flows have one configuration, not ten thousand.
 pub(crate) fn blueprints(scenario: &Scenario) -> Vec<Vec<Arc<Blueprint>>> {
-    let mut last: Option<(Leg<'_>, Arc<Blueprint>)> = None;
+    // Those of the flow before, leg by leg.
+    let mut last: Vec<(Leg<'_>, Arc<Blueprint>)> = Vec::new();
     let mut blueprints = Vec::with_capacity(scenario.flows.len());
     for flow in &scenario.flows {
-        let mut of_flow = Vec::new();
-        for leg in runtime::legs(flow) {
-            let alike = last.as_ref().filter(|(before, _)| before.is_like(&leg));
+        let mut made = Vec::new();
+        for (number, leg) in runtime::legs(flow).into_iter().enumerate() {
+            let alike = last.get(number).filter(|(before, _)| before.is_like(&leg));
             let shared = alike.map(|(_, blueprint)| blueprint.clone());
-            let made = shared.unwrap_or_else(|| Arc::new(blueprint(&leg, scenario.ip)));
-            last = Some((leg, made.clone()));
-            of_flow.push(made);
+            made.push((leg, shared.unwrap_or_else(|| Arc::new(blueprint(&leg, scenario.ip)))));
         }
-        blueprints.push(of_flow);
+        blueprints.push(made.iter().map(|(_, blueprint)| blueprint.clone()).collect());
+        last = made;
     }
     blueprints
 }
 
 fn blueprint(leg: &Leg<'_>, ip: IpVersion) -> Blueprint {
-    Blueprint {
-        settings: leg.transport.controller(),
-        config: leg.transport.clone(),
-        controller: leg.controller.clone(),
-        reader_rate: leg.reader_rate,
-        ip,
-        from: leg.from,
-        to: leg.to,
-        opener: leg.opener,
-    }
+    let end = |end: LegEnd<'_>| BlueprintEnd {
+        settings: end.transport.controller(),
+        config: end.transport.clone(),
+        controller: end.controller.clone(),
+        is_of_flow: end.is_of_flow,
+        reader_rate: end.reader_rate,
+    };
+    let Leg { from, to, opener, ends, initial_sequence: _ } = *leg;
+    Blueprint { ends: ends.map(end), ip, from, to, opener }
 }

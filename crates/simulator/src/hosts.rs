@@ -6,13 +6,15 @@ use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
+use scenario::model::Gateway;
 use tcp::{Config, Segment};
-use transport::Endpoint as _;
+use transport::{AbortCause, Endpoint as _};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
+use crate::split::Split;
 use crate::transports::Connection;
 
 /// What a simulated packet carries: a segment for one endpoint.
@@ -39,8 +41,28 @@ pub(crate) struct Endpoint {
     peer: EndpointId,
     /// The flow that it belongs to.
     pub(crate) flow: FlowId,
+    /// What most do not have.
+    pub(crate) extras: Option<Box<Extras>>,
+}
+
+/// What few endpoints have. They are looked at after each packet that arrives.
+#[derive(Debug)]
+pub(crate) struct Extras {
     /// The application when it reads slowly.
-    pub(crate) reader: Option<Box<Reader>>,
+    reader: Option<Reader>,
+    /// Part of the endpoint in a flow that gateways split.
+    pub(crate) part: Part,
+}
+
+/// The part that an endpoint has in its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// An end of a flow with one leg.
+    End,
+    /// An end of a flow that gateways split: it may be reset.
+    EndOfSplit,
+    /// A gateway's end: number of the split connection.
+    Gateway(u32),
 }
 
 /// The code point of a packet that routers may mark.
@@ -58,6 +80,16 @@ impl Endpoint {
         // A connection has one number at each end, so this is its addresses and ports.
         let flow = body.endpoint.0;
         Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
+    }
+
+    /// Its part in its flow.
+    pub(crate) fn part(&self) -> Part {
+        self.extras.as_ref().map_or(Part::End, |extras| extras.part)
+    }
+
+    /// Whether its application reads slowly.
+    pub(crate) fn has_reader(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.reader.is_some())
     }
 
     /// Shows the observer a segment that is about to be sent.
@@ -137,13 +169,22 @@ pub(crate) struct Reader {
     piece: u64,
 }
 
-/// How the two ends of a flow's connections are made.
+/// How one end of the connections of a leg is made.
 #[derive(Clone, Debug)]
-pub(crate) struct Blueprint {
+pub(crate) struct BlueprintEnd {
     pub(crate) config: Arc<Config>,
     pub(crate) controller: Specification,
     pub(crate) settings: Settings,
+    /// Whether the controller is that of the flow, which the caller of a run may replace.
+    pub(crate) is_of_flow: bool,
     pub(crate) reader_rate: Option<Rate>,
+}
+
+/// How the two ends of the connections of a leg are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Blueprint {
+    /// At `from`, and at `to`.
+    pub(crate) ends: [BlueprintEnd; 2],
     pub(crate) ip: IpVersion,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
@@ -177,6 +218,8 @@ pub(crate) struct Hosts {
     timers: Schedule,
     /// Endpoints that an application has acted on and that may now have something to send.
     touched: Vec<EndpointId>,
+    /// Connections that gateways split.
+    pub(crate) splits: Vec<Split>,
 }
 
 impl Hosts {
@@ -190,20 +233,21 @@ impl Hosts {
         initial_sequence: u32,
     ) -> Pair {
         let pair = self.ends.open(flow, leg);
+        let [first, last] = &blueprint.ends;
         let ends = [
-            (blueprint.from, blueprint.to, pair.receiver, 0),
-            (blueprint.to, blueprint.from, pair.sender, 1),
+            (first, blueprint.from, blueprint.to, pair.receiver, 0),
+            (last, blueprint.to, blueprint.from, pair.sender, 1),
         ];
-        let has_quick_start = blueprint.config.quick_start.is_some();
-        for (node, peer_node, peer, offset) in ends {
-            let settings = &blueprint.settings;
+        for (end, node, peer_node, peer, offset) in ends {
+            let settings = &end.settings;
+            let controllers = controllers.filter(|_| end.is_of_flow);
             let foreign = controllers.and_then(|others| others.build(flow.0 as usize, settings));
-            let controller = foreign
-                .map_or_else(|| blueprint.controller.build(settings), AnyController::External);
+            let controller =
+                foreign.map_or_else(|| end.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
-            let mut connection =
-                tcp::Connection::new(blueprint.config.clone(), controller, sequence);
-            if has_quick_start && node == blueprint.to {
+            let reader = end.reader_rate.map(|rate| Reader { rate, piece: 0 });
+            let mut connection = tcp::Connection::new(end.config.clone(), controller, sequence);
+            if end.config.quick_start.is_some() && node == blueprint.to {
                 connection.only_answer();
             }
             self.endpoints.push(Endpoint {
@@ -215,10 +259,47 @@ impl Hosts {
                 ip_header: blueprint.ip.header_bytes(),
                 peer,
                 flow,
-                reader: blueprint.reader_rate.map(|rate| Box::new(Reader { rate, piece: 0 })),
+                extras: reader
+                    .map(|reader| Box::new(Extras { reader: Some(reader), part: Part::End })),
             });
         }
         pair
+    }
+
+    /// Gives an endpoint a part in a flow that gateways split.
+    fn assign(&mut self, endpoint: EndpointId, part: Part) {
+        let extras = &mut self.endpoints[endpoint.index()].extras;
+        match extras {
+            Some(extras) => extras.part = part,
+            None => *extras = Some(Box::new(Extras { reader: None, part })),
+        }
+    }
+
+    /// Joins the connections of the legs of a flow at its gateways.
+    fn join(&mut self, pairs: &[Pair], opener: Side, gateways: &[Gateway]) {
+        let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return };
+        self.assign(first.sender, Part::EndOfSplit);
+        self.assign(last.receiver, Part::EndOfSplit);
+        for (legs, gateway) in pairs.windows(2).zip(gateways) {
+            let ends = [legs[0].receiver, legs[1].sender];
+            #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
+            let number = self.splits.len() as u32;
+            self.splits.push(Split::new(ends, opener, gateway.relay_buffer.get()));
+            ends.into_iter().for_each(|end| self.assign(end, Part::Gateway(number)));
+        }
+    }
+
+    /// Lets a gateway do what has become possible for a split connection. Both of its ends count as
+    /// touched. Returns why a leg ended before everything was relayed, if it did now.
+    pub(crate) fn relay(&mut self, number: u32) -> Option<AbortCause> {
+        let split = &mut self.splits[number as usize];
+        let ends = split.ends();
+        self.touched.extend(ends);
+        let pair = self.endpoints.get_disjoint_mut(ends.map(EndpointId::index)).ok()?;
+        split.drive(pair.map(|endpoint| {
+            let Connection::Tcp(connection) = &mut endpoint.connection;
+            connection
+        }))
     }
 
     /// An endpoint for an application to act on.
@@ -283,7 +364,7 @@ impl Hosts {
             endpoint.connection.on_packet(now, segment);
         }
         let wakes =
-            endpoint.reader.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
+            endpoint.extras.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
         (*number, wakes)
     }
 
@@ -335,7 +416,10 @@ impl Hosts {
     pub(crate) fn start_reading(&mut self, now: Time, endpoint: EndpointId) {
         let tag = READER | u64::from(endpoint.0);
         let endpoint = &mut self.endpoints[endpoint.index()];
-        let Some(reader) = &mut endpoint.reader else { return };
+        let Some(reader) = endpoint.extras.as_mut().and_then(|extras| extras.reader.as_mut())
+        else {
+            return;
+        };
         if reader.piece == 0 && endpoint.connection.unread() > 0 {
             reader.piece = endpoint.connection.unread().min(LARGEST_PIECE);
             let nanos = reader.piece * 8 * 1_000_000_000 / reader.rate.bits_per_second();
@@ -346,7 +430,7 @@ impl Hosts {
     /// The slow reader of `endpoint` has read its piece and goes on to the next.
     pub(crate) fn finish_reading(&mut self, now: Time, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
-        if let Some(reader) = &mut endpoint.reader {
+        if let Some(reader) = endpoint.extras.as_mut().and_then(|extras| extras.reader.as_mut()) {
             endpoint.connection.read(std::mem::take(&mut reader.piece));
         }
         self.start_reading(now, number);
@@ -371,14 +455,36 @@ pub(crate) struct FlowConnections<'a> {
     pub(crate) blueprints: &'a [Arc<Blueprint>],
     pub(crate) controllers: Option<&'a dyn Controllers>,
     pub(crate) initial_sequence: u32,
+    /// Gateways that split them.
+    pub(crate) gateways: &'a [Gateway],
+}
+
+impl FlowConnections<'_> {
+    /// Opens a connection that gateways split: those of all its legs. Returns its two ends.
+    fn open_split(&mut self) -> Pair {
+        let Self { flow, blueprints, controllers, gateways, .. } = *self;
+        let mut pairs = Vec::with_capacity(blueprints.len());
+        for (leg, blueprint) in (0..).zip(blueprints) {
+            let sequence = runtime::sequence_of_leg(self.initial_sequence, leg);
+            pairs.push(self.hosts.open_pair(flow, leg, blueprint, controllers, sequence));
+        }
+        let opener = blueprints[0].opener;
+        self.hosts.join(&pairs, opener, gateways);
+        for pair in &pairs {
+            self.hosts.act_on(pair.end(opener.other())).connection.listen();
+        }
+        // Gateways open the other legs when they have accepted.
+        let whole = Pair { sender: pairs[0].sender, receiver: pairs[pairs.len() - 1].receiver };
+        self.hosts.act_on(whole.end(opener)).connection.connect();
+        whole
+    }
 }
 
 impl Connections for FlowConnections<'_> {
     fn open(&mut self) -> Pair {
-        // The only leg.
-        let (leg, blueprint) = (0, &self.blueprints[0]);
+        let [blueprint] = self.blueprints else { return self.open_split() };
         let (flow, sequence) = (self.flow, self.initial_sequence);
-        let pair = self.hosts.open_pair(flow, leg, blueprint, self.controllers, sequence);
+        let pair = self.hosts.open_pair(flow, 0, blueprint, self.controllers, sequence);
         let opener = blueprint.opener;
         self.hosts.act_on(pair.end(opener.other())).connection.listen();
         self.hosts.act_on(pair.end(opener)).connection.connect();

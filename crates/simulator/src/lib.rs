@@ -1,8 +1,8 @@
 //! The simulator: builds a network and its hosts from a scenario, runs them in virtual time, and
 //! fills a recording.
 //!
-//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, records in `report`, and
-//! packet captures in `capture`. Applications are the same for all backends.
+//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, gateways that split connections
+//! in `split`, records in `report`, and packet captures in `capture`. Applications are the same for all backends.
 //!
 //! ```
 //! # let text = r#"
@@ -30,6 +30,7 @@ mod capture;
 mod hosts;
 mod report;
 mod simulation;
+mod split;
 mod transports;
 mod visible;
 

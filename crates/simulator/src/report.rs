@@ -1,5 +1,7 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
+mod legs;
+
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, TcpRecord,
@@ -166,6 +168,7 @@ impl Recorder {
         let mut tables = link_tables(scenario, end, ports, nodes);
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
+        tables.extend(legs::table(scenario, hosts));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

@@ -8,13 +8,14 @@ use recording::Recording;
 use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
 use tcp::Segment;
-use transport::Endpoint as _;
+use transport::{AbortCause, Endpoint as _};
 use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::build;
-use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Timer};
+use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer};
 use crate::report::Recorder;
+use crate::transports::Connection;
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -275,10 +276,50 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     /// Notifies the application that reads at `number`.
     #[inline(never)]
     fn wake_reader(&mut self, number: EndpointId) {
-        if self.hosts.endpoints[number.index()].reader.is_some() {
+        let endpoint = &self.hosts.endpoints[number.index()];
+        match endpoint.extras.as_deref() {
+            None => self.wake(number),
+            Some(extras) => match extras.part {
+                Part::End => self.hosts.start_reading(self.now, number),
+                Part::EndOfSplit => self.attend(number),
+                Part::Gateway(split) => self.relay(split),
+            },
+        }
+    }
+
+    /// A packet has arrived at an end of a flow that gateways split.
+    #[cold]
+    fn attend(&mut self, number: EndpointId) {
+        let endpoint = &self.hosts.endpoints[number.index()];
+        let Connection::Tcp(connection) = &endpoint.connection;
+        if let Some(cause) = connection.failure() {
+            self.abort(endpoint.flow, cause);
+        } else if endpoint.has_reader() {
             self.hosts.start_reading(self.now, number);
-        } else {
+        } else if endpoint.connection.delivered() >= endpoint.wake_at {
             self.wake(number);
+        }
+    }
+
+    /// Something has happened at one of a gateway's ends of a split connection.
+    #[cold]
+    fn relay(&mut self, split: u32) {
+        if let Some(cause) = self.hosts.relay(split) {
+            let [end, _] = self.hosts.splits[split as usize].ends();
+            self.abort(self.hosts.endpoints[end.index()].flow, cause);
+        }
+        self.flush_touched();
+    }
+
+    /// A connection of a flow has ended before its time.
+    #[cold]
+    fn abort(&mut self, flow: FlowId, cause: AbortCause) {
+        let application = &mut self.applications[flow.0 as usize];
+        // A transfer that is complete stays so, even if nobody acknowledges its FIN.
+        if !application.is_over() {
+            application.aborted = Some(cause);
+            let counts = !application.is_endless();
+            self.finish(usize::from(counts));
         }
     }
 
@@ -331,6 +372,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             blueprints: &self.blueprints[number],
             controllers: self.options.controllers,
             initial_sequence: self.scenario.flows[number].initial_sequence,
+            gateways: &self.scenario.flows[number].gateways,
         };
         (&mut self.applications[number], connections)
     }
@@ -339,12 +381,10 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
         let endpoint = &mut self.hosts.endpoints[number.index()];
         endpoint.connection.on_deadline(self.now);
         if let Some(cause) = endpoint.connection.abort_cause() {
-            let application = &mut self.applications[endpoint.flow.0 as usize];
-            // A transfer that is complete stays so, even if nobody acknowledges its FIN.
-            if !application.is_over() {
-                application.aborted = Some(cause);
-                let counts = !application.is_endless();
-                self.finish(usize::from(counts));
+            let (part, flow) = (endpoint.part(), endpoint.flow);
+            match part {
+                Part::Gateway(split) => self.relay(split),
+                Part::End | Part::EndOfSplit => self.abort(flow, cause),
             }
         }
         self.flush(number);

@@ -286,6 +286,20 @@ impl Connection {
         self.receiver.unread()
     }
 
+    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet delivered both
+    /// streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
+    pub fn failure(&self) -> Option<AbortCause> {
+        let is_complete = self.receiver.finished() && self.sender.fin_acknowledged();
+        self.cause.filter(|_| !is_complete)
+    }
+
+    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application that writes
+    /// more waits in it.
+    pub fn send_room(&self) -> u64 {
+        let waiting = self.sender.written() - 1 - self.acknowledged();
+        self.config.send_buffer.get().saturating_sub(waiting)
+    }
+
     /// Bytes of the own stream that the other end has acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.sender.una().saturating_sub(1).min(self.sender.written() - 1)

@@ -102,6 +102,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         });
     }
     refusals.extend(feedback(scenario));
+    refusals.extend(proxies(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
         let hops = hops(scenario, &routes, flow);
@@ -115,7 +116,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
                 Arc::new(sockets)
             }
         };
-        // Every flow has one leg.
+        // A flow has one leg: proxies are refused.
         let leg = runtime::legs(flow)[0];
         let [from, to] = [leg.from, leg.to].map(|node| plan.host(node.0));
         let rtt = round_trip(scenario, &hops);
@@ -139,6 +140,17 @@ fn feedback(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
                 "none: the TCP of Linux has no field for feedback of routers; use the simulator"
                     .to_owned(),
         })
+    })
+}
+
+/// Split proxies: no namespace with the daemon is set up for a node.
+fn proxies(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let nodes = scenario.nodes.iter().filter(|node| node.proxy.is_some());
+    nodes.map(|node| Refusal {
+        place: format!("node {:?}, proxy", node.name),
+        asked: "a split proxy".to_owned(),
+        possible: "none: this backend does not run the daemon at a node; use the simulator"
+            .to_owned(),
     })
 }
 

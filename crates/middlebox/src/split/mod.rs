@@ -8,4 +8,4 @@ mod relay;
 mod settings;
 
 pub use relay::{Relay, Step};
-pub use settings::{Accept, AtLimit, SplitLimits, SplitSide};
+pub use settings::{Accept, AtLimit, SideName, SplitLimits, SplitSide};

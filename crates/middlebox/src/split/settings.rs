@@ -1,6 +1,6 @@
 //! Settings that a simulated split proxy and the daemon share.
 
-use units::{Bytes, Rate};
+use units::Bytes;
 
 #[cfg(feature = "schema")]
 use {
@@ -35,21 +35,20 @@ pub enum AtLimit {
     Refuse,
 }
 
-/// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP. `C`
+/// names a congestion controller: on Linux a name is all that there is, in a scenario there are
+/// parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
-#[cfg_attr(feature = "schema", serde(default))]
+#[cfg_attr(feature = "schema", serde(default, bound(deserialize = "C: Deserialize<'de>")))]
 #[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = false)))]
-pub struct SplitSide {
+pub struct SplitSide<C = String> {
     /// Congestion controller.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["hybla"])))]
-    pub controller: Option<String>,
+    pub controller: Option<C>,
     /// Initial congestion window in segments (RFC 6928 has 10).
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub initial_window: Option<u32>,
-    /// Maximum pacing rate of one connection.
-    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "1000Gbit/s")))]
-    pub pacing_rate: Option<Rate>,
     /// Send buffer of one connection. The manual of the SCPS gateway recommends two BDP.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB")))]
     pub send_buffer: Option<Bytes>,
@@ -59,6 +58,55 @@ pub struct SplitSide {
     /// Upper bound of the MSS.
     #[cfg_attr(feature = "schema", schemars(range(min = 88, max = 65495)))]
     pub mss: Option<u32>,
+}
+
+/// Without a bound on `C`, which a derived default would have.
+impl<C> Default for SplitSide<C> {
+    fn default() -> Self {
+        Self {
+            controller: None,
+            initial_window: None,
+            send_buffer: None,
+            receive_buffer: None,
+            mss: None,
+        }
+    }
+}
+
+/// A side of a split proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideName {
+    /// The side that is not the satellite's.
+    Terrestrial,
+    /// The side of the satellite.
+    Satellite,
+}
+
+impl SideName {
+    /// Both sides.
+    pub const ALL: [Self; 2] = [Self::Terrestrial, Self::Satellite];
+
+    /// The side across the gateway.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Terrestrial => Self::Satellite,
+            Self::Satellite => Self::Terrestrial,
+        }
+    }
+
+    /// The key in files, and the label in metrics.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Terrestrial => "terrestrial",
+            Self::Satellite => "satellite",
+        }
+    }
+
+    /// Position in [`SideName::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
 }
 
 /// Limits of a split proxy.

@@ -6,6 +6,7 @@
 
 mod link;
 mod named;
+mod proxy;
 mod traffic;
 mod transport;
 mod words;
@@ -23,6 +24,7 @@ pub(crate) use link::{
     Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Queue,
     Signal, Trace, TraceFiles,
 };
+pub(crate) use proxy::{Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Ecn, Transport};
 pub(crate) use words::{FileName, Name, Phase};
@@ -98,6 +100,11 @@ pub(crate) struct Node {
     /// leave the node. All others see the packets that the node forwards, before its `forwarding`.
     #[schemars(extend("default" = "none"))]
     pub middlebox: Option<Middlebox>,
+    /// Split proxy (RFC 3135): the node ends each TCP connection that crosses it from one side to the
+    /// other, and opens another one. Both directions of a flow must cross the node. A node with a proxy
+    /// has no `forwarding`, and no `middlebox` other than `"ack-filter"`.
+    #[schemars(extend("default" = "none"))]
+    pub proxy: Option<Proxy>,
 }
 
 named! {

@@ -6,7 +6,8 @@ use units::{Bytes, Rate};
 
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, MiddleboxExplanation, NodeExplanation, Setting,
+    FlowExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation, ProxyExplanation,
+    Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -51,7 +52,7 @@ pub(super) fn short(value: f64, digits: usize) -> String {
     }
 }
 
-fn milliseconds(ms: f64) -> String {
+pub(super) fn milliseconds(ms: f64) -> String {
     format!("{}ms", short(ms, if ms >= 100.0 { 1 } else { 3 }))
 }
 
@@ -124,7 +125,10 @@ impl Display for Explanation {
 
 /// Nodes that only pass packets on need no line of their own.
 fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
-    let plain = nodes.iter().filter(|node| node.forwarding.is_none() && node.middlebox.is_none());
+    let is_plain = |node: &&NodeExplanation| {
+        node.forwarding.is_none() && node.middlebox.is_none() && node.proxy.is_none()
+    };
+    let plain = nodes.iter().filter(is_plain);
     let plain: Vec<_> = plain.map(|node| node.name.as_str()).collect();
     let mut line = String::from(" ");
     for (i, name) in plain.iter().enumerate() {
@@ -143,6 +147,7 @@ fn nodes(f: &mut Formatter<'_>, nodes: &[NodeExplanation]) -> fmt::Result {
             format!("forwards {rate}, buffer {}", Bytes(limit.buffer_bytes))
         });
         let lines = limit.into_iter().chain(node.middlebox.iter().flat_map(middlebox));
+        let lines = lines.chain(node.proxy.iter().flat_map(proxy));
         lines.enumerate().map(|(line, text)| {
             vec![if line == 0 { node.name.clone() } else { String::new() }, text]
         })
@@ -162,6 +167,33 @@ fn middlebox(middlebox: &MiddleboxExplanation) -> [String; 2] {
         most => format!("delays a packet by at most {}", milliseconds(*most)),
     };
     [name.clone(), format!("sees {}; {delay}", seen.join(" and "))]
+}
+
+/// A split proxy, its sides, and what it splits.
+fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
+    let ProxyExplanation { terrestrial, satellite, splits, relay_buffer_bytes } = proxy;
+    let [terrestrial, satellite, splits] =
+        [terrestrial, satellite, splits].map(|names| names.join(", "));
+    [
+        format!("split proxy: terrestrial side {terrestrial}; satellite side {satellite}"),
+        format!("splits {splits}; relay buffer {}", Bytes(*relay_buffer_bytes)),
+    ]
+}
+
+/// One row for a leg of a flow.
+fn leg(leg: &LegExplanation) -> Vec<String> {
+    let LegExplanation { from, to, controller, base_rtt_ms, bdp_bytes, window_bytes, .. } = leg;
+    let text = format!(
+        "{controller}: round trip {}, {} at {}, BDP {}, window at most {} ({}), PER {}",
+        milliseconds(*base_rtt_ms),
+        rate(leg.bottleneck_bps),
+        leg.bottleneck,
+        bytes(*bdp_bytes),
+        bytes(*window_bytes as f64),
+        rate(leg.window_limit_bps),
+        per(leg.per),
+    );
+    vec![format!("leg {from} -> {to}"), text]
 }
 
 /// One line for a link that is the same in both directions.
@@ -272,6 +304,7 @@ impl Display for FlowExplanation {
             vec!["return route".into(), self.return_route.join(" -> ")],
         ];
         rows.extend(figures(&self.figures));
+        rows.extend(self.legs.iter().map(leg));
         let controller = &self.controller;
         let read_in = controller.implementation.map(|which| format!(" ({which})"));
         let read_in = read_in.unwrap_or_default();

@@ -13,8 +13,9 @@ use super::changes;
 use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
 use super::feedback;
-use super::figures::Figures;
+use super::figures::{Figures, Load};
 use super::middlebox;
+use super::proxy;
 use super::text::{bytes, rate};
 use super::{compression, demand, fec};
 use crate::load::Written;
@@ -67,6 +68,7 @@ pub enum WarningKind {
     AqmBelowRtt,
     AqmWithoutEffect,
     MiddleboxWithoutEffect,
+    ProxyWithoutEffect,
     ArqWithoutEffect,
     ArqOutlastsRto,
     ArqWindowBelowBdp,
@@ -93,7 +95,7 @@ pub enum WarningKind {
 pub(super) fn warnings(
     scenario: &Scenario,
     written: &Written,
-    routes: &Routes,
+    (routes, load): (&Routes, &Load),
     recording: &RecordingExplanation,
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<Warning> {
@@ -102,17 +104,19 @@ pub(super) fn warnings(
     let mut warnings = Vec::new();
     for (explanation, flow) in flows {
         let figures = &explanation.figures;
+        let legs = proxy::legs(scenario, routes, load, flow);
+        if legs.is_empty() {
+            let found = of_connection(flow, figures).into_iter();
+            warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
+        }
+        for leg in &legs {
+            let [from, to] = [leg.flow.from, leg.flow.to].map(|node| &scenario.nodes[node].name);
+            let subject = format!("{}, leg {from} -> {to}", explanation.name);
+            let found = of_connection(&leg.flow, &leg.figures).into_iter();
+            warnings.extend(found.map(|(kind, text)| warning(kind, &subject, text)));
+        }
         let found = [
-            (Kind::WindowBelowBdp, window(flow, figures)),
-            (Kind::SlowReader, reader(flow, figures)),
-            (Kind::SmallQueue, queue(figures)),
-            (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::Overload, overload(figures)),
-            (Kind::LongDelayedAck, delayed_ack(flow)),
-            (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
-            (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
-            (Kind::EnlargedWindow, enlarged_window(flow)),
-            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
             (Kind::StartAfterEnd, start(scenario, flow)),
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
@@ -176,6 +180,7 @@ pub(super) fn warnings(
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
+        let found = found.chain(proxy::warnings(flows, number));
         warnings.extend(found.map(|(kind, text)| warning(kind, &node.name, text)));
     }
     warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));
@@ -188,6 +193,23 @@ pub(super) fn warnings(
     let old_names = written.old_names.iter();
     warnings.extend(old_names.map(|old| warning(Kind::RenamedKey, "", old.to_string())));
     warnings
+}
+
+/// The doubts about one TCP connection: that of a flow, or of one of its legs.
+fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
+    use WarningKind as Kind;
+    let found = [
+        (Kind::WindowBelowBdp, window(flow, figures)),
+        (Kind::SlowReader, reader(flow, figures)),
+        (Kind::SmallQueue, queue(figures)),
+        (Kind::AcksFillReturn, acks(flow, figures)),
+        (Kind::LongDelayedAck, delayed_ack(flow)),
+        (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
+        (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
+        (Kind::EnlargedWindow, enlarged_window(flow)),
+        (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+    ];
+    found.into_iter().filter_map(|(kind, message)| Some((kind, message?))).collect()
 }
 
 /// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).

@@ -11,7 +11,7 @@ use super::Numbers;
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
-use crate::model::{Distribution, Flow, OnOff, Traffic, Web};
+use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Web};
 use crate::path::Path;
 use crate::suggest;
 
@@ -23,6 +23,7 @@ pub(super) fn flows(
 ) -> (Vec<Flow>, Vec<usize>) {
     let mut flows = Vec::new();
     let mut entries = Vec::new();
+    let none: Arc<[Gateway]> = Arc::default();
     for (i, flow) in document.flow.iter().enumerate() {
         let path = Path::entry("flow", i);
         let count = flow.count as usize;
@@ -70,6 +71,7 @@ pub(super) fn flows(
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic,
+                gateways: none.clone(),
             });
             entries.push(i);
         }
@@ -83,7 +85,12 @@ const MOST_FLOWS: usize = 1_000_000;
 /// Maximum number of names in a message.
 const LONGEST_LIST: usize = 12;
 
-fn node(name: &str, nodes: &Numbers, path: Path, problems: &mut Vec<Problem>) -> Option<usize> {
+pub(super) fn node(
+    name: &str,
+    nodes: &Numbers,
+    path: Path,
+    problems: &mut Vec<Problem>,
+) -> Option<usize> {
     let number = nodes.get(name).copied();
     if number.is_none() {
         let names: Vec<_> = nodes.keys().map(String::as_str).collect();
@@ -101,7 +108,7 @@ fn node(name: &str, nodes: &Numbers, path: Path, problems: &mut Vec<Problem>) ->
 
 /// The controller with its parameters. The schema, which is made from the registry, has checked
 /// both already; what the registry refuses all the same is reported in its words.
-fn controller(
+pub(super) fn controller(
     controller: &Controller,
     path: &Path,
     problems: &mut Vec<Problem>,

@@ -44,14 +44,15 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
                 let forwarding = node.forwarding.as_ref();
                 let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, buffer: f.buffer });
                 let middlebox = node.middlebox.as_ref().and_then(document::Middlebox::resolve);
-                nodes.push(Node { name: name.clone(), forwarding, middlebox });
+                nodes.push(Node { name: name.clone(), forwarding, middlebox, proxy: None });
             }
         }
     }
     for name in document.link.iter().flat_map(|link| &link.between) {
         if let Entry::Vacant(free) = numbers.entry(name.0.clone()) {
             free.insert(nodes.len());
-            nodes.push(Node { name: name.0.clone(), forwarding: None, middlebox: None });
+            let (forwarding, middlebox, proxy) = (None, None, None);
+            nodes.push(Node { name: name.0.clone(), forwarding, middlebox, proxy });
         }
     }
     (nodes, numbers)

@@ -96,7 +96,7 @@ fn check_recovery(transport: &Config, path: &Path, problems: &mut Vec<Problem>) 
     }
 }
 
-fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
+pub(super) fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
     let buffer = transport.receive_buffer;
     if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
         let problem = Problem::new(

@@ -20,6 +20,7 @@ mod middlebox;
 mod physics;
 mod priority;
 mod prototypes;
+mod proxy;
 mod quick_start;
 mod reference;
 mod resume;

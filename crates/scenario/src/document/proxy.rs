@@ -1,0 +1,73 @@
+//! The split proxy of a gateway. Names of keys are those of the daemon's file, see `SplitSide`.
+
+use middlebox::{SideName, SplitLimits, SplitSide};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tcp::Recovery;
+use transport::SavedPath;
+use units::Bytes;
+
+use super::{Controller, Name};
+
+/// A split proxy. The client's connection is accepted at once. Then the proxy opens the connection to
+/// the server, and relays in both directions. End of stream (FIN) and reset are passed on.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Proxy {
+    /// The side that is not the satellite's.
+    #[serde(default)]
+    pub terrestrial: ProxySide,
+    /// The side of the satellite.
+    #[serde(default)]
+    pub satellite: ProxySide,
+    /// Limits.
+    #[serde(default)]
+    pub limits: ProxyLimits,
+}
+
+impl Proxy {
+    /// A side by its name.
+    pub(crate) fn side(&self, name: SideName) -> &ProxySide {
+        match name {
+            SideName::Terrestrial => &self.terrestrial,
+            SideName::Satellite => &self.satellite,
+        }
+    }
+}
+
+/// One side of the gateway. TCP settings that it does not have are those of the flow.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct ProxySide {
+    /// Neighbours of the node on this side. One of the sides must have them. Default: all neighbours that
+    /// the other side does not have.
+    #[schemars(length(min = 1))]
+    pub towards: Option<Vec<Name>>,
+    /// Settings that the daemon has too. The default of `send_buffer` is that of the flow, or 4MiB if the
+    /// flow has no limit: the largest that Linux gives a socket (tcp_wmem), and our choice.
+    #[serde(flatten)]
+    pub tcp: SplitSide<Controller>,
+    /// Loss recovery. Default: the one that the `controller` of this side was designed for, or that of the
+    /// flow if this side has no `controller`.
+    pub recovery: Option<Recovery>,
+    /// Careful Resume (RFC 9959) of connections on this side, with the parameters of an earlier connection.
+    /// Default: off.
+    pub careful_resume: Option<SavedPath>,
+}
+
+/// Limits of the proxy.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProxyLimits {
+    /// Maximum number of bytes that the relay holds for one direction of a connection, in addition to the
+    /// buffers of both connections.
+    #[schemars(extend("x-minimum" = "64KiB", "x-maximum" = "1MiB"))]
+    pub relay_buffer: Bytes,
+}
+
+impl Default for ProxyLimits {
+    fn default() -> Self {
+        Self { relay_buffer: SplitLimits::default().relay_buffer }
+    }
+}

@@ -1,0 +1,177 @@
+//! Split proxies: which flows they split, what round trip and BDP become on each leg, and where a split
+//! does not help.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use serde::Serialize;
+use tcp::Config;
+
+use super::FlowExplanation;
+use super::figures::{Figures, Load};
+use super::text::milliseconds;
+use super::warnings::WarningKind as Kind;
+use crate::model::{Flow, GatewayEnd, Scenario, SideName};
+use crate::routes::Routes;
+
+/// A split proxy at a node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProxyExplanation {
+    /// Neighbours on the side that is not the satellite's.
+    pub terrestrial: Vec<String>,
+    /// Neighbours on the side of the satellite.
+    pub satellite: Vec<String>,
+    /// Flows whose connections it splits.
+    pub splits: Vec<String>,
+    /// The most that the relay holds for one direction of a connection, in bytes.
+    pub relay_buffer_bytes: u64,
+}
+
+/// A leg of a flow that gateways split.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LegExplanation {
+    /// The node that sends the data.
+    pub from: String,
+    /// The node that receives the data.
+    pub to: String,
+    /// Controller of the end that sends the data.
+    pub controller: &'static str,
+    /// Loss recovery of that end.
+    pub recovery: &'static str,
+    /// Propagation delay there and back, in milliseconds.
+    pub propagation_rtt_ms: f64,
+    /// The same with the serialisation of a full packet and its ACK.
+    pub base_rtt_ms: f64,
+    /// The slowest place on the way of the data.
+    pub bottleneck: String,
+    /// Its rate in bit/s of IP packets.
+    pub bottleneck_bps: f64,
+    /// Bandwidth-delay product (BDP) in bytes of IP packets.
+    pub bdp_bytes: f64,
+    /// The largest window: the smaller one of receive and send buffer.
+    pub window_bytes: u64,
+    /// Payload rate that the window allows, in bit/s.
+    pub window_limit_bps: f64,
+    /// Probability that a full packet is corrupted, in clear sky.
+    pub per: f64,
+}
+
+/// A leg as a flow of its own, with its figures.
+pub(super) struct Leg {
+    pub flow: Flow,
+    pub figures: Figures,
+}
+
+/// The legs of a flow; empty if no gateway splits it.
+pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Vec<Leg> {
+    if flow.gateways.is_empty() {
+        return Vec::new();
+    }
+    let gateway = |end: &GatewayEnd| (end.transport.clone(), end.controller.clone());
+    let host = || (flow.transport.clone(), flow.controller.clone());
+    let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
+    let ends = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[0])));
+    let starts = [(flow.from, host())].into_iter().chain(starts);
+    let ends = ends.chain([(flow.to, host())]);
+    let last = flow.gateways.len();
+    type End = (usize, (Arc<Config>, Specification));
+    let leg = |(number, (start, end)): (usize, (End, End))| {
+        let ((from, (sender, controller)), (to, (receiver, _))) = (start, end);
+        let transport = Config { receive_buffer: receiver.receive_buffer, ..(*sender).clone() };
+        let transport = Arc::new(transport);
+        let reader_rate = flow.reader_rate.filter(|_| number == last);
+        let gateways = Arc::default();
+        let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
+        let figures = Figures::of(scenario, routes, load, &flow);
+        Leg { flow, figures }
+    };
+    starts.zip(ends).enumerate().map(leg).collect()
+}
+
+/// The figures of a flow whose legs are known: the tightest window is that of a leg.
+pub(super) fn whole(figures: Figures, legs: &[Leg]) -> Figures {
+    let windows = legs.iter().map(|leg| &leg.figures);
+    let tightest = windows.min_by(|a, b| a.window_limit_bps.total_cmp(&b.window_limit_bps));
+    let Some(tightest) = tightest else { return figures };
+    Figures {
+        window_bytes: tightest.window_bytes,
+        window_segments: tightest.window_segments,
+        window_limit_bps: tightest.window_limit_bps,
+        ..figures
+    }
+}
+
+/// What is shown of the legs.
+pub(super) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanation> {
+    let explain = |Leg { flow, figures }: &Leg| LegExplanation {
+        from: scenario.nodes[flow.from].name.clone(),
+        to: scenario.nodes[flow.to].name.clone(),
+        controller: flow.controller.entry().name,
+        recovery: flow.transport.recovery.name(),
+        propagation_rtt_ms: figures.propagation_rtt_ms,
+        base_rtt_ms: figures.base_rtt_ms,
+        bottleneck: figures.bottleneck.clone(),
+        bottleneck_bps: figures.bottleneck_bps,
+        bdp_bytes: figures.bdp_bytes,
+        window_bytes: figures.window_bytes,
+        window_limit_bps: figures.window_limit_bps,
+        per: figures.per,
+    };
+    legs.iter().map(explain).collect()
+}
+
+/// The proxy of node number `node`.
+pub(super) fn explain(
+    scenario: &Scenario,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<ProxyExplanation> {
+    let proxy = scenario.nodes[node].proxy.as_ref()?;
+    let names = |side: SideName| -> Vec<String> {
+        let neighbours = &proxy.neighbours[side.index()];
+        neighbours.iter().map(|number| scenario.nodes[*number].name.clone()).collect()
+    };
+    let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
+    Some(ProxyExplanation {
+        terrestrial: names(SideName::Terrestrial),
+        satellite: names(SideName::Satellite),
+        splits,
+        relay_buffer_bytes: proxy.relay_buffer.get(),
+    })
+}
+
+/// The flows that node number `node` splits.
+fn splits<'a>(
+    flows: &'a [(FlowExplanation, &'a Flow)],
+    node: usize,
+) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
+    flows.iter().filter(move |(_, flow)| flow.gateways.iter().any(|one| one.node == node))
+}
+
+/// A leg with this share of the whole round trip is hardly shorter than the path.
+const MOST_OF_THE_PATH: f64 = 0.9;
+
+/// The doubts about the proxy of node number `node`.
+pub(super) fn warnings(flows: &[(FlowExplanation, &Flow)], node: usize) -> Option<(Kind, String)> {
+    let useless = |explanation: &FlowExplanation| {
+        let first = explanation.legs.first()?;
+        let is_same = |leg: &LegExplanation| {
+            (leg.controller, leg.recovery) == (first.controller, first.recovery)
+        };
+        let rtts = explanation.legs.iter().map(|leg| leg.base_rtt_ms);
+        let longest = rtts.clone().fold(0.0, f64::max);
+        let sum: f64 = rtts.sum();
+        let helps = longest < MOST_OF_THE_PATH * sum || !explanation.legs.iter().all(is_same);
+        (!helps).then_some((first.controller, longest, sum))
+    };
+    let split: Vec<_> = splits(flows, node).map(|(explanation, _)| explanation).collect();
+    let found = split.iter().map(|one| useless(one)).collect::<Option<Vec<_>>>()?;
+    let (controller, longest, sum) = *found.first()?;
+    let text = format!(
+        "the split hardly helps: all legs use {controller}, and the longest has {} of a round trip of {}; set \
+         another `controller` on the satellite side, or put the proxy where it divides the delay",
+        milliseconds(longest),
+        milliseconds(sum),
+    );
+    Some((Kind::ProxyWithoutEffect, text))
+}

@@ -1,0 +1,346 @@
+//! Split proxies: which flows they split, and the TCP settings of their ends.
+//!
+//! A flow is split where it comes from a neighbour on one side of the gateway and goes on to one on the
+//! other side, as the daemon does. All other flows cross unsplit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use congestion::{Ecn, Specification};
+use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
+use transport::SavedPath;
+use units::{Bytes, SizeLimit};
+
+use super::{Numbers, flows, rules};
+use crate::document::{self, Document};
+use crate::error::Problem;
+use crate::model::{Flow, Gateway, GatewayEnd, Link, Middlebox, Node, Proxy, Scenario, SideName};
+use crate::path::Path;
+use crate::routes::{Routes, routes};
+
+/// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
+/// any, a proxy would never press back.
+const SEND_BUFFER: Bytes = Bytes(4 << 20);
+
+/// What is written of the sides of the proxies, by the number of the node.
+pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
+
+/// What is written of a side.
+pub(super) struct Side {
+    path: Path,
+    controller: Option<Specification>,
+    recovery: Option<Recovery>,
+    initial_window: Option<u32>,
+    send_buffer: Option<Bytes>,
+    receive_buffer: Option<Bytes>,
+    mss: Option<u32>,
+    careful_resume: Option<SavedPath>,
+}
+
+/// Sets the proxies of nodes.
+pub(super) fn proxies(
+    document: &Document,
+    numbers: &Numbers,
+    links: &[Link],
+    nodes: &mut [Node],
+    problems: &mut Vec<Problem>,
+) -> Sides {
+    let mut sides = Sides::new();
+    for (i, written) in document.node.iter().enumerate() {
+        let (Some(proxy), Some(&number)) = (&written.proxy, numbers.get(&written.name.0)) else {
+            continue;
+        };
+        let path = Path::entry("node", i).key("proxy");
+        problems.extend(alone(written, &nodes[number], &path));
+        sides.insert(
+            number,
+            SideName::ALL.map(|side| resolved(proxy.side(side), path.key(side.key()), problems)),
+        );
+        let Some(neighbours) = neighbours(proxy, number, numbers, links, &path, problems) else {
+            continue;
+        };
+        let relay_buffer = proxy.limits.relay_buffer;
+        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, relay_buffer }));
+    }
+    sides
+}
+
+/// The problem of a node whose other settings would have no effect.
+fn alone(written: &document::Node, node: &Node, path: &Path) -> Option<Problem> {
+    let expected = match node.middlebox {
+        _ if written.forwarding.is_some() => "a node without `forwarding`",
+        None | Some(Middlebox::AckFilter(_)) => return None,
+        Some(_) => "a node without a `middlebox`, or with \"ack-filter\"",
+    };
+    let problem = Problem::new(path.clone(), expected, format!("{:?}", node.name));
+    Some(problem.because("what a proxy ends is not forwarded"))
+}
+
+fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>) -> Side {
+    let document::ProxySide { towards: _, tcp, recovery, careful_resume } = side;
+    let middlebox::SplitSide { controller, initial_window, send_buffer, receive_buffer, mss } = tcp;
+    let written = controller.as_ref();
+    Side {
+        controller: written
+            .and_then(|one| flows::controller(one, &path.key("controller"), problems)),
+        recovery: *recovery,
+        initial_window: *initial_window,
+        send_buffer: *send_buffer,
+        receive_buffer: *receive_buffer,
+        mss: *mss,
+        careful_resume: *careful_resume,
+        path,
+    }
+}
+
+/// The neighbours of node number `node` on each side.
+fn neighbours(
+    proxy: &document::Proxy,
+    node: usize,
+    numbers: &Numbers,
+    links: &[Link],
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Option<[Vec<usize>; 2]> {
+    let other_end = |link: &Link| match link.ends {
+        [a, b] if a == node => Some(b),
+        [a, b] if b == node => Some(a),
+        _ => None,
+    };
+    let mut all: Vec<_> = links.iter().filter_map(other_end).collect();
+    all.sort_unstable();
+    all.dedup();
+    let before = problems.len();
+    let named = SideName::ALL.map(|side| {
+        let towards = proxy.side(side).towards.as_ref()?;
+        let mut of_side = Vec::new();
+        for (i, name) in towards.iter().enumerate() {
+            let path = path.key(side.key()).key("towards").index(i);
+            let Some(number) = flows::node(&name.0, numbers, path.clone(), problems) else {
+                continue;
+            };
+            if !all.contains(&number) {
+                let found = format!("{:?}", name.0);
+                problems.push(Problem::new(path, "a node that a link joins with this one", found));
+            }
+            of_side.push(number);
+        }
+        Some(of_side)
+    });
+    let rest = |taken: &[usize]| all.iter().copied().filter(|one| !taken.contains(one)).collect();
+    let found: [Vec<usize>; 2] = match named {
+        [Some(terrestrial), Some(satellite)] => [terrestrial, satellite],
+        [Some(terrestrial), None] => {
+            let satellite = rest(&terrestrial);
+            [terrestrial, satellite]
+        }
+        [None, Some(satellite)] => [rest(&satellite), satellite],
+        [None, None] => {
+            let path = path.key(SideName::Satellite.key()).key("towards");
+            problems.push(Problem::new(
+                path,
+                "the neighbours on the side of the satellite",
+                "nothing",
+            ));
+            return None;
+        }
+    };
+    if problems.len() > before {
+        return None;
+    }
+    let twice = found[1].iter().position(|one| found[0].contains(one));
+    if let Some(place) = twice {
+        let path = path.key(SideName::Satellite.key()).key("towards").index(place);
+        let name = numbers.iter().find(|(_, number)| **number == found[1][place]);
+        let found = name.map_or_else(String::new, |(name, _)| format!("{name:?}"));
+        problems.push(Problem::new(path, "a neighbour that is not on the other side", found));
+        return None;
+    }
+    let (empty, full) = match (found[0].is_empty(), found[1].is_empty()) {
+        (true, _) => (SideName::Terrestrial, SideName::Satellite),
+        (_, true) => (SideName::Satellite, SideName::Terrestrial),
+        _ => return Some(found),
+    };
+    let expected = format!("a neighbour for the {} side", empty.key());
+    let problem = Problem::new(path.key(full.key()).key("towards"), expected, "all neighbours");
+    problems.push(problem);
+    None
+}
+
+/// Enters the gateways of all flows.
+pub(super) fn split(
+    scenario: &mut Scenario,
+    entries: &[usize],
+    sides: &Sides,
+    problems: &mut Vec<Problem>,
+) {
+    if sides.is_empty() {
+        return;
+    }
+    let routes = routes(scenario);
+    let mut used: Vec<usize> = Vec::new();
+    let mut last: Option<(usize, Arc<[Gateway]>)> = None;
+    for (number, entry) in entries.iter().enumerate() {
+        let gateways = match &last {
+            Some((before, gateways)) if before == entry => gateways.clone(),
+            _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
+        };
+        used.extend(gateways.iter().map(|gateway| gateway.node));
+        last = Some((*entry, gateways.clone()));
+        scenario.flows[number].gateways = gateways;
+    }
+    for (number, [terrestrial, _]) in sides {
+        if used.contains(number) || !problems.is_empty() {
+            continue;
+        }
+        let name = &scenario.nodes[*number].name;
+        let mut path = terrestrial.path.clone();
+        path.0.pop();
+        let expected = "a node that a flow crosses from one side to the other";
+        problems.push(Problem::new(path, expected, format!("{name:?}")));
+    }
+}
+
+/// The gateways of a flow.
+fn gateways(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    entry: usize,
+    sides: &Sides,
+    problems: &mut Vec<Problem>,
+) -> Arc<[Gateway]> {
+    let there = crossed(scenario, routes, flow.from, flow.to);
+    let mut back = crossed(scenario, routes, flow.to, flow.from);
+    back.iter_mut().for_each(|(_, sides)| sides.reverse());
+    back.reverse();
+    if let Some((node, _)) = difference(&there, &back) {
+        let path = Path::entry("flow", entry).key("to");
+        let expected = format!(
+            "data and ACKs that cross the proxy at {:?} both, between the same sides",
+            scenario.nodes[node].name
+        );
+        let found = format!("{:?}", scenario.nodes[flow.to].name);
+        problems.push(Problem::new(path, expected, found));
+    }
+    let end = |node: usize, side: SideName, problems: &mut Vec<Problem>| {
+        gateway_end(flow, side, &sides[&node][side.index()], problems)
+    };
+    let gateway = |(node, [before, after]): (usize, [SideName; 2])| Gateway {
+        node,
+        ends: [end(node, before, problems), end(node, after, problems)],
+        relay_buffer: scenario.nodes[node].proxy.as_ref().map_or(Bytes(0), |one| one.relay_buffer),
+    };
+    let gateways: Arc<[Gateway]> = there.into_iter().map(gateway).collect();
+    problems.extend(detour(scenario, routes, flow, &gateways, entry));
+    gateways
+}
+
+/// Gateways on the way, with the sides from which packets come and to which they go.
+fn crossed(
+    scenario: &Scenario,
+    routes: &Routes,
+    from: usize,
+    to: usize,
+) -> Vec<(usize, [SideName; 2])> {
+    let hops = routes.path(from, to, &scenario.links);
+    let sides = hops.windows(2).filter_map(|hops| {
+        let node = hops[0].to(&scenario.links);
+        let proxy = scenario.nodes[node].proxy.as_ref()?;
+        let before = proxy.side_of(hops[0].from(&scenario.links))?;
+        let after = proxy.side_of(hops[1].to(&scenario.links))?;
+        (before != after).then_some((node, [before, after]))
+    });
+    sides.collect()
+}
+
+fn difference<T: PartialEq + Copy>(a: &[T], b: &[T]) -> Option<T> {
+    let missing = |all: &[T], one: &T| !all.contains(one);
+    let first = a.iter().find(|one| missing(b, one));
+    let pair = || a.iter().zip(b).find(|(a, b)| a != b).map(|(a, _)| a);
+    first.or_else(|| b.iter().find(|one| missing(a, one))).or_else(pair).copied()
+}
+
+/// The way over the gateways must be the way without them: among equal routes, another one might
+/// lead to a gateway than through it.
+fn detour(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    gateways: &[Gateway],
+    entry: usize,
+) -> Option<Problem> {
+    let nodes = || gateways.iter().map(|gateway| gateway.node);
+    let stops: Vec<_> = [flow.from].into_iter().chain(nodes()).chain([flow.to]).collect();
+    let links = &scenario.links;
+    let by_legs = |stops: &[usize]| -> Vec<_> {
+        stops.windows(2).flat_map(|ends| routes.path(ends[0], ends[1], links)).collect()
+    };
+    let reversed: Vec<_> = stops.iter().rev().copied().collect();
+    let is_same = by_legs(&stops) == routes.path(flow.from, flow.to, links)
+        && by_legs(&reversed) == routes.path(flow.to, flow.from, links);
+    (!is_same).then(|| {
+        let path = Path::entry("flow", entry).key("to");
+        let found = format!("{:?}", scenario.nodes[flow.to].name);
+        let problem = Problem::new(path, "one route that is best, over the proxy", found);
+        problem.because("routes of equal delay lead to the proxy and through it on different links")
+    })
+}
+
+/// The end of a gateway on one side, for a flow.
+fn gateway_end(
+    flow: &Flow,
+    name: SideName,
+    side: &Side,
+    problems: &mut Vec<Problem>,
+) -> GatewayEnd {
+    let own = side.controller.as_ref();
+    let controller = own.unwrap_or(&flow.controller).clone();
+    let host = &flow.transport;
+    let designed = own.map_or(host.recovery, |own| own.entry().repair.into());
+    let recovery = side.recovery.unwrap_or(designed);
+    // Settings that only some recoveries have are not taken over by the others.
+    let counts = matches!(recovery, Recovery::Reno | Recovery::NewReno);
+    let send_buffer = match side.send_buffer {
+        Some(size) => SizeLimit::of(size),
+        None if host.send_buffer == SizeLimit::UNLIMITED => SizeLimit::of(SEND_BUFFER),
+        None => host.send_buffer,
+    };
+    let transport = Config {
+        recovery,
+        reads_at_once: false,
+        send_buffer,
+        receive_buffer: side.receive_buffer.unwrap_or(host.receive_buffer),
+        initial_window: side.initial_window.unwrap_or(host.initial_window),
+        mss: side.mss.unwrap_or(host.mss),
+        careful_resume: side.careful_resume,
+        duplicate_window: match counts {
+            true => host.duplicate_window,
+            false => DuplicateWindow::Advertised,
+        },
+        recovery_exit: match recovery {
+            Recovery::NewReno => host.recovery_exit,
+            _ => RecoveryExit::Ssthresh,
+        },
+        ..(**host).clone()
+    };
+    if let Some(parameter) =
+        own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
+    {
+        let path = side.path.key("controller").key(parameter);
+        let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
+        problems.push(problem.because("it has an effect for flows with transport.ecn = true only"));
+    }
+    // What is wrong with the flow's own settings is reported there.
+    let mut of_flow = Vec::new();
+    rules::check_transport(host, &side.path, &mut of_flow);
+    if of_flow.is_empty() {
+        rules::check_transport(&transport, &side.path, problems);
+    }
+    GatewayEnd {
+        side: name,
+        controller,
+        has_own_controller: own.is_some(),
+        transport: Arc::new(transport),
+    }
+}

@@ -1,0 +1,128 @@
+//! Split proxies: what is refused, what is filled in, and what `explain` says.
+
+use std::fmt::Write;
+
+use middlebox::{SideName, SplitSide};
+use units::Bytes;
+
+use crate::model::Scenario;
+use crate::{Loaded, WarningKind, explain};
+
+/// Two hosts on both sides of a gateway, and one aside. `node` is TOML.
+fn text(node: &str) -> String {
+    format!(
+        r#"
+[[node]]
+{node}
+[[link]]
+between = ["server", "gateway"]
+rate = "100Mbit/s"
+delay = "10ms"
+[[link]]
+between = ["gateway", "terminal"]
+rate = "10Mbit/s"
+delay = "250ms"
+[[link]]
+between = ["gateway", "aside"]
+rate = "10Mbit/s"
+delay = "1ms"
+[[flow]]
+from = "server"
+to = "terminal"
+controller = "cubic"
+transport = {{ initial_window = 4 }}
+traffic = {{ download = "1MB" }}
+"#
+    )
+}
+
+fn gateway(proxy: &str) -> String {
+    text(&format!("name = \"gateway\"\nproxy = {proxy}"))
+}
+
+#[test]
+fn absent_settings_are_those_of_the_flow() {
+    let proxy = r#"{ satellite = { towards = ["terminal"], controller = { name = "hybla", rtt0 = "50ms" }, initial_window = 20 } }"#;
+    let proxy = proxy.replace(", rtt0 = \"50ms\"", "");
+    let scenario = Scenario::parse(&gateway(&proxy), "p.toml", &[]).unwrap();
+    let [one] = &*scenario.flows[0].gateways else { panic!("one gateway") };
+    let [server, terminal] = &one.ends;
+    assert_eq!([server.side, terminal.side], [SideName::Terrestrial, SideName::Satellite]);
+    assert_eq!(server.controller.entry().name, "cubic");
+    assert_eq!(terminal.controller.entry().name, "hybla");
+    assert_eq!([server, terminal].map(|end| end.transport.initial_window), [4, 20]);
+    assert_eq!(server.transport.send_buffer.size(), Some(Bytes(4 << 20)));
+    assert!(!server.transport.reads_at_once && scenario.flows[0].transport.reads_at_once);
+    assert_eq!(one.relay_buffer, Bytes(256 << 10));
+}
+
+/// The names of the daemon's file.
+#[test]
+fn a_side_has_the_keys_that_the_daemon_has_too() {
+    let side = serde_json::to_value(SplitSide::<String>::default()).unwrap();
+    let node = &crate::schema::cached()["properties"]["node"]["items"]["properties"];
+    for key in SideName::ALL.map(SideName::key) {
+        let properties = &node["proxy"]["properties"][key]["properties"];
+        let missing: Vec<_> = side.as_object().unwrap().keys().collect();
+        let missing: Vec<_> = missing.iter().filter(|key| properties[key].is_null()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
+
+#[test]
+fn proxies_that_cannot_be() {
+    let nodes = [
+        gateway("{}"),
+        gateway("{ satellite = { controller = \"hybla\" } }"),
+        gateway("{ satellite = { towards = [\"terminl\"] } }"),
+        gateway("{ satellite = { towards = [\"gateway\"] } }"),
+        gateway("{ satellite = { towards = [\"terminal\", \"server\", \"aside\"] } }"),
+        gateway(
+            "{ satellite = { towards = [\"terminal\"] }, terrestrial = { towards = [\"terminal\"] } }",
+        ),
+        gateway("{ satellite = { towards = [\"aside\"] } }"),
+        gateway("{ satellite = { towards = [\"terminal\"], controler = \"hybla\" } }"),
+        gateway("{ satellite = { towards = [\"terminal\"], controller = \"hybla2\" } }"),
+        gateway("{ satellite = { towards = [\"terminal\"], receive_buffer = \"1kB\" } }"),
+        gateway("{ satellite = { towards = [\"terminal\"] }, accept = \"late\" }"),
+        gateway(
+            "{ satellite = { towards = [\"terminal\"] }, limits = { relay_buffer = \"1kB\" } }",
+        ),
+        text("name = \"terminal\"\nproxy = { satellite = { towards = [\"gateway\"] } }"),
+        text(
+            "name = \"gateway\"\nmiddlebox = \"snoop\"\nproxy = { satellite = { towards = [\"terminal\"] } }",
+        ),
+        text(
+            "name = \"gateway\"\nforwarding = { rate = \"1Mbit/s\", buffer = \"10kB\" }\nproxy = { satellite = { towards = [\"terminal\"] } }",
+        ),
+    ];
+    let mut all = String::new();
+    for text in nodes {
+        let errors = Scenario::parse(&text, "p.toml", &[]).unwrap_err();
+        let line = text.lines().nth(3).unwrap();
+        writeln!(all, "{line}\n{errors}\n").unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn explain_names_the_legs_and_what_becomes_of_round_trip_and_bdp() {
+    let text = gateway("{ satellite = { towards = [\"terminal\"], controller = \"hybla\" } }");
+    let loaded = Loaded::parse(&text, "p.toml", &[]).unwrap();
+    let explanation = explain(&loaded.scenario, &loaded.written);
+    let legs = &explanation.flows[0].legs;
+    let ends: Vec<_> = legs.iter().map(|leg| (leg.from.as_str(), leg.to.as_str())).collect();
+    assert_eq!(ends, [("server", "gateway"), ("gateway", "terminal")]);
+    assert_eq!(legs.iter().map(|leg| leg.controller).collect::<Vec<_>>(), ["cubic", "hybla"]);
+    assert_eq!(legs.iter().map(|leg| leg.propagation_rtt_ms).collect::<Vec<_>>(), [20.0, 500.0]);
+    assert!(!explanation.warnings.iter().any(|one| one.kind == WarningKind::ProxyWithoutEffect));
+    insta::assert_snapshot!(explanation.to_string());
+}
+
+#[test]
+fn a_split_that_does_not_help_is_reported() {
+    let text = gateway("{ satellite = { towards = [\"terminal\"] } }");
+    let loaded = Loaded::parse(&text, "p.toml", &[]).unwrap();
+    let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+    assert!(warnings.iter().any(|one| one.kind == WarningKind::ProxyWithoutEffect), "{warnings:?}");
+}

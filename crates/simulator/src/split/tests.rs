@@ -1,0 +1,304 @@
+//! Four ends and two lossy wires: client, gateway, server.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use congestion::{AnyController, Specification};
+use generate::Dice;
+use proptest::prelude::*;
+use tcp::{Config, Segment, State};
+use units::{Bytes, SizeLimit, Span, Time};
+
+use super::*;
+
+/// The client, the gateway's two ends, the server. Neighbours in a pair are joined by a wire.
+const CLIENT: usize = 0;
+const NEAR: usize = 1;
+const FAR: usize = 2;
+const SERVER: usize = 3;
+
+const RELAY: u64 = 64 * 1024;
+const SEND_BUFFER: u64 = 100_000;
+const RECEIVE_BUFFER: u64 = 150_000;
+
+struct Lab {
+    now: Time,
+    ends: [Connection; 4],
+    split: Split,
+    /// Arrival, order, end, number of the segment.
+    flying: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    segments: Vec<Segment>,
+    delays: [Span; 2],
+    loss: f64,
+    dice: Dice,
+    resets_sent: [u32; 4],
+    /// Resets of ends that were not done.
+    early_resets: u32,
+}
+
+fn specification(name: &str) -> Specification {
+    Specification::named(name).unwrap()
+}
+
+fn connection(controller: &Specification, at_gateway: bool, reads: bool) -> Connection {
+    let config = Config {
+        reads_at_once: reads && !at_gateway,
+        recovery: controller.entry().repair.into(),
+        receive_buffer: Bytes(RECEIVE_BUFFER),
+        send_buffer: if at_gateway {
+            SizeLimit::of(Bytes(SEND_BUFFER))
+        } else {
+            SizeLimit::UNLIMITED
+        },
+        user_timeout: Some(Span::from_secs(600)),
+        ..Config::default()
+    };
+    let built: AnyController = controller.build(&config.controller());
+    Connection::new(Arc::new(config), built, 7)
+}
+
+impl Lab {
+    fn new(near: &Specification, far: &Specification, seed: u64, loss: f64, stalled: bool) -> Self {
+        let reno = specification("newreno");
+        let ends = [
+            connection(&reno, false, true),
+            connection(near, true, true),
+            connection(far, true, true),
+            connection(&reno, false, !stalled),
+        ];
+        // The client is where the data comes from, in the words of flows.
+        let numbers = [EndpointId(1), EndpointId(2)];
+        Self {
+            now: Time::ZERO,
+            ends,
+            split: Split::new(numbers, Side::Sender, RELAY),
+            flying: BinaryHeap::new(),
+            segments: Vec::new(),
+            delays: [Span::from_millis(5), Span::from_millis(250)],
+            loss,
+            dice: Dice::new(seed),
+            resets_sent: [0; 4],
+            early_resets: 0,
+        }
+    }
+
+    fn open(mut self, server_listens: bool) -> Self {
+        self.ends[NEAR].listen();
+        if server_listens {
+            self.ends[SERVER].listen();
+        }
+        self.ends[CLIENT].connect();
+        self
+    }
+
+    fn drive(&mut self) {
+        let [_, near, far, _] = &mut self.ends;
+        self.split.drive([near, far]);
+    }
+
+    /// Sends all that can be sent.
+    fn flush(&mut self) {
+        for number in 0..self.ends.len() {
+            while let Some(segment) = self.ends[number].next_segment(self.now) {
+                if segment.flags.contains(tcp::Flags::RST) {
+                    self.resets_sent[number] += 1;
+                }
+                if self.dice.chance(self.loss) {
+                    continue;
+                }
+                let at = self.now + self.delays[number / 2];
+                self.flying.push(Reverse((at, self.segments.len() as u64, number ^ 1)));
+                self.segments.push(segment);
+            }
+        }
+    }
+
+    /// The next event. Returns whether there was one before `until`.
+    fn step(&mut self, until: Time) -> bool {
+        self.drive();
+        self.flush();
+        let timer = self.ends.iter().map(Connection::deadline).min().unwrap();
+        let arrival = self.flying.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
+        let next = timer.min(arrival);
+        if next > until {
+            return false;
+        }
+        self.now = next;
+        if arrival <= timer {
+            let Reverse((_, segment, end)) = self.flying.pop().unwrap();
+            let segment = self.segments[segment as usize];
+            let before = self.ends[end].state();
+            self.ends[end].on_segment(self.now, &segment);
+            // A reset in TIME-WAIT comes from an end that is done already (RFC 1337).
+            let is_early = self.ends[end].is_aborted() && before != State::TimeWait;
+            self.early_resets += u32::from(is_early && before != State::Closed);
+        } else {
+            for end in &mut self.ends {
+                if end.deadline() <= self.now {
+                    end.on_deadline(self.now);
+                }
+            }
+        }
+        true
+    }
+
+    fn run(&mut self, seconds: u64) {
+        let until = self.now + Span::from_secs(seconds);
+        let mut events = 0;
+        while self.step(until) {
+            events += 1;
+            assert!(events < 3_000_000, "the run does not end");
+        }
+    }
+
+    /// Bytes of the end's stream that have arrived at the far end of the proxy.
+    fn arrived(&self, at: usize) -> u64 {
+        self.ends[at].delivered() + self.ends[at].unread()
+    }
+
+    fn is_over(&self) -> bool {
+        let over = |end: &Connection| matches!(end.state(), State::Closed | State::TimeWait);
+        self.ends.iter().all(over)
+    }
+}
+
+fn plain(seed: u64, loss: f64) -> Lab {
+    Lab::new(&specification("cubic"), &specification("hybla"), seed, loss, false).open(true)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn exactly_the_bytes_sent_arrive_both_ways_and_every_connection_ends(
+        up in 0..400_000_u64,
+        down in 0..400_000_u64,
+        loss in prop_oneof![Just(0.0), 0.0..0.05f64],
+        seed: u64,
+        client_closes_first: bool,
+    ) {
+        let mut lab = plain(seed, loss);
+        let order = if client_closes_first { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
+        lab.ends[CLIENT].write(up);
+        lab.ends[SERVER].write(down);
+        lab.ends[order[0]].close();
+        lab.run(2);
+        prop_assert!(!lab.is_over(), "one direction is open");
+        lab.ends[order[1]].close();
+        lab.run(1200);
+        prop_assert_eq!(lab.arrived(SERVER), up);
+        prop_assert_eq!(lab.arrived(CLIENT), down);
+        prop_assert_eq!(lab.split.discarded(), [0, 0]);
+        prop_assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]]), [0, 0]);
+        prop_assert!(lab.is_over(), "{:?}", lab.ends.each_ref().map(Connection::state));
+        prop_assert_eq!(lab.early_resets, 0);
+    }
+
+    #[test]
+    fn what_a_leg_that_dies_takes_with_it_is_counted(
+        up in 1..2_000_000_u64,
+        down in 1..2_000_000_u64,
+        dies_at in 1..6000_u64,
+        who in prop::sample::select(vec![CLIENT, NEAR, FAR, SERVER]),
+        seed: u64,
+    ) {
+        let mut lab = plain(seed, 0.002);
+        lab.ends[CLIENT].write(up);
+        lab.ends[SERVER].write(down);
+        let until = lab.now + Span::from_millis(dies_at);
+        while lab.step(until) {}
+        lab.now = until;
+        lab.ends[who].abort();
+        lab.run(1200);
+        let [towards_server, towards_client] = lab.split.discarded();
+        // What a host acknowledged without the gateway's knowing is not lost.
+        let taken = |gateway: usize| lab.ends[gateway].delivered() + lab.ends[gateway].unread();
+        prop_assert!(taken(NEAR) <= lab.arrived(SERVER) + towards_server);
+        prop_assert!(taken(FAR) <= lab.arrived(CLIENT) + towards_client);
+        prop_assert_eq!(taken(NEAR), lab.ends[FAR].acknowledged() + towards_server);
+        prop_assert_eq!(taken(FAR), lab.ends[NEAR].acknowledged() + towards_client);
+        prop_assert!(lab.ends[NEAR].is_aborted() && lab.ends[FAR].is_aborted());
+        prop_assert!(lab.ends[CLIENT].is_aborted() || lab.ends[SERVER].is_aborted());
+    }
+}
+
+#[test]
+fn a_stalled_server_closes_the_window_of_the_client_within_the_relay_buffer() {
+    let both = [specification("cubic"), specification("hybla")];
+    let mut lab = Lab::new(&both[0], &both[1], 1, 0.0, true).open(true);
+    lab.ends[CLIENT].write(10_000_000);
+    lab.run(100);
+    let taken = lab.ends[NEAR].delivered();
+    let most = RECEIVE_BUFFER + SEND_BUFFER + RELAY;
+    assert_eq!(lab.arrived(SERVER), RECEIVE_BUFFER);
+    assert_eq!(taken, most, "the server's window, the send buffer and the relay are full");
+    assert!(lab.ends[NEAR].unread() <= RECEIVE_BUFFER);
+    assert_eq!(lab.ends[CLIENT].acknowledged(), taken + lab.ends[NEAR].unread());
+    let before = lab.ends[CLIENT].acknowledged();
+    lab.run(100);
+    assert_eq!(lab.ends[CLIENT].acknowledged(), before, "the window of the client is closed");
+    // The server reads again, and the rest arrives.
+    while lab.arrived(SERVER) < 10_000_000 {
+        let unread = lab.ends[SERVER].unread();
+        lab.ends[SERVER].read(unread);
+        lab.run(5);
+        assert!(lab.now < Time::ZERO + Span::from_secs(2000), "{} arrived", lab.arrived(SERVER));
+    }
+}
+
+#[test]
+fn fin_in_one_direction_leaves_data_in_the_other() {
+    let mut lab = plain(3, 0.01);
+    lab.ends[CLIENT].write(1000);
+    lab.ends[CLIENT].close();
+    lab.run(20);
+    assert!(lab.ends[SERVER].peer_has_finished());
+    assert_eq!(lab.ends[CLIENT].state(), State::FinWait2);
+    lab.ends[SERVER].write(500_000);
+    lab.run(200);
+    assert_eq!(lab.arrived(CLIENT), 500_000);
+    assert!(!lab.is_over());
+    lab.ends[SERVER].close();
+    lab.run(200);
+    assert!(lab.is_over());
+}
+
+#[test]
+fn a_reset_in_the_middle_is_passed_on_in_both_directions() {
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+        let mut lab = plain(4, 0.0);
+        lab.ends[CLIENT].write(5_000_000);
+        lab.ends[SERVER].write(5_000_000);
+        lab.run(3);
+        lab.ends[from].abort();
+        lab.run(3);
+        assert_eq!(lab.ends[to].abort_cause(), Some(AbortCause::Reset));
+        assert!(lab.resets_sent[if from == CLIENT { FAR } else { NEAR }] > 0);
+        assert!(lab.split.discarded().iter().sum::<u64>() > 0, "data was on its way");
+        assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]]), [0, 0]);
+    }
+}
+
+#[test]
+fn a_refused_server_is_a_reset_at_the_client() {
+    let both = [specification("cubic"), specification("hybla")];
+    let mut lab = Lab::new(&both[0], &both[1], 1, 0.0, false).open(false);
+    lab.ends[CLIENT].write(10_000);
+    lab.run(1);
+    assert_eq!(lab.ends[CLIENT].abort_cause(), Some(AbortCause::Reset));
+    assert!(lab.ends[FAR].is_aborted());
+    assert_eq!(lab.split.discarded(), [10_000, 0], "accepted early, and lost");
+}
+
+#[test]
+fn a_server_that_never_answers_ends_the_client_after_all_syns() {
+    let mut lab = plain(1, 0.0);
+    // Behind the gateway nothing arrives.
+    lab.delays[1] = Span::from_secs(1_000_000);
+    lab.ends[CLIENT].write(10_000);
+    lab.run(3600);
+    assert_eq!(lab.ends[CLIENT].abort_cause(), Some(AbortCause::Reset));
+}

@@ -47,11 +47,12 @@ $(STEPS):
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/test.py $@
 
-bench: engine ## side by side with ns-2 and ns-3; fails on nothing
+bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fails on nothing
 	@scripts/peers.sh
 	@$(PYTHON_OF_TESTS) benches/side_by_side.py
 	@$(PYTHON_OF_TESTS) benches/study.py
 	@$(PYTHON_OF_TESTS) benches/emulators.py
+	@$(PYTHON_OF_TESTS) benches/proxy.py
 
 mutants: ## mutation tests of congestion, tcp and link (hours); the result goes to docs/mutants.md
 	@scripts/set-up.sh packages

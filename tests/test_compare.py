@@ -141,7 +141,7 @@ RETURNING = {
 
 
 @pytest.mark.parametrize("mechanism", [one.name for one in bp.mechanisms()])
-def test_every_mechanism_has_its_place_on_a_path(mechanism: str) -> None:
+def test_every_mechanism_has_its_place_on_a_path(mechanism: str, tmp_path: Path) -> None:
     # A router on both sides of the satellite, so that all see packets.
     text = (EXAMPLES / "geo-fidelity.toml").read_text()
     terminal = """
@@ -159,12 +159,17 @@ delay = "1ms"
         text = text.replace("channel = { per = 0.001 }", signal).replace('rate = "10Mbit/s", ', "")
     scenario = bp.Scenario.parse(text.replace("[[flow]]", terminal, 1))
     link = links.Link("terminal", scenario)
-    as_it_is, found = on_path.chosen(mechanism, link)
+    named = mechanism
+    if mechanism == "trace":
+        # The one mechanism without defaults: it needs a file.
+        (tmp_path / "lossy.csv").write_text("t_s,loss_percent\n0,1\n60,2\n")
+        named = f"trace:file={tmp_path / 'lossy.csv'},loop=true"
+    as_it_is, found = on_path.chosen(named, link)
     assert as_it_is.on(link) is link
     written = found.on(link).document
     direction, back = (written["link"][1].get(side, {}) for side in ("forward", "backward"))
     places = [*written.get("node", []), direction, back, direction["channel"]]
-    (place,) = [one for one in places if mechanism in map(str, one.values())]
+    (place,) = [one for one in places if mechanism in one or mechanism in map(str, one.values())]
     assert (place is back) == (mechanism in RETURNING)
     thinning = mechanism in on_path.THINNING
     assert place.get("name") in (None, "terminal" if thinning else "gateway")

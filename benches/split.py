@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Downloads and pages over GEO with and without a split proxy at the gateway, in the simulator.
+
+split.py [--write]      prints a table; --write puts it into docs/proxy.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+
+import bentpipe
+
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIO = ROOT / "benches/scenarios/split-proxy.toml"
+PAGE = ROOT / "docs/proxy.md"
+BEGIN, END = "<!-- made by benches/split.py -->\n", "<!-- end of benches/split.py -->"
+
+CONTROLLERS = {"CUBIC": "cubic", "Hybla": "hybla", "BBR": "bbr"}
+TRAFFIC = {
+    "5 MB": '{ download = "5MB" }',
+    "page": "{ web = { pages = 1, connections = 6 } }",
+}
+PERS = ("0", "1e-4", "1e-3", "1e-2")
+SEEDS = range(1, 20)
+
+
+def median(text: str) -> float:
+    """Seconds until the download or the page is complete; all runs complete."""
+    scenario = bentpipe.Scenario.parse(text)
+    seconds = []
+    for run in bentpipe.run_many([(scenario, seed) for seed in SEEDS]):
+        (flow,) = run.recording.flows
+        took = flow.completion_s if flow.page_response_s is None else flow.page_response_s
+        if took is None:
+            sys.exit(f"seed {run.seed} does not complete within {scenario.duration_s} s")
+        seconds.append(took)
+    return statistics.median(seconds)
+
+
+def table() -> str:
+    """Rows of traffic and PER, columns of controllers."""
+    written = SCENARIO.read_text()
+    unsplit = "\n".join(line for line in written.splitlines() if not line.startswith("proxy = "))
+    texts = {"not split": unsplit}
+    for name, controller in CONTROLLERS.items():
+        texts[name] = written.replace('"hybla"', f'"{controller}"')
+    lines = [f"| | PER | {' | '.join(texts)} |", "|---|---|" + "---:|" * len(texts)]
+    for name, traffic in TRAFFIC.items():
+        for per in PERS:
+            cells = [name, per]
+            for text in texts.values():
+                changed = text.replace("per = 0.01", f"per = {per}")
+                changed = changed.replace(TRAFFIC["5 MB"], traffic)
+                cells.append(f"{median(changed):.2f} s")
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Runs all, and prints or writes the table."""
+    parser = argparse.ArgumentParser(description="split proxies in the simulator")
+    parser.add_argument("--write", action="store_true", help="write docs/proxy.md")
+    arguments = parser.parse_args()
+    text = table()
+    print(text)
+    if arguments.write:
+        before, _, rest = PAGE.read_text().partition(BEGIN)
+        _, _, after = rest.partition(END)
+        PAGE.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 
     proxy_load.py serve PORT [PORT...]          until it is killed
     proxy_load.py download HOST PORT SECONDS    one download; prints its bytes and seconds
-    proxy_load.py connect HOST PORT SECONDS     short connections; prints their number and seconds
+    proxy_load.py connect HOST PORTS SECONDS    short connections; prints their number and seconds
     proxy_load.py ping HOST PORT COUNT SECONDS  round trips of one byte; prints seconds, one a line
     proxy_load.py hold HOST PORTS COUNT         opens connections, prints a line, waits for one
 
@@ -85,14 +85,14 @@ def download(host: str, port: int, seconds: float) -> None:
     print(total, taken)
 
 
-def connect(host: str, port: int, seconds: float) -> None:
+def connect(host: str, ports: list[int], seconds: float) -> None:
     """Connections of one byte there and back, a few at a time."""
     done = [0] * CLIENTS
     started = time.perf_counter()
 
     def repeat(client: int) -> None:
         while time.perf_counter() - started < seconds:
-            with connected(host, port) as connection:
+            with connected(host, ports[done[client] % len(ports)]) as connection:
                 connection.sendall(b"e")
                 if connection.recv(1) != b"e":
                     sys.exit("a connection ended without an answer")
@@ -142,7 +142,7 @@ def main() -> None:
     elif command == "download":
         download(rest[0], int(rest[1]), float(rest[2]))
     elif command == "connect":
-        connect(rest[0], int(rest[1]), float(rest[2]))
+        connect(rest[0], [int(port) for port in rest[1].split(",")], float(rest[2]))
     elif command == "ping":
         ping(rest[0], int(rest[1]), int(rest[2]), float(rest[3]))
     elif command == "hold":

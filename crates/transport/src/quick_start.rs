@@ -22,8 +22,8 @@
 //! - The option adds no bytes to packets, and there is no QS Nonce: no receiver lies here.
 //! - Only the end that sends the data of a flow asks. Requests after idle periods (section 4 allows them) are
 //!   left out.
-//! - The RFC asks for "at most half of what was sent successfully" as ssthresh. The SACK of the recovery shows
-//!   what has arrived; without SACK it is what was acknowledged before the loss.
+//! - The rule for ssthresh after a loss is from memory of the RFC: at most half of what was sent with success.
+//!   The SACK of the recovery shows what has arrived; without SACK it is what was acknowledged before the loss.
 //! - Data that arrives from the application more than one RTT after the response starts with the initial window:
 //!   the approval belongs to the round trip that follows it.
 

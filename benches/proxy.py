@@ -143,14 +143,14 @@ class Lab:
     @contextmanager
     def started(self, end: str, command: list[str]) -> Iterator[subprocess.Popen[str]]:
         """A program that runs meanwhile. `ip` and `taskset` become that program."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with (
             tempfile.TemporaryFile("w+") as errors,
             subprocess.Popen(
                 self.inside(end, *command),
                 text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=errors,
-                **pipes,  # type: ignore[call-overload]
             ) as process,
         ):
             try:
@@ -306,8 +306,8 @@ def table(gateways: list[Gateway], rounds: int, held: int, remarks: list[str]) -
             ("CPU microseconds per connection", "cpu per connection", 0),
             ("round trip, idle, median, ms", "idle p50", 3),
             ("round trip, idle, p99, ms", "idle p99", 3),
-            ("round trip beside a download, median, ms", "loaded p50", 3),
-            ("round trip beside a download, p99, ms", "loaded p99", 3),
+            ("round trip during a download, median, ms", "loaded p50", 3),
+            ("round trip during a download, p99, ms", "loaded p99", 3),
         )
     ]
     memory = ["-" if one.open_kib is None else f"{one.open_kib:.1f}" for one in gateways]

@@ -39,17 +39,17 @@ def serve(ports: list[int]) -> None:
     for port in ports:
         listener = socket.create_server(("", port), backlog=4096)
         listener.setblocking(False)
-        selector.register(listener, selectors.EVENT_READ, "listener")
+        selector.register(listener, selectors.EVENT_READ, (listener, True))
     while True:
         for key, _ in selector.select():
-            ready: socket.socket = key.fileobj  # type: ignore[assignment]
-            if key.data == "listener":
+            ready, listens = key.data
+            if listens:
                 with contextlib.suppress(BlockingIOError):
                     while True:
                         connection, _ = ready.accept()
                         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                         connection.setblocking(False)
-                        selector.register(connection, selectors.EVENT_READ, "open")
+                        selector.register(connection, selectors.EVENT_READ, (connection, False))
                 continue
             try:
                 got = ready.recv(1)

@@ -165,7 +165,7 @@ pub struct Coded {
     connection: u32,
     /// Number of the packet in its context.
     number: u32,
-    /// The decompressor can restore it from any of so many packets before it in its context.
+    /// Number of packets before it in its context, from any of which the decompressor can restore it.
     reach: u32,
 }
 

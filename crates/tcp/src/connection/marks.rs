@@ -244,8 +244,8 @@ impl Connection {
         }
         let is_newer = self.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
         // Without timestamps a SACK of news shows it (appendix A.1).
-        let tells_news = || number == una && self.brings_sacks(segment);
-        if number <= una && !is_newer && (self.timestamps || !tells_news()) {
+        let brings_news = || number == una && self.brings_sacks(segment);
+        if number <= una && !is_newer && (self.timestamps || !brings_news()) {
             // It may have been overtaken.
             return;
         }

@@ -50,6 +50,8 @@ struct replay {
 	/* The controller reduces its window by itself: until more than this is acknowledged. */
 	u32 high_seq;
 	u8 reducing;
+	/* Segments delivered when the last ACK was counted. */
+	u32 counted;
 	/* Samples of what is sent between these counts of delivered segments are limited by the controller. */
 	u32 held_from;
 	u32 held_to;
@@ -116,6 +118,8 @@ static void start(struct tcp_sock *tp, const struct tcp_congestion_ops *ops)
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
 
 	tp->inet_conn.icsk_ca_ops = ops;
+	tp->ecn_flags = TCP_ECN_OK;
+	sk->sk_state = TCP_ESTABLISHED;
 	/* Below 262 MB/s, HyStart allows for 1 ms at the receiver's interface. */
 	sk->sk_pacing_rate = 1000000;
 	sk->sk_max_pacing_rate = ~0UL;
@@ -128,16 +132,24 @@ static void count_again(struct tcp_sock *tp)
 	tp->snd_cwnd_cnt = 0;
 }
 
-/* tcp_in_ack_event(): the long way for ACKs that say more than that all is well. */
-static void arrive(struct replay *replay, u32 acked)
+/*
+ * tcp_count_delivered() and tcp_in_ack_event(): the long way for ACKs that say more than that all is well.
+ * As of Linux 6.15 and the stable releases of that time it comes after pkts_acked().
+ */
+static void arrive(struct replay *replay, u32 acked, bool echo)
 {
 	struct tcp_sock *tp = &replay->socket;
-	bool expected = acked > 0 && tp->sacked_out == 0 &&
+	bool expected = acked > 0 && tp->sacked_out == 0 && !echo &&
 			tp->inet_conn.icsk_ca_state == TCP_CA_Open;
+	u32 flags = expected ? CA_ACK_WIN_UPDATE : CA_ACK_SLOWPATH;
 
+	if (echo) {
+		tp->delivered_ce += tp->delivered - replay->counted;
+		flags |= CA_ACK_ECE;
+	}
+	replay->counted = tp->delivered;
 	if (replay->ops->in_ack_event)
-		replay->ops->in_ack_event(&tp->inet_conn.icsk_inet.sk,
-					  expected ? CA_ACK_WIN_UPDATE : CA_ACK_SLOWPATH);
+		replay->ops->in_ack_event(&tp->inet_conn.icsk_inet.sk, flags);
 }
 
 #else
@@ -159,10 +171,11 @@ static void count_again(struct tcp_sock *tp)
 	(void)tp;
 }
 
-static void arrive(struct replay *replay, u32 acked)
+static void arrive(struct replay *replay, u32 acked, bool echo)
 {
 	(void)replay;
 	(void)acked;
+	(void)echo;
 }
 
 void replay_draw(u32 (*source)(void))
@@ -268,14 +281,14 @@ void replay_close(struct replay *replay)
 	free(replay);
 }
 
-/* tcp_clean_rtx_queue() */
-void replay_pkts_acked(struct replay *replay, u32 acked, s32 rtt, u32 in_flight)
+/* tcp_clean_rtx_queue() and what follows it; `echo` is ECE. */
+void replay_pkts_acked(struct replay *replay, u32 acked, s32 rtt, u32 in_flight, u32 echo)
 {
 	struct ack_sample sample = { .pkts_acked = acked, .rtt_us = rtt, .in_flight = in_flight };
 
-	arrive(replay, acked);
 	if (replay->ops->pkts_acked)
 		replay->ops->pkts_acked(sock_of(replay), &sample);
+	arrive(replay, acked, echo);
 #ifdef REPLAY_KERNEL
 	/* tcp_try_to_open() */
 	if (acked == 0 && replay->socket.inet_conn.icsk_ca_state == TCP_CA_Open)

@@ -232,6 +232,7 @@ const MARK_IS_NO_LOSS: &[(&str, &str)] = &[
     ("new-jersey", "Xu et al. 2005: as Jersey"),
     ("bulk-repeat", "Yang et al. 2003: a loss without a queue is an error of the channel"),
     ("dctcp", "RFC 8257 section 3.3: a mark takes half of the share of marked data"),
+    ("dctcp/linux", "the same, in tcp_dctcp.c, dctcp_ssthresh"),
 ];
 
 #[test]
@@ -271,6 +272,7 @@ const LOSS_AFTER_MARK_COUNTS: &[(&str, &str)] = &[
         "draft-ietf-ccwg-bbr: a mark reduces inflight_lo when the round ends, and recovery follows",
     ),
     ("dctcp", "tcp_dctcp.c, dctcp_state: as after any loss; the mark may have taken very little"),
+    ("dctcp/linux", "the same rule"),
     ("prague", "tcp_prague.c, prague_enter_loss: as DCTCP"),
 ];
 

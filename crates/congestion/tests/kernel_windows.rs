@@ -53,7 +53,7 @@ impl Player {
             srtt: handshake,
             min_rtt: None,
             clock: 0,
-            delivered: 1_000_000,
+            delivered: 0,
             acked: 0,
         }
     }
@@ -66,14 +66,15 @@ impl Player {
         Loss { now: self.time(), flight, repeated }
     }
 
-    fn feedback(&self, pipe: u64, rtt: Option<u64>, in_flight: u64, recovering: bool) -> Feedback {
+    fn feedback(&self, pipe: u64, rtt: Option<u64>, in_flight: u64, state: &str) -> Feedback {
         let duplicate = rtt.is_none();
+        let marked = state.ends_with("echo");
         Feedback {
             now: self.time(),
             acked: if duplicate { 0 } else { self.acked * MSS },
             sacked: if duplicate { MSS } else { 0 },
             duplicate,
-            recovering,
+            recovering: state.contains("repairing"),
             round_trip: rtt.map(span),
             srtt: Some(span(self.srtt)),
             min_rtt: self.min_rtt.map(span),
@@ -82,14 +83,14 @@ impl Player {
             pipe: pipe * MSS,
             advertised: 4_000_000_000,
             peer_clock: Some(self.clock),
-            marked: false,
-            marked_bytes: 0,
+            marked,
+            marked_bytes: if marked { self.acked * MSS } else { 0 },
             needless: 0,
             head_sent: None,
-            rate: (in_flight > 0).then_some(RateSample {
+            rate: Some(RateSample {
                 rate: None,
                 delivered: self.delivered * MSS,
-                prior_delivered: (self.delivered - in_flight) * MSS,
+                prior_delivered: self.delivered * MSS - in_flight,
                 lost: 0,
                 in_flight_when_sent: 0,
                 app_limited: false,
@@ -113,26 +114,26 @@ impl Player {
     fn play(&mut self, line: &str) -> Option<String> {
         let mut words = line.split(' ');
         let call = words.next().unwrap();
-        let recovering = line.ends_with("repairing");
         let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
         let passed =
             if matches!(call, "ack" | "duplicate" | "timeout" | "idle") { numbers[0] } else { 0 };
         self.now += passed;
         match (call, &*numbers) {
             ("send", &[segments]) => self.send(segments),
-            ("ack", &[_, acked, rtt, pipe, clock, in_flight]) => {
+            ("ack", &[_, acked, new, rtt, pipe, clock, in_flight]) => {
                 self.acknowledged += acked;
                 self.acked = acked;
-                self.delivered += acked;
+                self.delivered += new;
                 self.clock = self.clock.wrapping_add(clock as u32);
                 self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
                 self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
                 self.controller.on_rtt(self.time(), span(rtt));
-                let feedback = self.feedback(pipe, Some(rtt), in_flight, recovering);
+                let feedback = self.feedback(pipe, Some(rtt), in_flight, line);
                 self.controller.on_feedback(&feedback);
             }
             ("duplicate", &[_, pipe]) => {
-                let feedback = self.feedback(pipe, None, 0, false);
+                self.delivered += 1;
+                let feedback = self.feedback(pipe, None, 0, line);
                 self.controller.on_feedback(&feedback);
             }
             ("partial", []) => self.controller.on_partial_ack(&PartialAck {
@@ -225,6 +226,7 @@ files! {
     "bic" bic_has_the_windows_of_the_kernel,
     "cdg" cdg_has_the_windows_of_the_kernel,
     "cubic" cubic_has_the_windows_of_the_kernel,
+    "dctcp" dctcp_has_the_windows_of_the_kernel,
     "highspeed" highspeed_has_the_windows_of_the_kernel,
     "htcp" htcp_has_the_windows_of_the_kernel,
     "hybla" hybla_has_the_windows_of_the_kernel,
@@ -254,6 +256,8 @@ fn every_file_is_played_and_has_windows_after_each_kind_of_event() {
             let times = text.lines().filter(|line| line.split(' ').next() == Some(call)).count();
             assert!(times >= 2, "{name}: {times} times {call}");
         }
+        let echoes = text.lines().filter(|line| line.ends_with(" echo")).count();
+        assert!(echoes >= 10, "{name}: {echoes} ACKs that echo a mark");
     }
 }
 

@@ -50,9 +50,10 @@ fn cwnd(controller: &AnyController) -> u64 {
 #[test]
 fn a_loss_and_a_timeout_leave_what_the_kernel_leaves_of_cwnd() {
     let cases = [
-        ("bic", 1000, 799),       // 819 / 1024
-        ("bic", 14, 7),           // Reno up to 14 segments
-        ("cubic", 1000, 700),     // 717 / 1024
+        ("bic", 1000, 799),   // 819 / 1024
+        ("bic", 14, 7),       // Reno up to 14 segments
+        ("cubic", 1000, 700), // 717 / 1024
+        ("dctcp", 1000, 500),
         ("highspeed", 1000, 500), // the first row: no ACK has come
         ("htcp", 1000, 500),
         ("hybla", 1000, 500),
@@ -136,7 +137,7 @@ fn every_variant_names_the_file_of_the_kernel_and_takes_no_other_parameters() {
             assert_eq!(other.parameters.len(), 1);
         }
     }
-    assert_eq!(found, 11);
+    assert_eq!(found, 12);
     let mut vegas = Specification::named("vegas").unwrap();
     vegas.set("alpha", Value::Number(2.0)).unwrap();
     vegas.set(VARIANT.name, Value::Word(LINUX.into())).unwrap();

@@ -71,7 +71,12 @@ pub const OF_LINUX: &[OfLinux] = &[
         "looks ahead by the smallest RTT, and grows by at least 5 % of cwnd in an RTT before the first loss",
     ),
     of("cdg", "cdg", Same, ""),
-    of("dctcp", "dctcp", Same, ""),
+    of(
+        "dctcp",
+        "dctcp",
+        Variant,
+        "has alpha in whole 1/1024, to which fewer marks than one in 64 segments add nothing",
+    ),
     of("highspeed", "highspeed", Variant, "takes the table of RFC 3649 and not its equations"),
     of(
         "htcp",

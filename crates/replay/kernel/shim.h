@@ -71,6 +71,7 @@ typedef s64 ktime_t;
 #define MODULE_VERSION(text) _Static_assert(1, "")
 #define MODULE_PARM_DESC(name, text) _Static_assert(1, "")
 #define module_param(name, type, mode) _Static_assert(1, "")
+#define module_param_cb(name, operations, variable, mode) _Static_assert(1, "")
 /* Loading the library registers all of its controllers. */
 #define module_init(function)                                                                      \
 	static __attribute__((constructor)) void construct_##function(void)                        \
@@ -229,6 +230,7 @@ enum sk_pacing {
 
 enum {
 	INET_DIAG_VEGASINFO = 3,
+	INET_DIAG_DCTCPINFO = 9,
 	INET_DIAG_BBRINFO = 16,
 };
 
@@ -236,6 +238,7 @@ enum {
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_INIT_CWND 10
 #define TCP_CONG_NON_RESTRICTED 1
+#define TCP_CONG_NEEDS_ECN 2
 #define BPF_SOCK_OPS_BASE_RTT 0
 #define GSO_LEGACY_MAX_SIZE 65536
 #define GSO_MAX_SIZE 65536
@@ -245,7 +248,35 @@ struct sk_buff;
 struct net;
 struct module;
 
+/* ECN is agreed on in every replay. */
+#define TCP_ECN_OK 1
+#define TCP_ECN_DEMAND_CWR 4
+#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_NOW 16
+#define INET_ECN_dontxmit(socket) ((void)(socket))
+/* What a receiver does is not replayed. */
+#define __tcp_send_ack(socket, number) ((void)(number))
+
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_CLOSE = 7,
+	TCP_LISTEN = 10,
+};
+
+struct kernel_param {
+	int none;
+};
+
+struct kernel_param_ops {
+	int (*set)(const char *value, const struct kernel_param *parameter);
+	int (*get)(char *buffer, const struct kernel_param *parameter);
+};
+
+#define param_set_uint_minmax(value, parameter, least, most) 0
+#define param_get_uint NULL
+
 struct sock {
+	unsigned char sk_state;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
@@ -262,6 +293,9 @@ struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	u8 icsk_ca_state;
 	u8 icsk_retransmits;
+	struct {
+		u8 pending;
+	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
 };
 
@@ -272,6 +306,8 @@ struct tcp_options_received {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	u8 ecn_flags;
+	u32 rcv_nxt;
 	u8 is_cwnd_limited;
 	u32 snd_cwnd;
 	u32 snd_cwnd_cnt;
@@ -337,8 +373,14 @@ struct tcp_bbr_info {
 	u32 bbr_bw_lo, bbr_bw_hi, bbr_min_rtt, bbr_pacing_gain, bbr_cwnd_gain;
 };
 
+struct tcp_dctcp_info {
+	u16 dctcp_enabled, dctcp_ce_state;
+	u32 dctcp_alpha, dctcp_ab_ecn, dctcp_ab_tot;
+};
+
 union tcp_cc_info {
 	struct tcpvegas_info vegas;
+	struct tcp_dctcp_info dctcp;
 	struct tcp_bbr_info bbr;
 };
 

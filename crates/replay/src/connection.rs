@@ -117,7 +117,13 @@ functions! {
     fn replay_close(replay: *mut Socket);
     fn replay_draw(source: extern "C" fn() -> u32);
     fn replay_view(replay: *mut Socket, view: *const View);
-    fn replay_pkts_acked(replay: *mut Socket, acked: u32, rtt: i32, in_flight: u32);
+    fn replay_pkts_acked(
+        replay: *mut Socket,
+        acked: u32,
+        rtt: i32,
+        in_flight: u32,
+        echo: u32
+    );
     fn replay_cong_avoid(replay: *mut Socket, acked: u32);
     fn replay_loss(replay: *mut Socket);
     fn replay_mark(replay: *mut Socket);
@@ -262,11 +268,14 @@ impl Connection {
     }
 
     /// An ACK covers `acked` segments and measures `rtt` microseconds, in which `in_flight` bytes were
-    /// delivered.
-    pub fn pkts_acked(&mut self, acked: u32, rtt: Option<u32>, in_flight: u32) {
+    /// delivered. `echo`: it reports that what it delivers was marked.
+    pub fn pkts_acked(&mut self, acked: u32, rtt: Option<u32>, in_flight: u32, echo: bool) {
         let rtt = rtt.and_then(|rtt| i32::try_from(rtt).ok()).unwrap_or(-1);
+        let functions = &self.functions;
         // SAFETY: see `view`.
-        unsafe { (self.functions.replay_pkts_acked)(self.socket, acked, rtt, in_flight) }
+        unsafe {
+            (functions.replay_pkts_acked)(self.socket, acked, rtt, in_flight, u32::from(echo));
+        }
     }
 
     /// The window may grow by an ACK of `acked` segments.

@@ -11,12 +11,13 @@
 mod judge;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use congestion::{
     Ack, AnyController, Controller as _, Feedback, Loss, PartialAck, RateSample, RecoveryStyle,
     Sent, Settings, draw,
 };
-use transport::Delivery;
+use transport::{Delivery, Range};
 use units::{Span, Time};
 
 pub use self::judge::{Comparison, Disagreement, Outcome};
@@ -65,6 +66,8 @@ struct Replay<'a> {
     sent: u64,
     recover: u64,
     sacked: u64,
+    /// The segments in flight that were delivered out of order.
+    reported: BTreeSet<u64>,
     delivered: u64,
     advertised: u64,
     phase: Phase,
@@ -87,6 +90,8 @@ struct Replay<'a> {
     position: (usize, Event),
     /// What was sent when the last ACK came.
     told: u64,
+    /// What was sent when an ACK with a mark was answered.
+    reduced_at: u64,
     /// cwnd and ssthresh of the definition before the last loss or timeout.
     before: (u64, u64),
     /// There was an undo.
@@ -159,6 +164,7 @@ impl<'a> Replay<'a> {
             sent: 0,
             recover: 0,
             sacked: 0,
+            reported: BTreeSet::new(),
             delivered: 0,
             advertised: 4_000_000_000,
             phase: Phase::Open,
@@ -173,6 +179,7 @@ impl<'a> Replay<'a> {
             outcome: Outcome::default(),
             position: (0, Event::Loss),
             told: sent,
+            reduced_at: 0,
             before: (0, 0),
             undone: false,
             w_max: 0,
@@ -234,7 +241,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Reports an ACK to the definition. Returns the rate sample that it got.
-    fn feedback(&mut self, acked: u64, duplicate: bool, rtt: Option<u32>) -> Option<RateSample> {
+    fn feedback(&mut self, acked: u64, rtt: Option<u32>, marked: bool) -> Option<RateSample> {
+        let duplicate = acked == 0;
         self.told = self.sent;
         let min_rtt = Self::span(self.min_rtt);
         let rate = self.delivery.as_mut().and_then(|delivery| delivery.take_sample(min_rtt));
@@ -259,8 +267,8 @@ impl<'a> Replay<'a> {
             pipe: (self.flight() - self.sacked_out()) * MSS,
             advertised: self.advertised,
             peer_clock: Some(self.clocks.0),
-            marked: false,
-            marked_bytes: 0,
+            marked,
+            marked_bytes: if marked { acked * MSS } else { 0 },
             needless: 0,
             head_sent: None,
             rate,
@@ -275,34 +283,41 @@ impl<'a> Replay<'a> {
         self.definition.on_rtt(time, span_of(rtt));
     }
 
-    fn ack(&mut self, segments: u64, rtt: u32, limited: bool) {
+    /// `marked`: the receiver echoes that what it acknowledges was marked.
+    fn ack(&mut self, segments: u64, rtt: u32, limited: bool, marked: bool) {
         let acked = segments.min(self.flight());
         if acked == 0 {
             return;
         }
         self.now += u64::from(rtt) / self.flight().max(1) * acked + 1;
         self.acknowledged += acked * MSS;
-        let known = self.sacked.min(acked - 1);
         let repairing = self.phase != Phase::Open;
-        self.sacked -= known;
+        let sacked = self.sacked.min(acked - 1);
+        self.sacked -= sacked;
+        let later = self.reported.split_off(&self.acknowledged);
+        let reported = std::mem::replace(&mut self.reported, later).len() as u64;
+        // Those of bpf/ and their definitions count what is acknowledged after an undo once more.
+        let known = if self.comparison.as_kernel { reported } else { sacked };
         self.delivered += acked - known;
         let (time, una) = (self.time(), self.acknowledged);
         if let Some(delivery) = &mut self.delivery {
             delivery.on_acknowledged(time, una, (acked - known) * MSS);
         }
         self.measure(rtt);
-        let rate = self.feedback(acked, false, Some(rtt));
+        let rate = self.feedback(acked, Some(rtt), marked);
         self.view(limited);
         let in_flight = rate.map_or(0, |rate| rate.delivered - rate.prior_delivered);
-        self.kernel.pkts_acked(acked as u32, Some(rtt), in_flight as u32);
+        self.kernel.pkts_acked(acked as u32, Some(rtt), in_flight as u32, marked);
         self.journal.ack(&AckLine {
             now: self.now,
             acked,
+            new: acked - known,
             rtt,
             pipe: self.flight() - self.sacked_out(),
             peer_clock: self.clocks.0,
             in_flight,
             repairing,
+            marked,
         });
         let recovered = self.acknowledged >= self.recover;
         match self.phase {
@@ -328,6 +343,9 @@ impl<'a> Replay<'a> {
                 self.phase = Phase::Timeout { progress: true };
                 self.grow(acked, limited);
             }
+            Phase::Open if marked => self.mark(),
+            // The kernel's CWR: the answer to a mark lasts until something beyond it is acknowledged.
+            Phase::Open if self.acknowledged <= self.reduced_at => {}
             Phase::Open => self.grow(acked, limited),
         }
         self.compare();
@@ -393,14 +411,21 @@ impl<'a> Replay<'a> {
 
     fn duplicates(&mut self) {
         for _ in 0..3 {
-            if self.sacked + 1 < self.flight() {
+            let next = self.reported.last().map_or(0, |last| last + MSS);
+            let start = next.max(self.acknowledged + MSS);
+            if self.sacked + 1 < self.flight() && start < self.sent {
                 self.sacked += 1;
                 self.delivered += 1;
                 self.now += 10;
-                self.feedback(0, true, None);
+                let time = self.time();
+                self.reported.insert(start);
+                if let Some(delivery) = &mut self.delivery {
+                    delivery.on_sacked(time, Range { start, end: start + MSS });
+                }
+                self.feedback(0, None, false);
                 self.journal.duplicate(self.now, self.flight() - self.sacked_out());
                 self.view(true);
-                self.kernel.pkts_acked(0, None, 0);
+                self.kernel.pkts_acked(0, None, 0, false);
             }
         }
     }
@@ -425,7 +450,15 @@ impl<'a> Replay<'a> {
         self.compare_thresholds();
     }
 
+    /// The answer to marks of the last ACK, unless one of this window of data has had its answer.
     fn mark(&mut self) {
+        if self.acknowledged > self.reduced_at {
+            self.answer_mark();
+            self.reduced_at = self.sent;
+        }
+    }
+
+    fn answer_mark(&mut self) {
         let before = self.definition.window().cwnd;
         // The answer to a mark lasts until less than the window is in flight.
         if self.phase != Phase::Open || self.flight() == 0 || self.flight() * MSS > before {
@@ -483,6 +516,7 @@ impl<'a> Replay<'a> {
         self.definition.on_spurious_loss(cwnd, ssthresh);
         self.journal.undo(cwnd, ssthresh);
         self.undone = true;
+        self.view(true);
         self.kernel.undo();
         self.phase = Phase::Open;
         self.sacked = 0;
@@ -494,11 +528,11 @@ impl<'a> Replay<'a> {
     fn idle(&mut self, milliseconds: u64) {
         let rtt = self.srtt.unwrap_or(1000);
         while self.phase != Phase::Open {
-            self.ack(u64::MAX, rtt, false);
+            self.ack(u64::MAX, rtt, false, false);
         }
         if self.comparison.as_kernel {
             self.quiet = true;
-            self.ack(u64::MAX, rtt, false);
+            self.ack(u64::MAX, rtt, false, false);
             self.quiet = false;
         }
         // The kernel does not see the part of a segment by which a window is larger.
@@ -516,9 +550,12 @@ impl<'a> Replay<'a> {
         self.send();
     }
 
-    fn round(&mut self, rtt: u32, each: u64) {
-        for _ in 0..self.flight().div_ceil(each) {
-            self.ack(each, rtt, true);
+    /// `marked`: one of so many ACKs echoes a mark, the first one at the latest in the middle of them.
+    fn round(&mut self, rtt: u32, each: u64, marked: Option<u64>) {
+        let acks = self.flight().div_ceil(each);
+        for i in 0..acks {
+            let echo = marked.is_some_and(|every| i % every == (every / 2).min(acks / 2));
+            self.ack(each, rtt, true, echo);
             if self.outcome.disagreement.is_some() {
                 return;
             }
@@ -527,10 +564,11 @@ impl<'a> Replay<'a> {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Ack { segments, rtt, limited } => self.ack(segments, rtt, limited),
-            Event::Round { rtt, each } => self.round(rtt, each),
+            Event::Ack { segments, rtt, limited } => self.ack(segments, rtt, limited, false),
+            Event::Round { rtt, each } => self.round(rtt, each, None),
             Event::Loss => self.loss(),
-            Event::Mark => self.mark(),
+            Event::MarkedRound { rtt, each, every } => self.round(rtt, each, Some(every)),
+            Event::Mark => self.answer_mark(),
             Event::Timeout => self.timeout(),
             Event::Undo => self.undo(),
             Event::Idle { milliseconds } => self.idle(milliseconds),

@@ -26,6 +26,15 @@ pub enum Event {
         /// Segments for each ACK.
         each: u64,
     },
+    /// The same, and one of so many ACKs echoes that its data was marked.
+    MarkedRound {
+        /// Microseconds.
+        rtt: u32,
+        /// Segments for each ACK.
+        each: u64,
+        /// ACKs for each that echoes a mark.
+        every: u64,
+    },
     /// Three duplicate ACKs.
     Loss,
     /// A router has marked data, and the receiver echoes it.
@@ -46,6 +55,7 @@ impl std::fmt::Display for Event {
         match self {
             Self::Ack { segments, .. } => write!(f, "an ACK of {segments}"),
             Self::Round { .. } => f.write_str("a round trip"),
+            Self::MarkedRound { .. } => f.write_str("a round trip with marks"),
             Self::Loss => f.write_str("a loss"),
             Self::Mark => f.write_str("a mark"),
             Self::Timeout => f.write_str("a timeout"),
@@ -68,6 +78,11 @@ pub struct Sequence {
 
 /// Longest queues in microseconds: paths with none, and those where it is longer than the path.
 const QUEUES: &[u32] = &[1, 2000, 20_000, 100_000, 500_000];
+
+/// ACKs for each that echoes a mark: all, many, and so few that their share is below 1/64.
+const MARKED: &[u64] = &[1, 2, 5, 30, 200];
+/// Round trips for each with marks.
+const ROUNDS: usize = 3;
 
 /// What random sequences are like.
 #[derive(Clone)]
@@ -107,8 +122,25 @@ pub fn sequences(count: usize) -> impl Iterator<Item = Sequence> {
     drawn((events(shape), 2_u64..2000, prop::option::of(2_u64..4000))).take(count)
 }
 
+/// The same sequences; in every second one, each third round trip has marks.
+pub fn marked_sequences(count: usize) -> impl Iterator<Item = Sequence> {
+    sequences(count)
+        .enumerate()
+        .map(|(i, sequence)| if i % 2 == 0 { sequence } else { marked(sequence) })
+}
+
+fn marked(mut sequence: Sequence) -> Sequence {
+    let rounds = sequence.events.iter_mut().filter(|event| matches!(event, Event::Round { .. }));
+    for (i, event) in rounds.skip(ROUNDS - 1).step_by(ROUNDS).enumerate() {
+        if let Event::Round { rtt, each } = *event {
+            *event = Event::MarkedRound { rtt, each, every: MARKED[i % MARKED.len()] };
+        }
+    }
+    sequence
+}
+
 /// Sequences that few lines record: up to 40 events, and round trips of few ACKs. Each undo comes right
-/// after a loss or a timeout.
+/// after a loss or a timeout, and each third round trip has marks.
 pub fn short_sequences() -> impl Iterator<Item = Sequence> {
     let shape = Shape { most: 40, troubles: 2, acked: 1..=12, each: 5..=40 };
     drawn((events(shape), 2_u64..600, (2_u64..600).prop_map(Some))).map(|mut sequence| {
@@ -118,7 +150,7 @@ pub fn short_sequences() -> impl Iterator<Item = Sequence> {
             _ => vec![event],
         };
         sequence.events = sequence.events.into_iter().enumerate().flat_map(undone).collect();
-        sequence
+        marked(sequence)
     })
 }
 

@@ -8,8 +8,10 @@
 //! ```text
 //! open WINDOW SSTHRESH        a connection begins; its handshake took 20 ms
 //! send SEGMENTS
-//! ack TIME ACKED RTT PIPE CLOCK DELIVERED STATE    CLOCK: milliseconds of the peer's clock since the
-//!                                                  last ACK; STATE: open or repairing; then one of
+//! ack TIME ACKED NEW RTT PIPE CLOCK DELIVERED STATE    NEW: of those, the ones not reported before;
+//!                             CLOCK: milliseconds of the peer's clock since the last ACK; DELIVERED:
+//!                             bytes, while the sampled one was in flight; STATE: open or repairing, and
+//!                             echo if it reports marks; then one of
 //!     partial                     recovery goes on
 //!     grow LIMITED                1 when cwnd holds the sender back, else 0
 //!     recovered                   recovery is over
@@ -29,12 +31,15 @@ use std::fmt::Write as _;
 pub(crate) struct Ack {
     pub(crate) now: u64,
     pub(crate) acked: u64,
+    /// Of those, the ones that no SACK had reported.
+    pub(crate) new: u64,
     pub(crate) rtt: u32,
     pub(crate) pipe: u64,
     pub(crate) peer_clock: u32,
-    /// Segments delivered while the sampled one was in flight.
+    /// Bytes delivered while the sampled one was in flight.
     pub(crate) in_flight: u64,
     pub(crate) repairing: bool,
+    pub(crate) marked: bool,
 }
 
 /// The text so far; none when nobody wants it.
@@ -76,9 +81,10 @@ impl Journal {
         let passed = self.passed(ack.now);
         let clock = ack.peer_clock.wrapping_sub(self.peer_clock);
         self.peer_clock = ack.peer_clock;
-        let Ack { acked, rtt, pipe, in_flight, .. } = ack;
+        let Ack { acked, new, rtt, pipe, in_flight, .. } = ack;
         let state = if ack.repairing { "repairing" } else { "open" };
-        line!(self, "ack {passed} {acked} {rtt} {pipe} {clock} {in_flight} {state}");
+        let echo = if ack.marked { " echo" } else { "" };
+        line!(self, "ack {passed} {acked} {new} {rtt} {pipe} {clock} {in_flight} {state}{echo}");
     }
 
     pub(crate) fn partial(&mut self) {

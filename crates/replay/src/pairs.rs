@@ -93,6 +93,10 @@ pub const PAIRS: &[Pair] = &[
         "RFC 9438 grows by the cubic function itself; Linux by whole segments, with a look ahead of the \
          smallest RTT, at least 5 % in a round trip before the first loss",
     ),
+    Pair::new("dctcp", "dctcp").but(
+        "RFC 8257 counts bytes and keeps all digits of alpha; Linux has whole 1/1024, to which fewer marks \
+         than one in 64 segments add nothing",
+    ),
     Pair::new("westwood-plus", "westwood").but(
         "Grieco and Mascolo: one filter of 0.9; Linux has two of 7/8, and reduces when recovery is over",
     ),
@@ -105,6 +109,7 @@ pub const PAIRS: &[Pair] = &[
     Pair { bound: 1, ..Pair::exact("cubic", "cubic").with(LINUX) }.but(
         "the kernel takes K from a table, 5 ms off on average; here the cube root is exact",
     ),
+    Pair::exact("dctcp", "dctcp").with(LINUX),
     Pair::exact("highspeed", "highspeed").with(LINUX),
     Pair::exact("htcp", "htcp").with(LINUX),
     Pair::exact("hybla", "hybla").with(LINUX),

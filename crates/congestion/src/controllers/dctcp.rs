@@ -17,21 +17,29 @@
 //! - The queue should mark by its length now and not by an average, as in the example of section 3.1:
 //!   `ecn_marking` of a link, or `codel` with `ce_threshold`.
 
+mod linux;
+
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ecn, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::linux::VARIANT;
 use crate::parts::marked_share::MarkedShare;
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "gain",
-    default: "0.0625",
-    allowed: Allowed::Range(0.001, 1.0),
-    meaning: "g: share of the newest window of data in the estimate alpha (section 3.3)",
-}];
+pub use linux::LinuxDctcp;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "gain",
+        default: "0.0625",
+        allowed: Allowed::Range(0.001, 1.0),
+        meaning: "g: share of the newest window of data in the estimate alpha (section 3.3)",
+    },
+    VARIANT,
+];
 
 /// DCTCP.
 #[derive(Clone, Debug)]

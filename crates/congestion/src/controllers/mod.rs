@@ -20,7 +20,7 @@ controllers! {
     cherry::Cherry;
     ck_stp::CkStp;
     cubic::Cubic | LinuxCubic;
-    dctcp::Dctcp;
+    dctcp::Dctcp | LinuxDctcp;
     highspeed::HighSpeed | LinuxHighSpeed;
     htcp::Htcp | LinuxHtcp;
     hybla::Hybla | LinuxHybla;

@@ -273,11 +273,16 @@ pub trait Operations: Clone + Debug + Default {
     /// May let the window grow (`cong_avoid`).
     fn grow(&mut self, socket: &mut Socket, growth: Growth);
 
-    /// Any ACK arrived (`in_ack_event`), before [`on_sample`](Self::on_sample).
-    fn on_any_ack(&mut self, _socket: &Socket, _feedback: &Feedback) {}
-
     /// What an ACK measures (`pkts_acked`).
     fn on_sample(&mut self, _socket: &mut Socket, _sample: Sample, _feedback: &Feedback) {}
+
+    /// Any ACK arrived (`in_ack_event`). It comes after [`on_sample`](Self::on_sample) as of Linux 6.15 and
+    /// the stable releases of that time, Debian's 6.1 among them; before, it came first.
+    fn on_any_ack(&mut self, _socket: &Socket, _feedback: &Feedback) {}
+
+    /// A loss was found, `ssthresh` has answered it or the mark before it, and cwnd is to be reduced
+    /// (`set_state` with `TCP_CA_Recovery`).
+    fn on_recovery(&mut self, _socket: &mut Socket) {}
 
     /// The state of recovery becomes `socket.state` (`set_state`).
     fn on_state(&mut self, _socket: &Socket) {}
@@ -379,10 +384,10 @@ impl<O: Operations> Controller for LinuxController<O> {
         socket.acknowledged = feedback.acknowledged;
         socket.sent = feedback.sent;
         socket.srtt = feedback.srtt.map_or(socket.srtt, |srtt| srtt.as_nanos() / 1000);
-        self.operations.on_any_ack(socket, feedback);
         let rtt = feedback.round_trip.map(|rtt| rtt.as_nanos() / 1000);
         let sample = Sample { acked: feedback.acked.div_ceil(socket.mss()), rtt };
         self.operations.on_sample(socket, sample, feedback);
+        self.operations.on_any_ack(socket, feedback);
         let whole = feedback.pipe >= feedback.sent - feedback.acknowledged;
         match self.socket.state {
             State::Open if !whole => self.enter(State::Disorder),
@@ -406,6 +411,7 @@ impl<O: Operations> Controller for LinuxController<O> {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss.now);
+        self.operations.on_recovery(&mut self.socket);
         self.socket.window.cwnd = self.socket.window.ssthresh;
         self.enter(State::Recovery);
     }
@@ -415,12 +421,19 @@ impl<O: Operations> Controller for LinuxController<O> {
         if self.operations.is_reducing() {
             return;
         }
-        self.on_loss(loss);
+        self.reduce(loss.now);
+        self.enter(State::Recovery);
         self.on_recovery_exit(loss.now);
     }
 
     /// `tcp_enter_recovery`, from `TCP_CA_CWR`.
     fn on_loss_after_mark(&mut self, _loss: &Loss) {
+        let before = self.socket.window.ssthresh;
+        self.operations.on_recovery(&mut self.socket);
+        let window = &mut self.socket.window;
+        if window.ssthresh != before {
+            window.cwnd = window.cwnd.min(window.ssthresh);
+        }
         self.enter(State::Recovery);
     }
 

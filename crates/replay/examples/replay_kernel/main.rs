@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use replay::Library;
 use replay::driver::{Disagreement, Outcome, record, replay};
-use replay::events::{sequences, short_sequences};
+use replay::events::{marked_sequences, short_sequences};
 use replay::paced;
 use replay::pairs::{PAIRS, Pair};
 
@@ -92,7 +92,7 @@ impl Row {
         let outcomes: Option<Vec<_>> = if pair.paced {
             paced::paths(count).map(|path| paced::replay(&comparison, &path)).collect()
         } else {
-            sequences(count).map(|sequence| replay(&comparison, &sequence)).collect()
+            marked_sequences(count).map(|sequence| replay(&comparison, &sequence)).collect()
         };
         let outcomes = outcomes.ok_or(format!("these sources have no {}", pair.kernel))?;
         Ok(Self { pair, outcomes })

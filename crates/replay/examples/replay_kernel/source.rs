@@ -15,6 +15,7 @@ const CONTROLLERS: &[&str] = &[
     "bic",
     "cdg",
     "cubic",
+    "dctcp",
     "highspeed",
     "htcp",
     "hybla",

@@ -6,8 +6,8 @@
 //! cwnd; at its end, and at the end of the reduction for a mark, it is BWE * RTTmin, even where that
 //! is more than before. A timeout leaves that as ssthresh, and RTTmin is learnt again.
 //!
-//! Decided here: an ACK that comes in order and without new SACK blocks takes the kernel's fast path,
-//! where duplicate ACKs counted before are not deducted.
+//! Decided here: an ACK that comes in order, without new SACK blocks and without ECE takes the kernel's fast
+//! path, where duplicate ACKs counted before are not deducted.
 
 use crate::entry::Entry;
 use crate::events::Feedback;
@@ -121,7 +121,8 @@ impl Operations for Westwood {
         }
         let acked = feedback.acknowledged - before;
         self.counted = Some(feedback.acknowledged);
-        let in_order = feedback.acked > 0 && feedback.sacked == 0 && socket.state == State::Open;
+        let is_news = feedback.sacked > 0 || feedback.marked;
+        let in_order = feedback.acked > 0 && !is_news && socket.state == State::Open;
         self.bytes += if in_order { acked } else { self.count(acked, socket.mss()) };
         self.min_rtt = if self.forget_min_rtt { self.rtt } else { self.min_rtt.min(self.rtt) };
         self.forget_min_rtt = false;
@@ -148,6 +149,21 @@ impl Operations for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::bandwidth::samples::acknowledged;
+    use crate::parts::linux::samples::{MSS, socket};
+
+    /// `tcp_ack` takes no ACK with ECE for one of the fast path, where nothing is deducted.
+    #[test]
+    fn an_ack_that_echoes_a_mark_deducts_what_duplicates_were_counted_for() {
+        for (marked, bytes) in [(false, 3 * MSS), (true, MSS)] {
+            let mut westwood =
+                Westwood { accounted: 2 * MSS, counted: Some(0), ..Westwood::default() };
+            let acknowledged = acknowledged(0, 3 * MSS);
+            let feedback = Feedback { marked, acknowledged: 3 * MSS, ..acknowledged };
+            westwood.on_any_ack(&socket(10), &feedback);
+            assert_eq!(westwood.bytes, bytes, "{marked}");
+        }
+    }
 
     #[test]
     fn what_duplicates_were_counted_for_is_not_counted_again() {

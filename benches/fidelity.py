@@ -263,6 +263,18 @@ SUITES = {
         flow=0,
         models=TWO_LINUX,
     ),
+    # Its share depends on few losses, and twelve at once on two cores lower it in the kernel.
+    "two-flows-westwood": Suite(
+        axes=(
+            {name: PAIR_AXIS[name] for name in ("westwood-plus with cubic",)},
+            {"100 ms": RTTS["100 ms"]},
+        ),
+        file=TWO_FLOWS,
+        seeds=20,
+        parallel=3,
+        flow=0,
+        models=TWO_LINUX,
+    ),
     "bbr-stretch": Suite(
         axes=(
             {"bbr": CONTROLLER_AXIS["bbr"] | CONDITIONS["stretch ACKs"]},

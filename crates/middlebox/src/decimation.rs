@@ -84,6 +84,7 @@ impl<P> Decimation<P> {
 fn is_ordinary(header: &Header, last: &Header) -> bool {
     header.is_pure_ack()
         && header.flags == flags::ACK
+        && !header.accurate
         && !header.has_more
         && header.sack.as_slice().is_empty()
         && header.window == last.window

@@ -67,6 +67,8 @@ pub struct Header {
     pub window: u16,
     /// Sum of the [`flags`].
     pub flags: u8,
+    /// AE, the first bit of the marks that accurate ECN counts (RFC 9768 section 3.1).
+    pub accurate: bool,
     /// Bytes of payload.
     pub payload: u32,
     /// Timestamp value and echo reply.
@@ -75,7 +77,7 @@ pub struct Header {
     pub sack: SackBlocks,
     /// Window scale, which a SYN may have.
     pub window_scale: Option<u8>,
-    /// Whether it has reserved bits or other options, whose loss might matter.
+    /// Whether it has other reserved bits or other options, whose loss might matter.
     pub has_more: bool,
 }
 
@@ -97,9 +99,11 @@ impl Header {
         self.sequence.wrapping_add(self.payload).wrapping_add(syn_and_fin)
     }
 
-    /// Its marks of explicit congestion notification: ECE and CWR.
+    /// Its report of marks: AE, CWR and ECE as one number, which accurate ECN counts in.
     pub fn congestion_flags(&self) -> u8 {
-        self.flags & (flags::ECE | flags::CWR)
+        u8::from(self.accurate) << 2
+            | u8::from(self.has(flags::CWR)) << 1
+            | u8::from(self.has(flags::ECE))
     }
 }
 

@@ -4,6 +4,9 @@ use wire::{Addresses, IpPacket};
 
 use crate::header::{Address, Endpoints, Header, SackBlocks, Visible};
 
+/// The last one of the reserved bits.
+const AE: u8 = 1;
+
 impl Visible for IpPacket {
     fn header(&self) -> Option<Header> {
         let fields = self.tcp()?;
@@ -20,11 +23,12 @@ impl Visible for IpPacket {
             acknowledgement: fields.acknowledgement,
             window: fields.window,
             flags: fields.flags,
+            accurate: fields.reserved & AE != 0,
             payload: fields.payload,
             timestamps: fields.timestamps,
             sack: SackBlocks::new(fields.blocks().iter().copied()),
             window_scale: fields.window_scale,
-            has_more: fields.has_other_options || fields.reserved != 0,
+            has_more: fields.has_other_options || fields.reserved & !AE != 0,
         })
     }
 

@@ -178,6 +178,7 @@ impl<P: Visible> Device<P> for Reconstruction<P> {
         let flow = self.flows.entry(header.endpoints).or_default();
         let is_next = header.is_pure_ack()
             && header.flags == flags::ACK
+            && !header.accurate
             && header.sack.as_slice().is_empty()
             && flow.highest().is_some_and(|number| is_after(header.acknowledgement, number))
             && flow.segment > 0;

@@ -7,7 +7,8 @@
 //!   with the round trip to the gateway.
 //! - The promise ends at `store` bytes beyond the number that the receiver has acknowledged. The window of the
 //!   sender ends there too, or at that of the receiver. So `store` is the window of the hop behind the gateway.
-//! - The receiver's pure ACKs do not pass while a promise is open. One with a larger window is made when
+//! - The receiver's pure ACKs do not pass while a promise is open, unless they report marks: ECE, and with accurate
+//!   ECN another count than the last one that passed. One with a larger window is made when
 //!   the sender may wait for it.
 //! - Copies are retransmitted after `dupacks` duplicate ACKs, after as many SACKed segments behind one, after a
 //!   partial ACK, and after srtt + 4 rttvar without an ACK, doubled with each expiry in a row, 15 of them at

@@ -73,7 +73,11 @@ impl<W: Write> Capture<W> {
 
 /// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
 /// unused room behind them.
-fn packet<'a>(observed: &Observed<'_>, ip: IpVersion, sack: &'a [(u32, u32)]) -> TcpPacket<'a> {
+pub(crate) fn packet<'a>(
+    observed: &Observed<'_>,
+    ip: IpVersion,
+    sack: &'a [(u32, u32)],
+) -> TcpPacket<'a> {
     let segment = observed.segment;
     #[expect(clippy::cast_possible_truncation, reason = "the dynamic ports end at 65535")]
     let other_port = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;

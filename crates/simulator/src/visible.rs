@@ -21,14 +21,13 @@ impl Visible for Body {
             acknowledgement: segment.acknowledgement,
             window: segment.window,
             flags: segment.flags.in_one_byte().0,
+            accurate: segment.flags.contains(Flags::AE),
             payload: segment.payload.into(),
             timestamps: segment.has_timestamps().then_some((segment.timestamp, segment.echo)),
             sack: SackBlocks::new(blocks),
             window_scale: (segment.window_scale != Segment::NO_SCALE)
                 .then_some(segment.window_scale),
-            // Probes and their answers have a reserved bit, a SYN has options of its own. The bit AE of
-            // accurate ECN does not count, unlike in real packets: ACE begins with it in each segment, and
-            // no middlebox would do anything.
+            // Probes and their answers have a reserved bit, a SYN has options of its own.
             has_more: segment.is_low_priority()
                 || segment.flags.contains(Flags::SYN)
                 || segment.counters().is_some(),
@@ -76,14 +75,69 @@ impl Visible for Body {
 
 #[cfg(test)]
 mod tests {
+    use runtime::EndpointId;
+    use wire::{IpPacket, IpVersion};
+
     use super::*;
+    use crate::capture::packet;
+    use crate::simulation::{Observed, Options};
+
+    /// The header of the packet that a capture has of a segment, with the addresses of the simulator.
+    fn header_on_the_wire(observed: &Observed<'_>) -> Header {
+        let sack = observed.segment.sack.map(|block| (block.start, block.end));
+        let mut bytes = Vec::new();
+        packet(observed, IpVersion::V4, &sack).write(0, &mut bytes);
+        let seen = IpPacket::read(&bytes).unwrap().header().unwrap();
+        Header { endpoints: Endpoints::default(), ..seen }
+    }
+
+    /// What middleboxes do to packets of the simulator they do to real ones: flows with all forms of ECN over
+    /// a queue that marks, and losses.
+    #[test]
+    fn middleboxes_see_of_a_segment_what_they_see_of_a_real_packet() {
+        let mut reports = std::collections::BTreeSet::new();
+        for (controller, ecn) in
+            [("cubic", "false"), ("cubic", "true"), ("dctcp", "true"), ("prague", "\"accurate\"")]
+        {
+            let text = format!(
+                r#"
+duration = "4s"
+[[link]]
+between = ["server", "client"]
+rate = "5Mbit/s"
+delay = "10ms"
+queue = {{ packets = 40 }}
+ecn_marking = {{ packets = 5, weight = 1 }}
+channel = {{ per = 0.002 }}
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+transport = {{ ecn = {ecn}, recovery = "sack" }}
+traffic = {{ download = "1MB" }}
+"#
+            );
+            let scenario = scenario::Scenario::parse(&text, "views.toml", &[]).unwrap();
+            let mut observer = |observed: &Observed<'_>| {
+                let body = Body { endpoint: EndpointId(0), segment: *observed.segment };
+                let seen = Header { endpoints: Endpoints::default(), ..body.header().unwrap() };
+                assert_eq!(seen, header_on_the_wire(observed), "{:?}", observed.segment);
+                reports.insert((controller, seen.congestion_flags()));
+            };
+            let options = Options { observer: Some(&mut observer), ..Options::default() };
+            crate::run(&scenario, 1, options);
+        }
+        let of = |name| reports.iter().filter(|(controller, _)| *controller == name).count();
+        assert_eq!(of("prague"), 8, "{reports:?}");
+        assert!(of("dctcp") >= 3, "{reports:?}");
+    }
 
     /// RFC 9768 section 3.2.2: ACE is in each segment after the set-up, also where its bits are not those
     /// of the option.
     #[test]
     fn an_ack_that_a_middlebox_makes_reports_the_marks_of_the_segment() {
         let body = |flags: Flags| Body {
-            endpoint: runtime::EndpointId(1),
+            endpoint: EndpointId(1),
             segment: Segment { flags: Flags::ACK.with(flags), payload: 100, ..Segment::default() },
         };
         for report in [Flags::ECE, Flags::AE.with(Flags::ECE), Flags::CWR.with(Flags::ECE)] {

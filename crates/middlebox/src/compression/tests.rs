@@ -114,6 +114,7 @@ fn vj_sends_full_headers_for_what_its_mask_does_not_have() {
         ("timestamps", with(data(2), number(3))),
         ("SACK blocks", with(data(2), |header| header.sack = SackBlocks::new([(9, 10)]))),
         ("ECE", with(data(2), |header| header.flags |= flags::ECE)),
+        ("AE", with(data(2), |header| header.accurate = true)),
         ("other options", with(data(2), |header| header.has_more = true)),
         ("a mark", Seen { ecn: Ecn::Marked, ..data(2) }),
         ("a jump of 64 KiB", data(67)),
@@ -121,6 +122,9 @@ fn vj_sends_full_headers_for_what_its_mask_does_not_have() {
     for (case, packet) in cases {
         assert_eq!(headers(vj(), [data(0), data(1), packet])[2], 40, "{case}");
     }
+    // Accurate ECN has AE in each header while its count stays the same.
+    let accurate = |packet| with(packet, |header| header.accurate = true);
+    assert_eq!(headers(vj(), [accurate(data(0)), accurate(data(1))]), [40, 3]);
     // Timestamps that do not change are no obstacle.
     let ticks = [1, 1, 2].map(|tick| with(data(tick), number(tick)));
     let same = [with(data(0), number(1)), with(data(1), number(1))];

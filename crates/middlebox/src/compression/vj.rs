@@ -15,7 +15,7 @@
 //! retransmission after an RTO. The decompressor learns from its framing that a packet was lost, and
 //! discards all until one names its connection (section 4.1).
 //!
-//! RFC 1144 is older than ECN. ECE and CWR are treated as fields that have no place in the mask, because a
+//! RFC 1144 is older than ECN. ECE, CWR and AE are treated as fields that have no place in the mask, because a
 //! decompressor would restore them from the header before.
 
 use link::{Mechanism, Provenance};
@@ -78,6 +78,7 @@ pub(super) fn changes(last: &Shape, shape: &Shape) -> Option<u32> {
     const IN_MASK: u8 = flags::PSH;
     let (old, new) = (&last.header, &shape.header);
     let is_same = old.flags & !IN_MASK == new.flags & !IN_MASK
+        && old.accurate == new.accurate
         && old.timestamps == new.timestamps
         && old.sack == new.sack
         && !(old.has_more || new.has_more)

@@ -39,6 +39,10 @@ pub(super) struct Flow<P> {
     pub(super) own_scale: Option<Option<u8>>,
     /// The receiver's last segment, from which ACKs are made.
     pub(super) template: Option<(u32, P)>,
+    /// The receiver counts marks in AE, CWR and ECE (RFC 9768), which it has shown by AE.
+    counts_marks: bool,
+    /// The report of marks on the last ACK of the receiver that was forwarded.
+    reported: u8,
     /// The latest timestamp value of the sender.
     pub(super) timestamp: Option<u32>,
     /// The number behind the data in order of which there are copies.
@@ -80,6 +84,8 @@ impl<P: Visible> Flow<P> {
             scale: None,
             own_scale: Some(syn.window_scale),
             template: None,
+            counts_marks: false,
+            reported: 0,
             timestamp: None,
             next: first,
             promised: first,
@@ -295,7 +301,11 @@ impl<P: Visible> Flow<P> {
         }
         counts.retransmitted += self.repair(now, settings, out);
         let is_open = is_after(self.promised, number);
-        if !header.is_pure_ack() || header.has_more || header.congestion_flags() != 0 {
+        let report = header.congestion_flags();
+        self.counts_marks |= header.accurate;
+        let says_marks = if self.counts_marks { report != self.reported } else { report != 0 };
+        if !header.is_pure_ack() || header.has_more || says_marks {
+            self.reported = report;
             return Some(packet);
         }
         if !is_open {

@@ -59,6 +59,27 @@ fn what_the_hop_loses_is_repaired_and_its_duplicate_acks_do_not_pass() {
     assert_eq!(counts, [5, 5, 0, 1, 3]);
 }
 
+/// An echo lasts until the sender has answered it, and a count is news when it changes (RFC 9768).
+#[test]
+fn acks_with_marks_pass_and_those_with_the_same_count_of_marks_do_not() {
+    let report = |marks: u8, accurate| {
+        Plain(Header { flags: flags::ACK | marks, accurate, ..acked(1000).0 })
+    };
+    let passed = |reports: [Plain; 4]| {
+        let mut packets = opened();
+        packets.extend((1..6).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+        packets.extend((300..).zip(reports));
+        let (out, _) =
+            counted(SpoofingSettings { dupacks: 9, ..SpoofingSettings::default() }, packets, 400);
+        out[10..].iter().map(|one| one.0).collect::<Vec<_>>()
+    };
+    let (echo, none) = (report(flags::ECE, false), report(0, false));
+    assert_eq!(passed([echo.clone(), echo.clone(), none, echo]), [300, 301, 303]);
+    let (five, six) = (report(flags::ECE, true), report(flags::CWR, true));
+    let zero = report(0, false);
+    assert_eq!(passed([five.clone(), five, six, zero]), [300, 302, 303]);
+}
+
 #[test]
 fn several_losses_are_found_by_sack() {
     let mut packets = opened();

@@ -74,6 +74,30 @@ fn a_transfer_of_every_controller_ends_behind_an_ack_filter() {
     }
 }
 
+/// What shows that a middlebox does its work, and why some do none for accurate ECN, whose reports of marks
+/// are in each ACK.
+const WORK_FOR_PRAGUE: &[(&str, &str, Option<&str>)] = &[
+    ("ack-decimation", "decimated", Some("an ACK with ECN flags is no ordinary one")),
+    ("ack-filter", "filtered", Some("CAKE keeps ACKs with options that it does not know")),
+    ("ack-reconstruction", "reconstructed", Some("as decimation")),
+    ("packet-control", "dropped", None),
+    ("snoop", "retransmitted", None),
+    ("spoofing-proxy", "promised", None),
+];
+
+#[test]
+fn every_middlebox_does_its_work_for_prague_or_says_why_not() {
+    let names: Vec<_> = middlebox::Middlebox::all().map(|one| one.name()).to_vec();
+    assert_eq!(names, WORK_FOR_PRAGUE.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    for (name, counter, reason) in WORK_FOR_PRAGUE {
+        let hop = "channel = { per = 0.01 }";
+        let flow = download("prague", "2MB", "recovery = \"sack\"");
+        let recording = run(&satellite(&format!("{name:?}"), "32kbit/s", hop, &flow));
+        assert!(recording.flows[0].completed, "{name}");
+        assert_eq!(count(&recording, counter) == 0, reason.is_some(), "{name}");
+    }
+}
+
 /// RFC 3449 section 5.2.1: the return link no longer limits the flow by the number of ACKs, and those
 /// that pass are young.
 #[test]

@@ -27,8 +27,9 @@ PROCEDURES = ["go-back-n", "selective-repeat"]
 CODES = ["reed-solomon"]
 DEMANDS = ["dvb-rcs2"]
 MODEMS = ["dvb-s2", "dvb-s2x"]
-XCP_ROUTERS = ["xcp", "p-xcp"]
-ROUTERS = [*XCP_ROUTERS, "quick-start"]
+SPEAKERS = {"xcp": "xcp", "p-xcp": "xcp", "ebn": "ebn"}
+"""Routers that answer data, with a controller that asks them."""
+ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
@@ -195,13 +196,14 @@ def test_a_recording_and_the_output_have_what_fec_did(
     assert series["repaired_packets"].to_list()[-1] == row["repaired_packets"]
 
 
-@pytest.mark.parametrize("feedback", XCP_ROUTERS)
+@pytest.mark.parametrize("feedback", SPEAKERS)
 def test_a_recording_and_the_output_have_what_routers_did(
     bentpipe: Bentpipe, small: Path, tmp_path: Path, feedback: str
 ) -> None:
     sets = [f"link.0.forward.feedback={feedback}", "record.interval=100ms"]
     options = [word for one in sets for word in ("--set", one)]
-    done = bentpipe("run", small, "--controller", "xcp", "--out", tmp_path / "out", *options)
+    controller = SPEAKERS[feedback]
+    done = bentpipe("run", small, "--controller", controller, "--out", tmp_path / "out", *options)
     assert done.returncode == 0, done.stderr
     assert "without the field" in done.stdout
     run = bp.load(tmp_path / "out")

@@ -163,6 +163,9 @@ fn feedback() -> impl Strategy<Value = String> {
         format!("alpha = {alpha}, beta = {beta}, gamma = {gamma}")
     });
     let own = xcp.prop_map(|xcp| format!("feedback = {{ name = \"xcp\", {xcp} }}\n"));
+    let ebn = (0.1..1.0f64, 0.0..1.0f64).prop_map(|(target, drain)| {
+        format!("feedback = {{ name = \"ebn\", target = {target}, drain = {drain} }}\n")
+    });
     let quick = (0.1..1.0f64, 10u32..3000).prop_map(|(threshold, interval)| {
         format!(
             "feedback = {{ name = \"quick-start\", threshold = {threshold}, interval = \"{interval}ms\" }}\n"
@@ -173,6 +176,7 @@ fn feedback() -> impl Strategy<Value = String> {
         6 => Just(String::new()),
         2 => prop::sample::select(names).prop_map(|name| format!("feedback = \"{name}\"\n")),
         1 => own,
+        1 => ebn,
         1 => quick,
     ]
 }

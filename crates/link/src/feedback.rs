@@ -12,15 +12,19 @@
 //! - A direction with feedback has a queue that decides at dequeue: the field is written when a packet
 //!   leaves. It works with a drop-tail queue and with active queue management.
 
+mod ebn;
+mod intervals;
 mod quick_start;
 mod xcp;
 
 use units::{Rate, Time};
-use wire::feedback::{Field, Protocol};
+use wire::feedback::{Field, Protocol, Request};
 
 use crate::direction::Direction;
 use crate::dynamics::Cursor;
 use crate::mechanism::Mechanism;
+use ebn::EbnRouter;
+pub use ebn::EbnSettings;
 use quick_start::QuickStartRouter;
 pub use quick_start::QuickStartSettings;
 use xcp::XcpRouter;
@@ -44,16 +48,19 @@ pub enum Feedback {
     Xcp(XcpSettings),
     /// P-XCP: XCP that gives the rate which rate-limited flows do not take to the others.
     PXcp(ProportionalXcpSettings),
+    /// EBN: the router gives each flow an equal share of the rate that is available.
+    Ebn(EbnSettings),
     /// Quick-Start: the router approves, lowers or denies the rate at which a connection asks to start.
     QuickStart(QuickStartSettings),
 }
 
 impl Feedback {
     /// All protocols with the defaults of their sources.
-    pub fn all() -> [Self; 3] {
+    pub fn all() -> [Self; 4] {
         [
             Self::Xcp(XcpSettings::default()),
             Self::PXcp(ProportionalXcpSettings::default()),
+            Self::Ebn(EbnSettings::default()),
             Self::QuickStart(QuickStartSettings::default()),
         ]
     }
@@ -68,6 +75,7 @@ impl Feedback {
         match self {
             Self::Xcp(_) => &xcp::XCP,
             Self::PXcp(_) => &xcp::P_XCP,
+            Self::Ebn(_) => &ebn::EBN,
             Self::QuickStart(_) => &quick_start::QUICK_START,
         }
     }
@@ -76,6 +84,7 @@ impl Feedback {
     pub fn protocol(&self) -> Protocol {
         match self {
             Self::Xcp(_) | Self::PXcp(_) => Protocol::Xcp,
+            Self::Ebn(_) => Protocol::Ebn,
             Self::QuickStart(_) => Protocol::QuickStart,
         }
     }
@@ -110,7 +119,58 @@ struct View {
 #[derive(Clone, Debug)]
 enum Rules {
     Xcp(XcpRouter),
+    Ebn(EbnRouter),
     QuickStart(QuickStartRouter),
+}
+
+impl Rules {
+    fn new(feedback: Feedback) -> Self {
+        match feedback {
+            Feedback::Xcp(settings) => Self::Xcp(XcpRouter::new(settings, None)),
+            Feedback::PXcp(settings) => {
+                Self::Xcp(XcpRouter::new(settings.xcp(), Some(settings.max_scale)))
+            }
+            Feedback::Ebn(settings) => Self::Ebn(EbnRouter::new(settings)),
+            Feedback::QuickStart(settings) => Self::QuickStart(QuickStartRouter::new(settings)),
+        }
+    }
+
+    /// Makes the computations that were due by the view's time.
+    fn update_until(&mut self, view: View) {
+        match self {
+            Self::Xcp(router) => router.update_until(view),
+            Self::Ebn(router) => router.update_until(view),
+            Self::QuickStart(router) => router.update_until(view),
+        }
+    }
+
+    /// A packet arrives at the queue, with a request of the protocol or none.
+    fn on_arrival(&mut self, capacity: f64, bytes: u32, request: Option<&Request>) {
+        match self {
+            Self::Xcp(router) => router.on_arrival(bytes, request),
+            Self::Ebn(router) => router.on_arrival(capacity, bytes, request),
+            Self::QuickStart(_) => {}
+        }
+    }
+
+    /// A packet leaves the queue, with a request of the protocol or none.
+    fn on_departure(&mut self, capacity: f64, bytes: u32, request: Option<&mut Request>) {
+        match (self, request) {
+            (Self::Xcp(router), Some(request)) => router.on_departure(bytes, request),
+            (Self::Ebn(router), Some(request)) => router.on_departure(capacity, request),
+            (Self::QuickStart(router), request) => router.on_departure(capacity, bytes, request),
+            (Self::Xcp(_) | Self::Ebn(_), None) => {}
+        }
+    }
+
+    /// A packet has joined the queue or left it, and `waiting` bytes wait now.
+    fn note_queue(&mut self, waiting: u64) {
+        match self {
+            Self::Xcp(router) => router.note_queue(waiting),
+            Self::Ebn(router) => router.note_queue(waiting),
+            Self::QuickStart(_) => {}
+        }
+    }
 }
 
 /// The router at the queue of a direction.
@@ -134,15 +194,8 @@ impl Router {
     pub fn of(direction: &Direction) -> Option<Self> {
         let settings = direction.settings();
         let feedback = settings.feedback?;
-        let rules = match feedback {
-            Feedback::Xcp(settings) => Rules::Xcp(XcpRouter::new(settings, None)),
-            Feedback::PXcp(settings) => {
-                Rules::Xcp(XcpRouter::new(settings.xcp(), Some(settings.max_scale)))
-            }
-            Feedback::QuickStart(settings) => Rules::QuickStart(QuickStartRouter::new(settings)),
-        };
         let mut router = Self {
-            rules,
+            rules: Rules::new(feedback),
             protocol: feedback.protocol(),
             overhead: settings.overhead + settings.header(),
             rate: settings.rate,
@@ -165,7 +218,7 @@ impl Router {
         self.next_change = changes.find_map(|(at, change)| Some((at, change.rate?)));
     }
 
-    /// Makes the computations that were due by `now`.
+    /// Makes the computations that were due by `now`, with the rate of their time.
     fn update_until(&mut self, now: Time) {
         while let Some((at, rate)) = self.next_change
             && at <= now
@@ -177,49 +230,40 @@ impl Router {
         self.compute_until(now);
     }
 
+    /// Capacity in bytes per second.
+    fn capacity(&self) -> f64 {
+        self.rate.bits_per_second() as f64 / 8.0
+    }
+
     fn compute_until(&mut self, now: Time) {
-        let capacity = self.rate.bits_per_second() as f64 / 8.0;
-        let view = View { now, waiting: self.waiting, capacity };
-        match &mut self.rules {
-            Rules::Xcp(router) => router.update_until(view),
-            Rules::QuickStart(router) => router.update_until(view),
-        }
+        let view = View { now, waiting: self.waiting, capacity: self.capacity() };
+        self.rules.update_until(view);
     }
 
     /// A packet of `bytes` arrives at the queue.
     pub fn on_arrival(&mut self, now: Time, bytes: u32, field: &Field) {
         self.update_until(now);
-        let bytes = bytes + self.overhead;
         let request = field.request.filter(|request| request.protocol == self.protocol);
-        match &mut self.rules {
-            Rules::Xcp(router) => router.on_arrival(bytes, request.as_ref()),
-            Rules::QuickStart(_) => {}
-        }
+        self.rules.on_arrival(self.capacity(), bytes + self.overhead, request.as_ref());
     }
 
     /// A packet of `bytes` leaves the queue: its transmission starts.
     pub fn on_departure(&mut self, now: Time, bytes: u32, field: &mut Field) {
         self.update_until(now);
-        let bytes = bytes + self.overhead;
-        if let Rules::QuickStart(router) = &mut self.rules {
-            router.note_departure(bytes);
-            self.counters.reports += u64::from(field.report.is_some());
-        }
+        let (capacity, bytes) = (self.capacity(), bytes + self.overhead);
+        self.counters.reports += u64::from(field.report.is_some());
         let request = field.request.as_mut().filter(|request| request.protocol == self.protocol);
         let Some(request) = request else {
+            self.rules.on_departure(capacity, bytes, None);
             self.counters.other_packets += 1;
             return;
         };
         let before = request.rate;
-        match &mut self.rules {
-            Rules::Xcp(router) => router.on_departure(bytes, request),
-            Rules::QuickStart(router) => {
-                router.decide(self.rate.bits_per_second() as f64 / 8.0, request);
-                let is_denied = before > 0.0 && request.rate == 0.0;
-                self.counters.denied_packets += u64::from(is_denied);
-            }
-        }
+        self.rules.on_departure(capacity, bytes, Some(request));
         request.count_link();
+        let is_denied =
+            self.protocol == Protocol::QuickStart && before > 0.0 && request.rate == 0.0;
+        self.counters.denied_packets += u64::from(is_denied);
         self.counters.treated_packets += 1;
         self.counters.lowered_packets += u64::from(request.rate < before);
     }
@@ -227,9 +271,6 @@ impl Router {
     /// A packet has joined the queue or left it, and `waiting` bytes wait now.
     pub fn note_queue(&mut self, waiting: u64) {
         self.waiting = waiting;
-        match &mut self.rules {
-            Rules::Xcp(router) => router.note_queue(waiting),
-            Rules::QuickStart(_) => {}
-        }
+        self.rules.note_queue(waiting);
     }
 }

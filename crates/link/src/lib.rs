@@ -34,7 +34,8 @@ pub use fec::{
     ReedSolomonSettings,
 };
 pub use feedback::{
-    Feedback, FeedbackCounters, ProportionalXcpSettings, QuickStartSettings, Router, XcpSettings,
+    EbnSettings, Feedback, FeedbackCounters, ProportionalXcpSettings, QuickStartSettings, Router,
+    XcpSettings,
 };
 pub use mechanism::{Mechanism, Provenance};
 pub use modem::{Acm, Modcod, Modem, ModemSettings, Signal};

@@ -18,6 +18,8 @@ pub mod quick_start;
 pub enum Protocol {
     /// XCP: the rate is a change of the sender's throughput.
     Xcp,
+    /// EBN: the rate is the one at which the sender may send.
+    Ebn,
     /// Quick-Start (RFC 4782): the rate is one at which the sender may start.
     QuickStart,
 }
@@ -86,7 +88,7 @@ impl Response {
                 is_complete: self.is_complete && later.is_complete,
                 ..later
             },
-            Protocol::Xcp | Protocol::QuickStart => later,
+            Protocol::Xcp | Protocol::Ebn | Protocol::QuickStart => later,
         }
     }
 }

@@ -21,6 +21,7 @@ ASKS = {
     "peach-plus": "routers that drop low priority first",
     "cherry": "routers that drop low priority first",
     "dctcp": "routers with ECN marking by the length of the queue now",
+    "ebn": "routers with EBN on all links",
     "jersey": "routers with ECN marking",
     "new-jersey": "routers with ECN marking",
     "prague": "routers with ECN marking for low latency",

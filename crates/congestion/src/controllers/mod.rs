@@ -21,6 +21,7 @@ controllers! {
     ck_stp::CkStp;
     cubic::Cubic | LinuxCubic;
     dctcp::Dctcp | LinuxDctcp;
+    ebn::Ebn;
     highspeed::HighSpeed | LinuxHighSpeed;
     htcp::Htcp | LinuxHtcp;
     hybla::Hybla | LinuxHybla;

@@ -50,21 +50,10 @@ impl ExplicitRate {
     }
 
     /// The request of the next segment.
-    #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
     pub fn request(&self, state: &RequestState) -> Request {
-        let srtt = state.srtt.map_or(0.0, Span::as_secs_f64);
-        let window = self.window.cwnd.min(state.advertised).max(self.window.mss);
-        let packets = window as f64 / self.window.mss as f64;
         let wanted = state.advertised as f64 - self.window.cwnd as f64;
-        let rate = if srtt > 0.0 { wanted / srtt / packets } else { 0.0 };
-        Request {
-            protocol: Protocol::Xcp,
-            rate: rate as f32,
-            round_trip: srtt as f32,
-            spacing: (srtt / packets) as f32,
-            treated: 0,
-            links: 0,
-        }
+        let Window { cwnd, mss, .. } = self.window;
+        request(Protocol::Xcp, cwnd, mss, state, |srtt, packets| wanted / srtt / packets)
     }
 
     /// An ACK brings the answer of routers.
@@ -83,6 +72,29 @@ impl ExplicitRate {
             self.window.ssthresh = whole(ssthresh).max(2 * self.window.mss);
         }
         self.window.cwnd = whole(cwnd);
+    }
+}
+
+/// A request with the spacing of the segments of a `window`. `wanted` is the rate that it asks for, from srtt
+/// in seconds and the segments of the window; it asks for none without an RTT.
+#[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
+pub(crate) fn request(
+    protocol: Protocol,
+    window: u64,
+    mss: u64,
+    state: &RequestState,
+    wanted: impl FnOnce(f64, f64) -> f64,
+) -> Request {
+    let srtt = state.srtt.map_or(0.0, Span::as_secs_f64);
+    let packets = window.min(state.advertised).max(mss) as f64 / mss as f64;
+    let rate = if srtt > 0.0 { wanted(srtt, packets) } else { 0.0 };
+    Request {
+        protocol,
+        rate: rate as f32,
+        round_trip: srtt as f32,
+        spacing: (srtt / packets) as f32,
+        treated: 0,
+        links: 0,
     }
 }
 

@@ -17,12 +17,11 @@
 //! - Bytes include the overhead of the link, and are counted when their transmission starts.
 //! - The QS Nonce is left out. It protects against receivers that lie, and no endpoint here does.
 
-use units::Time;
+use units::{Span, Time};
 use wire::feedback::{Request, quick_start};
 
 use super::{KEY, KIND, View};
 use crate::mechanism::{Mechanism, Provenance};
-use units::Span;
 
 pub(super) const QUICK_START: Mechanism = Mechanism {
     name: "quick-start",
@@ -104,13 +103,15 @@ impl QuickStartRouter {
         }
     }
 
-    /// The transmission of a packet starts.
-    pub fn note_departure(&mut self, bytes: u32) {
+    /// A packet leaves over a link of `capacity` bytes per second.
+    pub fn on_departure(&mut self, capacity: f64, bytes: u32, request: Option<&mut Request>) {
         self.bytes += u64::from(bytes);
+        if let Some(request) = request {
+            self.decide(capacity, request);
+        }
     }
 
-    /// A request leaves over a link of `capacity` bytes per second.
-    pub fn decide(&mut self, capacity: f64, request: &mut Request) {
+    fn decide(&mut self, capacity: f64, request: &mut Request) {
         let busiest = self.before.iter().max().copied().unwrap_or(0);
         let used = busiest as f64 / self.part.as_secs_f64();
         let free = self.threshold * capacity - used - self.approved - self.approved_before;
@@ -174,7 +175,7 @@ mod tests {
     fn the_used_rate_is_that_of_the_busiest_part_of_the_last_interval() {
         let mut router = router();
         // 200 ms at 6 Mbit/s, then nothing.
-        router.note_departure(150_000);
+        router.on_departure(CAPACITY, 150_000, None);
         at(&mut router, 1199);
         assert_eq!(approved(&mut router, 5120.0), 1280.0, "2.5 Mbit/s are free");
         at(&mut router, 3200);

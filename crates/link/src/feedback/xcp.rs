@@ -24,12 +24,11 @@
 //! Decisions:
 //! - Rates are bytes per second, and bytes include the overhead of the link.
 //! - Packets without a field add to the input rate, and get and give nothing.
-//! - The mean RTT includes packets whose sender knows its RTT. If none has come in an interval, it is the
-//!   first interval of 50 ms, as in ns-2.
+//! - Control intervals and the queue that stands are in `intervals`.
 
-use units::{Span, Time};
 use wire::feedback::Request;
 
+use super::intervals::{Ended, Intervals};
 use super::{KEY, KIND, View};
 use crate::mechanism::{Mechanism, Provenance};
 
@@ -50,15 +49,6 @@ pub(super) const P_XCP: Mechanism = Mechanism {
     status: Provenance::Reconstructed,
     hurts: "The same as XCP. Rate-limited flows that become unlimited at once: for a round trip the router has given more than the link has.",
 };
-
-/// Control interval until the first one with traffic.
-const FIRST_INTERVAL: Span = Span::from_millis(50);
-/// The shortest control interval.
-const LEAST_INTERVAL: f64 = 0.001;
-/// The shortest time over which the smallest queue is taken.
-const LEAST_QUEUE_INTERVAL: f64 = 0.002;
-/// No packet counts with a longer RTT.
-const LONGEST_RTT: f64 = 1.0;
 
 /// Parameters of XCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,32 +114,13 @@ impl ProportionalXcpSettings {
     }
 }
 
-/// What the packets of a control interval add up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Sums {
-    input_bytes: f64,
-    spacings: f64,
-    /// Products of RTT and spacing.
-    round_trips: f64,
-    /// Spacings of packets that asked for less than they would have got.
-    limited: f64,
-}
-
 /// The router of XCP at a queue.
 #[derive(Clone, Debug)]
 pub(super) struct XcpRouter {
     settings: XcpSettings,
     /// Of P-XCP.
     max_scale: Option<f64>,
-    sums: Sums,
-    interval: Span,
-    interval_ends: Time,
-    /// Mean RTT of the last interval in seconds.
-    mean_rtt: f64,
-    /// The queue that stands: the smallest of the last queue interval, and that of the present one.
-    queue: u64,
-    least_queue: u64,
-    queue_interval_ends: Time,
+    intervals: Intervals,
     /// Bytes per second that are still to be given and taken in this interval.
     to_give: f64,
     to_take: f64,
@@ -163,13 +134,7 @@ impl XcpRouter {
         Self {
             settings,
             max_scale,
-            sums: Sums::default(),
-            interval: FIRST_INTERVAL,
-            interval_ends: Time::ZERO + FIRST_INTERVAL,
-            mean_rtt: FIRST_INTERVAL.as_secs_f64(),
-            queue: 0,
-            least_queue: 0,
-            queue_interval_ends: Time::ZERO + FIRST_INTERVAL,
+            intervals: Intervals::new(),
             to_give: 0.0,
             to_take: 0.0,
             give: 0.0,
@@ -177,56 +142,36 @@ impl XcpRouter {
         }
     }
 
-    /// Ends the intervals that end by the view's time. The queue has not changed since the last packet.
+    /// Ends the intervals that end by the view's time.
     pub fn update_until(&mut self, view: View) {
-        while self.interval_ends.min(self.queue_interval_ends) <= view.now {
-            if self.queue_interval_ends <= self.interval_ends {
-                self.end_queue_interval(view);
-            } else {
-                self.end_interval(view);
-            }
+        while let Some(ended) = self.intervals.next_ended(view) {
+            self.share_out(&ended, view.capacity);
         }
     }
 
-    fn end_queue_interval(&mut self, view: View) {
-        self.queue = self.least_queue;
-        self.least_queue = view.waiting;
-        let seconds = (self.mean_rtt - view.waiting as f64 / view.capacity) / 2.0;
-        let span = Span::from_secs_f64(seconds.max(LEAST_QUEUE_INTERVAL));
-        self.queue_interval_ends += span;
-    }
-
-    fn end_interval(&mut self, view: View) {
-        let Sums { input_bytes, spacings, round_trips, limited } = std::mem::take(&mut self.sums);
+    /// What the next interval gives and takes.
+    fn share_out(&mut self, ended: &Ended, capacity: f64) {
+        let Ended { sums, seconds, mean_rtt, queue } = *ended;
         let XcpSettings { alpha, beta, gamma } = self.settings;
-        let is_known = spacings > 0.0;
-        let first = FIRST_INTERVAL.as_secs_f64();
-        self.mean_rtt = if is_known { round_trips / spacings } else { first };
-        let input = input_bytes / self.interval.as_secs_f64();
-        let mut change = alpha * (view.capacity - input) - beta * self.queue as f64 / self.mean_rtt;
+        let is_known = sums.spacings > 0.0;
+        let input = sums.input_bytes / seconds;
+        let mut change = alpha * (capacity - input) - beta * queue / mean_rtt;
         if change > 0.0
             && let Some(most) = self.max_scale
             && is_known
         {
-            let others = (spacings - limited).max(0.0);
-            change *= if others * most > spacings { spacings / others } else { most };
+            let others = (sums.spacings - sums.limited).max(0.0);
+            change *= if others * most > sums.spacings { sums.spacings / others } else { most };
         }
         let shuffled = (gamma * input - change.abs()).max(0.0);
         self.to_give = change.max(0.0) + shuffled;
         self.to_take = (-change).max(0.0) + shuffled;
-        self.give = if is_known { self.to_give / spacings } else { 0.0 };
-        self.take = if input_bytes > 0.0 { self.to_take / input_bytes } else { 0.0 };
-        self.interval = Span::from_secs_f64(self.mean_rtt.max(LEAST_INTERVAL));
-        self.interval_ends += self.interval;
+        self.give = if is_known { self.to_give / sums.spacings } else { 0.0 };
+        self.take = if sums.input_bytes > 0.0 { self.to_take / sums.input_bytes } else { 0.0 };
     }
 
     pub fn on_arrival(&mut self, bytes: u32, request: Option<&Request>) {
-        self.sums.input_bytes += f64::from(bytes);
-        if let Some(request) = request.filter(|request| request.round_trip > 0.0) {
-            let spacing = f64::from(request.spacing);
-            self.sums.spacings += spacing;
-            self.sums.round_trips += f64::from(request.round_trip).min(LONGEST_RTT) * spacing;
-        }
+        self.intervals.on_arrival(bytes, request);
     }
 
     pub fn on_departure(&mut self, bytes: u32, request: &mut Request) {
@@ -244,7 +189,7 @@ impl XcpRouter {
             let rate = change as f32;
             request.rate = rate;
         } else {
-            self.sums.limited += spacing;
+            self.intervals.sums.limited += spacing;
             taken = self.to_take.min(taken + (change - asked));
             given = asked + taken;
         }
@@ -259,12 +204,13 @@ impl XcpRouter {
     }
 
     pub fn note_queue(&mut self, waiting: u64) {
-        self.least_queue = self.least_queue.min(waiting);
+        self.intervals.note_queue(waiting);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use units::Time;
     use wire::feedback::Protocol;
 
     use super::*;

@@ -82,6 +82,10 @@ pub(super) fn details(
     let (given, text) = match feedback {
         Feedback::Xcp(settings) => per_interval(settings.alpha),
         Feedback::PXcp(settings) => per_interval(settings.alpha),
+        Feedback::Ebn(settings) => {
+            let given = settings.target * capacity;
+            (given, format!("at most {} to all, in equal shares", rate(given)))
+        }
         Feedback::QuickStart(settings) => {
             let bits = settings.threshold * capacity;
             let given = f64::from(quick_start::round_down(bits / 8.0)) * 8.0;
@@ -127,7 +131,7 @@ fn incomplete(
         feedback.is_some_and(|feedback| feedback.protocol() == protocol)
     };
     let (name, otherwise) = match protocol {
-        Protocol::Xcp => (
+        Protocol::Xcp | Protocol::Ebn => (
             flow.controller.entry().name,
             "its sender falls back to standard TCP (slow start and Reno)",
         ),
@@ -167,7 +171,7 @@ pub(super) fn warnings(
         // A key of both directions has its effect in one.
         let is_idle = asking_back.is_empty() && hop.forward;
         let who = match feedback.protocol() {
-            Protocol::Xcp => "the controller of no flow on this link",
+            Protocol::Xcp | Protocol::Ebn => "the controller of no flow on this link",
             Protocol::QuickStart => "the quick_start of no flow on this link",
         };
         let text = format!("{name} has no effect: {who} asks for it");

@@ -1,5 +1,5 @@
-//! Routers that give feedback: XCP and P-XCP as their papers promise, paths on which not all routers answer,
-//! and both engines.
+//! Routers that give feedback: XCP and P-XCP as their papers promise, EBN as it is reconstructed, paths on which
+//! not all routers answer, and both engines.
 
 use recording::{Recording, Values, jain_index};
 use scenario::{Loaded, WarningKind, explain};
@@ -17,9 +17,15 @@ fn total(recording: &Recording, column: &str, row: usize) -> u64 {
     }
 }
 
+/// The routers in whose protocol a controller asks.
+fn routers(controller: &str) -> &str {
+    if controller == "ebn" { "ebn" } else { "xcp" }
+}
+
 /// A dumbbell: `flows` from servers at distances of `delays` in ms through one bottleneck of 20 Mbit/s with
 /// `delay` in ms, whose keys are `bottleneck`.
 fn dumbbell(controller: &str, delays: &[u32], delay: u32, bottleneck: &str) -> String {
+    let feedback = routers(controller);
     let mut text = format!(
         r#"
 duration = "300s"
@@ -38,7 +44,7 @@ between = ["s{number}", "left"]
 rate = "100Mbit/s"
 delay = "{own}ms"
 queue = {{ packets = 1000 }}
-feedback = "xcp"
+feedback = "{feedback}"
 [[flow]]
 from = "s{number}"
 to = "right"
@@ -106,6 +112,7 @@ fn a_path_with_a_silent_router_is_one_of_standard_tcp() {
     let standard = goodput("newreno");
     assert_eq!(goodput("xcp"), standard);
     assert_eq!(goodput("p-xcp"), standard);
+    assert_eq!(goodput("ebn"), standard);
 }
 
 /// Megabytes delivered over a GEO link in 300 s at this PER.
@@ -129,6 +136,62 @@ fn p_xcp_keeps_its_rate_at_losses() {
     }
 }
 
+const EBN: &str = "feedback = \"ebn\"\nqueue = { packets = 1000 }";
+
+/// Equal shares of 95 % of a GEO link for flows that start one after the other, without drops and, but for their
+/// starts, without a queue.
+#[test]
+fn ebn_shares_a_geo_link_equally_without_drops_and_without_a_queue() {
+    let recording = run(&dumbbell("ebn", &[1, 1, 1, 1, 1], 250, EBN));
+    let link = &recording.links[0];
+    assert!((0.9..0.98).contains(&link.utilisation), "utilisation {}", link.utilisation);
+    let fairness = jain_index(goodputs(&recording)).unwrap();
+    assert!(fairness > 0.99, "Jain {fairness}: {:?}", goodputs(&recording));
+    assert_eq!(recording.links.iter().map(|link| link.dropped_packets).sum::<u64>(), 0);
+    // A queue forms only while flows start: until the new share has come, all have the old one.
+    let waiting = link.queueing.as_ref().unwrap().p95_queueing_delay_ms;
+    assert!(waiting < 5.0, "{waiting} ms");
+}
+
+/// The rate falls to a quarter and rises again, and the window with it within two round trips.
+#[test]
+fn ebn_follows_the_rate_of_the_link() {
+    let event =
+        "event = [{ at = \"100s\", rate = \"5Mbit/s\" }, { at = \"200s\", rate = \"20Mbit/s\" }]";
+    let share = |controller: &str, keys: &str| {
+        let recording = run(&dumbbell(controller, &[1, 1], 100, &format!("{keys}\n{event}")));
+        let bits: f64 = goodputs(&recording).iter().sum::<f64>() * 8.0;
+        bits / (1460.0 / 1500.0) / 4.5e9
+    };
+    let found = share("ebn", EBN);
+    assert!((0.9..0.98).contains(&found), "{found}");
+}
+
+/// A flow that its receiver's window limits leaves the rest to the other one.
+#[test]
+fn ebn_gives_what_a_limited_flow_leaves_to_the_other() {
+    let text = dumbbell("ebn", &[1, 1], 100, EBN);
+    let text = text.replacen("receive_buffer = \"16MB\"", "receive_buffer = \"100kB\"", 1);
+    let recording = run(&text);
+    let [limited, other] = goodputs(&recording)[..] else { panic!("two flows") };
+    // 100 kB in 202 ms are 4 Mbit/s: 150 MB in 300 s. Of 19 Mbit/s 15 are left.
+    assert!((0.8..1.0).contains(&(limited / 150e6)), "{limited}");
+    assert!((0.93..1.02).contains(&((limited + other) / 693e6)), "{limited} + {other}");
+}
+
+/// Losses do not reduce the window, and each is repaired.
+#[test]
+fn ebn_keeps_its_rate_at_losses() {
+    for per in ["0.005", "0.02"] {
+        let keys = format!("{EBN}\nforward = {{ channel = {{ per = {per} }} }}");
+        let text = dumbbell("ebn", &[1], 250, &keys);
+        let text = text.replace("transport = {", "transport = { recovery = \"linux\",");
+        let bytes = run(&text).flows[0].bytes as f64;
+        let possible = 0.95 * 750e6 * (1460.0 / 1500.0) * (1.0 - per.parse::<f64>().unwrap());
+        assert!(bytes > 0.93 * possible, "PER {per}: {bytes} of {possible}");
+    }
+}
+
 /// Both engines, with everything that a queue with feedback can have.
 #[test]
 fn both_engines_give_the_same_recording_with_feedback() {
@@ -141,9 +204,9 @@ fn both_engines_give_the_same_recording_with_feedback() {
         "jitter = \"3ms\"\nevent = [{ at = \"7s\", every = \"5s\", rate = \"9Mbit/s\", outage = \"80ms\" }]",
     ];
     for direction in directions {
-        for feedback in ["xcp", "p-xcp"] {
+        for (feedback, controller) in [("xcp", "p-xcp"), ("p-xcp", "p-xcp"), ("ebn", "ebn")] {
             let keys = format!("feedback = \"{feedback}\"\n{direction}");
-            let text = dumbbell("p-xcp", &[1, 30], 40, &keys).replace("300s", "30s")
+            let text = dumbbell(controller, &[1, 30], 40, &keys).replace("300s", "30s")
                 + "[record]\ninterval = \"100ms\"\n";
             let scenario = parse(&text);
             let mut fast = simulator::run(&scenario, 1, Options::default());
@@ -169,8 +232,9 @@ fn a_transfer_of_every_controller_ends_over_routers_with_feedback() {
             let (treated, other) =
                 (total(&recording, "treated_packets", 0), total(&recording, "other_packets", 0));
             let controller = entry.name;
-            let speaks = feedback.name().ends_with("xcp") && controller.ends_with("xcp");
-            // On the way to the bottleneck is a link with XCP.
+            let asks = ["ebn", "xcp", "p-xcp"].contains(&controller);
+            let speaks = asks && feedback.name().ends_with(routers(controller));
+            // On the way to the bottleneck is a link that speaks the controller's protocol.
             assert_eq!(treated > 0, speaks, "{controller}");
             assert!(other > 0, "{controller}: the SYN has no field");
         }

@@ -75,6 +75,27 @@ impl Window {
         }
     }
 
+    /// The path takes segments of another size than before. With smaller ones, cwnd and ssthresh keep their
+    /// numbers of segments, as in Linux (`tcp_simple_retransmit`). With larger ones cwnd keeps its bytes, as
+    /// far as they are whole segments (`tcp_mtup_probe_success`), and ssthresh too.
+    pub fn change_mss(&mut self, mss: u64) {
+        let before = std::mem::replace(&mut self.mss, mss);
+        self.initial = self.initial / before * mss;
+        if mss > before {
+            self.cwnd = (self.cwnd / mss * mss).max(mss);
+            return;
+        }
+        let smaller = |bytes: u64| {
+            let bytes = u128::from(bytes) * u128::from(mss) / u128::from(before);
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        self.cwnd = smaller(self.cwnd).max(mss);
+        // "Arbitrarily high" stays so.
+        if self.ssthresh < u64::MAX {
+            self.ssthresh = smaller(self.ssthresh);
+        }
+    }
+
     /// Below ssthresh the window grows exponentially (RFC 5681 section 3.1).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
@@ -111,6 +132,28 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn smaller_segments_keep_their_number_and_larger_ones_the_bytes() {
+        let settings = Settings {
+            mss: 1000,
+            initial_window: 10_000,
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        let mut window = Window::new(&settings);
+        window.cwnd = 20_500;
+        window.change_mss(500);
+        assert_eq!((window.cwnd, window.initial, window.ssthresh), (10_250, 5_000, u64::MAX));
+        window.ssthresh = 6_000;
+        window.change_mss(800);
+        assert_eq!((window.cwnd, window.initial, window.ssthresh), (9_600, 8_000, 6_000));
+        window.change_mss(400);
+        assert_eq!((window.cwnd, window.ssthresh), (4_800, 3_000));
+        window.cwnd = 400;
+        window.change_mss(900);
+        assert_eq!(window.cwnd, 900, "at least one");
+    }
 
     #[test]
     fn what_was_left_of_a_large_window_adds_at_most_a_byte_to_a_small_one() {

@@ -222,6 +222,15 @@ fn compression() -> impl Strategy<Value = String> {
     ]
 }
 
+/// An MTU that either version of IP may have.
+fn mtu() -> impl Strategy<Value = &'static str> {
+    let filtered = "mtu = { bytes = 1280, icmp = \"filtered\" }\n";
+    prop_oneof![4 => Just(""), 1 => Just("mtu = 1400\n"), 1 => Just(filtered)]
+}
+
+/// The default, which becomes smaller where a host is at a link with an MTU.
+const USUAL_MSS: &str = ", mss = 1460";
+
 /// VJ, which knows IPv4 only.
 const VJ: &str = "header_compression = \"vj\"\n";
 
@@ -289,7 +298,7 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), repair_or_demand(), (feedback(), compression())),
+        (mark(), jitter(), trace(), repair_or_demand(), (feedback(), (compression(), mtu()).prop_map(|(text, mtu)| text + mtu))),
         changes(),
         0u32..40,
     );
@@ -389,13 +398,14 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop::sample::select(vec!["", ", ecn = true", ", ecn = \"accurate\""]),
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
+        prop::sample::select(vec!["off", "black-hole", "always"]),
         prop_oneof![3 => Just(None), 1 => (20u32..2000).prop_map(Some)],
         prop_oneof![2 => Just(None), 1 => (80u32..20_000).prop_map(Some)],
     )
-        .prop_map(|(buffer, switches, ecn, delayed_ack, mss, reader, quick)| {
+        .prop_map(|(buffer, switches, ecn, delayed_ack, mss, probing, reader, quick)| {
             let [timestamps, limited, nagle, dsack] = switches;
             let mut text = format!(
-                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}"
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}, mtu_probing = {probing:?}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");
@@ -521,12 +531,15 @@ pub fn scenario(
         )
         .expect("a text takes all");
     }
+    let has_mtu = hops.iter().any(|hop| hop.more.contains("mtu = "));
     for flow in flows {
         let (from, to) = ends(hops, flow);
+        let transport = &flow.transport;
+        let transport = if has_mtu { transport.replace(USUAL_MSS, "") } else { transport.clone() };
         write!(
             text,
             "[[flow]]\nfrom = \"n{from}\"\nto = \"n{to}\"\nstart = \"{}ms\"\ncontroller = \"{}\"\ntransport = {{ recovery = \"{}\", {} }}\ntraffic = {{ {} }}\n",
-            flow.start_ms, flow.controller, flow.recovery, flow.transport, flow.traffic
+            flow.start_ms, flow.controller, flow.recovery, transport, flow.traffic
         )
         .expect("a text takes all");
         if let Some(stop) = flow.stop_ms {
@@ -569,9 +582,10 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
             found.push(("node.forwarding.buffer", format!("{buffer}")));
         }
     }
-    for model::Link { name: _, ends, forward, backward, header_compression } in links {
+    for model::Link { name: _, ends, forward, backward, header_compression, mtu } in links {
         found.push(("link.between", format!("{ends:?}")));
         found.push(("link.header_compression", format!("{header_compression:?}")));
+        found.push(("link.mtu", format!("{mtu:?}")));
         direction(forward, &mut found);
         direction(backward, &mut found);
     }

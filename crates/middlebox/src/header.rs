@@ -2,6 +2,8 @@
 //!
 //! Sequence numbers are compared as RFC 9293 section 3.4 says, modulo 2^32.
 
+use std::net::IpAddr;
+
 use wire::tcp::flags;
 
 /// An address and a port.
@@ -154,6 +156,10 @@ pub trait Visible: Clone {
     /// by the receiver (PAWS, RFC 7323 section 5).
     #[must_use]
     fn with_timestamp(&self, value: u32) -> Self;
+
+    /// The ICMP message of a router with the address `router` about this packet, which is too long for a link
+    /// of `mtu` bytes. `None` about other messages.
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self>;
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The interface for real IPv4 and IPv6 packets.
 
+use std::net::IpAddr;
+
 use wire::{Addresses, IpPacket};
 
 use crate::header::{Address, Endpoints, Header, SackBlocks, Visible};
@@ -47,5 +49,9 @@ impl Visible for IpPacket {
 
     fn with_timestamp(&self, value: u32) -> Self {
         Self::with_timestamp(self, value)
+    }
+
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
+        Self::too_big(self, router, mtu)
     }
 }

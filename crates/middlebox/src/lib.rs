@@ -16,6 +16,7 @@ mod decimation;
 mod device;
 mod header;
 mod ip;
+mod mtu;
 mod packet_control;
 mod reconstruction;
 mod settings;
@@ -32,6 +33,7 @@ pub use compression::{
 pub use decimation::{AckDecimationSettings, Decimation};
 pub use device::AnyDevice;
 pub use header::{Address, Endpoints, Header, SackBlocks, Visible, is_after, is_before};
+pub use mtu::{Icmp, Mtu};
 pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
@@ -43,7 +45,8 @@ use link::Mechanism;
 
 /// The mechanisms of this crate, for `bentpipe path`.
 pub fn mechanisms() -> Vec<&'static Mechanism> {
-    compression::mechanisms().chain(Middlebox::all().iter().map(Middlebox::about)).collect()
+    let of_links = [&mtu::ABOUT].into_iter().chain(compression::mechanisms());
+    of_links.chain(Middlebox::all().iter().map(Middlebox::about)).collect()
 }
 
 #[cfg(test)]

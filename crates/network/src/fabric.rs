@@ -51,6 +51,8 @@ pub enum Counted {
     Node(NodeId),
     /// At both ends of a port, by its number in the topology.
     Port(u16),
+    /// Before a port that does not take long packets.
+    Gate(u16),
 }
 
 /// Totals of a state machine at a node or at the ends of a port.

@@ -182,7 +182,7 @@ fn count(report: &NodeReport, name: &str) -> u64 {
 fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
     reports.iter().filter_map(|report| match report.place {
         Counted::Port(port) => Some((port, report)),
-        Counted::Node(_) => None,
+        Counted::Node(_) | Counted::Gate(_) => None,
     })
 }
 

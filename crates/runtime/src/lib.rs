@@ -24,6 +24,7 @@ mod feedback;
 mod flow;
 mod links;
 mod middlebox;
+mod mtu;
 mod nodes;
 mod topology;
 

@@ -8,7 +8,7 @@ use scenario::model::Direction;
 use units::{Span, Time};
 
 use crate::distributions::queueing_record;
-use crate::{acm, aqm, arq, compression, demand, fec, feedback, middlebox};
+use crate::{acm, aqm, arq, compression, demand, fec, feedback, middlebox, mtu};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ pub struct LinkRecorder {
     acm: acm::Recorder,
     feedback: feedback::Recorder,
     compression: compression::Recorder,
+    mtu: mtu::Recorder,
 }
 
 /// Samples of all links.
@@ -50,6 +51,7 @@ impl LinkRecorder {
             acm: acm::Recorder::new(scenario),
             feedback: feedback::Recorder::default(),
             compression: compression::Recorder::default(),
+            mtu: mtu::Recorder::default(),
         }
     }
 
@@ -79,6 +81,7 @@ impl LinkRecorder {
         self.acm.sample(at);
         self.feedback.sample(at, ports);
         self.compression.sample(at, nodes);
+        self.mtu.sample(at, nodes);
     }
 
     /// Number of rows so far.
@@ -91,7 +94,8 @@ impl LinkRecorder {
         let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
         let others = [self.acm.into_table(), self.feedback.into_table(), self.demand.into_table()];
         let others = others.into_iter();
-        let others = others.chain([self.compression.into_table(), self.middleboxes.into_table()]);
+        let at_ends = [self.compression.into_table(), self.mtu.into_table()];
+        let others = others.chain(at_ends).chain([self.middleboxes.into_table()]);
         let tables = on_links.into_iter().chain(others);
         LinkSamples { series: self.series, tables: tables.flatten().collect() }
     }
@@ -110,7 +114,7 @@ pub fn link_tables(
     let others = others
         .into_iter()
         .chain([feedback::totals, demand::totals].map(|totals| totals(scenario, ports)))
-        .chain([compression::totals(scenario, nodes)]);
+        .chain([compression::totals, mtu::totals].map(|totals| totals(scenario, nodes)));
     let tables = tables.into_iter().chain(others);
     tables.flatten().chain(middleboxes).collect()
 }

@@ -1,7 +1,8 @@
 //! A network with middleboxes that see the packets that their nodes forward, with feedback fields that
-//! routers treat, and with header compression on its links.
+//! routers treat, with header compression on its links, and with links that do not take long packets.
 //!
-//! A packet is sent to the first node on its route that has such a middlebox, or a decompressor. What
+//! A packet is sent to the first node on its route that has such a middlebox, a decompressor, or a gate: the
+//! start of a link with an MTU. What
 //! comes out there is sent on in the same way. So the engines know nothing of it, a network without them
 //! pays nothing, and both engines meet the same state machines at the same instants.
 //!
@@ -18,6 +19,8 @@
 //! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the hot path
 //!   that had one caller before are `inline(always)`, or all networks would pay 5 % more instructions.
 
+use std::net::IpAddr;
+
 use link::Priority;
 use middlebox::{AnyDevice, Feedback, Header, Visible};
 use network::{
@@ -26,11 +29,13 @@ use network::{
 };
 use scenario::Scenario;
 use units::Time;
+use wire::IpVersion;
 use wire::feedback::Field;
 
 use crate::compression::{self, OnLink, Receiver};
 use crate::feedback::{self, Routers, set_routers};
 use crate::middlebox::{has_devices, set_filters};
+use crate::mtu::{self, Gates};
 use crate::topology::number;
 
 /// A packet's content with its destination, on its way to the next middlebox.
@@ -38,6 +43,8 @@ use crate::topology::number;
 pub struct Passing<B> {
     content: Content<B>,
     to: NodeId,
+    /// Who has sent it, or the packet that a middlebox has made it of.
+    from: NodeId,
     pub(crate) field: Field,
     /// What a compressor has added, until the end of its link.
     pub(crate) compressed: Option<OnLink>,
@@ -53,8 +60,8 @@ enum Content<B> {
 
 impl<B> Passing<B> {
     /// A packet with an empty field.
-    fn new(body: B, to: NodeId) -> Self {
-        Self { content: Content::Packet(body), to, field: Field::default(), compressed: None }
+    fn new(body: B, from: NodeId, to: NodeId) -> Self {
+        Self { content: Content::Packet(body), to, from, field: Field::default(), compressed: None }
     }
 
     /// For the compressor: the feedback that it carries.
@@ -88,7 +95,7 @@ impl<B: Visible> Visible for Passing<B> {
         window: Option<u16>,
     ) -> Option<Self> {
         let Content::Packet(body) = &self.content else { return None };
-        Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.to))
+        Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.from, self.to))
     }
 
     fn with_timestamp(&self, value: u32) -> Self {
@@ -97,6 +104,12 @@ impl<B: Visible> Visible for Passing<B> {
             Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
         };
         Self { content, ..*self }
+    }
+
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
+        let Content::Packet(body) = &self.content else { return None };
+        // Nobody knows who sends a message, and nobody answers it.
+        Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
     }
 }
 
@@ -131,6 +144,25 @@ impl<B: Visible> Visible for Whole<B> {
         let body = self.0.body.with_timestamp(value);
         Self(Packet { body, flow, to, bytes, priority, ecn })
     }
+
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
+        let message = message(&self.0, router, mtu)?;
+        Some(Self(message))
+    }
+}
+
+/// The ICMP message about a packet that is too long for a link, on its way back.
+fn message<B: Visible>(
+    packet: &Packet<Passing<B>>,
+    router: IpAddr,
+    mtu: u16,
+) -> Option<Packet<Passing<B>>> {
+    let body = packet.body.too_big(router, mtu)?;
+    let version = if router.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
+    let bytes = wire::icmp::too_big_bytes(version, packet.bytes, mtu);
+    let (to, priority, ecn) = (body.to, Priority::Normal, Ecn::NotCapable);
+    // A flow of its own.
+    Some(Packet { body, flow: u32::MAX, to, bytes, priority, ecn })
 }
 
 /// A node with a middlebox.
@@ -143,9 +175,12 @@ struct At<B> {
 }
 
 /// Whether a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, packets have
-/// feedback fields, or a link compresses headers.
+/// feedback fields, or a link compresses headers or has an MTU.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
-    has_devices(scenario) || feedback::is_in_use(scenario) || compression::is_in_use(scenario)
+    has_devices(scenario)
+        || feedback::is_in_use(scenario)
+        || compression::is_in_use(scenario)
+        || mtu::is_in_use(scenario)
 }
 
 /// A network with middleboxes at its nodes, feedback fields, and header compression on its links.
@@ -154,7 +189,9 @@ pub struct Nodes<B> {
     devices: Vec<At<B>>,
     /// The far ends of ports with header compression.
     receivers: Vec<Receiver>,
-    /// By node and destination, the next node with a middlebox or a decompressor, or the destination.
+    /// The starts of ports with an MTU.
+    gates: Gates,
+    /// By node and destination, the next node with a middlebox, a decompressor or a gate, or the destination.
     stops: Vec<Vec<NodeId>>,
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
@@ -181,12 +218,14 @@ impl<B: Visible> Nodes<B> {
                 Some(At { node: NodeId(number(node)), device, passed: (0, 0) })
             })
             .collect();
-        let stops = stops(scenario, &devices.iter().map(|at| at.node).collect::<Vec<_>>());
+        let gates = Gates::new(scenario);
+        let nodes: Vec<_> = devices.iter().map(|at| at.node).collect();
+        let stops = stops(scenario, &nodes, &gates);
         let receivers = compression::set_compressors(scenario, fabric.as_mut());
         let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
         let timer = (Time::NEVER, 0);
         let arrived = Field::default();
-        Self { fabric, devices, receivers, stops, timer, out: Vec::new(), links, arrived }
+        Self { fabric, devices, receivers, gates, stops, timer, out: Vec::new(), links, arrived }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
@@ -199,12 +238,35 @@ impl<B: Visible> Nodes<B> {
         let out = std::mem::take(&mut self.out);
         self.devices[place].passed.1 += out.len() as u64;
         for Whole(packet) in out {
-            let to = self.stop(node, packet.body.to);
-            self.fabric.forward(now, node, Packet { to, ..packet });
+            self.pass_on(now, node, packet);
         }
         let timers = self.devices.iter().map(|at| at.device.next_timer());
         let earliest = timers.enumerate().map(|(place, at)| (at, place)).min();
         self.timer = earliest.unwrap_or((Time::NEVER, 0));
+    }
+
+    /// A node forwards a packet towards its destination, unless the next link does not take it.
+    fn pass_on(&mut self, now: Time, node: NodeId, packet: Packet<Passing<B>>) {
+        if self.admits(now, node, &packet) {
+            let to = self.stop(node, packet.body.to);
+            self.fabric.forward(now, node, Packet { to, ..packet });
+        }
+    }
+
+    /// Whether the next link takes a packet. If it is too long, its sender gets a message.
+    fn admits(&mut self, now: Time, node: NodeId, packet: &Packet<Passing<B>>) -> bool {
+        let Some(gate) = self.gates.closed_to(node, packet.body.to, packet.bytes) else {
+            return true;
+        };
+        let mtu = gate.mtu();
+        if let Some(router) = gate.answers()
+            && let Some(message) = message(packet, router, mtu)
+        {
+            gate.count_message();
+            let to = self.stop(node, message.to);
+            self.fabric.send(now, node, Packet { to, ..message });
+        }
+        false
     }
 
     /// A packet has come to the end of a link with header compression. Returns it if its header could be
@@ -215,8 +277,13 @@ impl<B: Visible> Nodes<B> {
         let restored = receiver.decompressor.restore(now, &on_link.coded);
         if let Some(feedback) = restored.feedback {
             let content = Content::Feedback(receiver.port, feedback);
-            let (field, compressed) = (Field::default(), None);
-            let body = Passing { content, to: receiver.from, field, compressed };
+            let body = Passing {
+                content,
+                to: receiver.from,
+                from: receiver.from,
+                field: Field::default(),
+                compressed: None,
+            };
             let message = Packet {
                 body,
                 // A flow of its own.
@@ -243,8 +310,9 @@ fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
     all.clone().map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
 }
 
-/// By node and destination, the next node with a middlebox or a decompressor on the way, or the destination.
-fn stops(scenario: &Scenario, middleboxes: &[NodeId]) -> Vec<Vec<NodeId>> {
+/// By node and destination, the next node with a middlebox, a decompressor or a gate on the way, or the
+/// destination.
+fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<NodeId>> {
     let routes = scenario::routes(scenario);
     let all = 0..scenario.nodes.len();
     let stop = |from: usize, to: usize| {
@@ -253,7 +321,8 @@ fn stops(scenario: &Scenario, middleboxes: &[NodeId]) -> Vec<Vec<NodeId>> {
             let node = NodeId(number(hop.to(&scenario.links)));
             let link = &scenario.links[hop.link as usize];
             let is_compressed = link.header_compression[usize::from(!hop.forward)].is_some();
-            (is_compressed || middleboxes.contains(&node)).then_some(node)
+            let is_gate = gates.is_at(node, NodeId(number(to)));
+            (is_compressed || is_gate || middleboxes.contains(&node)).then_some(node)
         });
         ends.unwrap_or(NodeId(number(to)))
     };
@@ -277,15 +346,17 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         if let Some(request) = &mut field.request {
             request.links = self.links[usize::from(from.0)][usize::from(to.0)];
         }
-        let body = Passing { field, ..Passing::new(body, to) };
-        self.fabric.send(now, from, Packet { body, flow, to: stop, bytes, priority, ecn });
+        let body = Passing { field, ..Passing::new(body, from, to) };
+        let packet = Packet { body, flow, to: stop, bytes, priority, ecn };
+        if self.admits(now, from, &packet) {
+            self.fabric.send(now, from, packet);
+        }
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let stop = self.stop(at, to);
-        let body = Passing::new(body, to);
-        self.fabric.forward(now, at, Packet { body, flow, to: stop, bytes, priority, ecn });
+        let body = Passing::new(body, at, to);
+        self.pass_on(now, at, Packet { body, flow, to, bytes, priority, ecn });
     }
 
     fn arrived_field(&self) -> Field {
@@ -314,7 +385,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let body = Passing::new(body, to);
+        // Nobody sends it as a host, and so nobody is told that it is too long.
+        let body = Passing::new(body, to, to);
         self.fabric.send_through(now, port, Packet { body, flow, to, bytes, priority, ecn });
     }
 
@@ -344,8 +416,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
         }
         let Some(place) = self.devices.iter().position(|at| at.node == here) else {
-            let to = self.stop(here, packet.body.to);
-            self.fabric.forward(at, here, Packet { to, ..packet });
+            self.pass_on(at, here, packet);
             return None;
         };
         let device = &mut self.devices[place];
@@ -378,7 +449,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             NodeReport { place: Counted::Port(receiver.port), counts }
         };
         let of_nodes: Vec<_> = self.devices.iter().map(report).collect();
-        of_nodes.into_iter().chain(self.receivers.iter().map(of_link)).collect()
+        let of_links: Vec<_> = self.receivers.iter().map(of_link).collect();
+        of_nodes.into_iter().chain(of_links).chain(self.gates.reports()).collect()
     }
 
     fn hops(&self) -> u64 {

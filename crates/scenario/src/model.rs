@@ -10,7 +10,7 @@ pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
-pub use middlebox::{HeaderCompression, Middlebox, SideName};
+pub use middlebox::{HeaderCompression, Icmp, Middlebox, Mtu, SideName};
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -54,7 +54,8 @@ impl Scenario {
         self.headers() + u64::from(flow.transport.timestamps_bytes())
     }
 
-    fn headers(&self) -> u64 {
+    /// Bytes of the headers of IP and TCP without options.
+    pub fn headers(&self) -> u64 {
         u64::from(self.ip.header_bytes() + wire::tcp::HEADER)
     }
 }
@@ -135,6 +136,8 @@ pub struct Link {
     pub backward: Direction,
     /// Header compression of both directions.
     pub header_compression: [Option<HeaderCompression>; 2],
+    /// MTU of both directions.
+    pub mtu: [Option<Mtu>; 2],
 }
 
 impl Link {

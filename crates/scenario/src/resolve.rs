@@ -10,6 +10,7 @@ mod fec;
 mod flows;
 mod graph;
 mod modems;
+mod mtu;
 mod proxies;
 mod reorder;
 mod rules;
@@ -65,6 +66,7 @@ pub(crate) fn resolve(
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
+        mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }

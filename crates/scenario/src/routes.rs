@@ -36,8 +36,8 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, every middlebox, every split proxy, and every
-/// decompressor: packets go from one of them to the next.
+/// The next hop of every node towards every end of a flow, every middlebox, every split proxy, every
+/// decompressor, and every start of a link with an MTU: packets go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination.
@@ -54,7 +54,11 @@ pub fn routes(scenario: &Scenario) -> Routes {
         let [forward, backward] = link.header_compression.map(|one| one.is_some());
         [forward.then_some(link.ends[1]), backward.then_some(link.ends[0])].into_iter().flatten()
     });
-    let destinations = ends.chain(middleboxes).chain(decompressors);
+    let gates = scenario.links.iter().flat_map(|link| {
+        let starts = link.ends.into_iter().zip(link.mtu);
+        starts.filter(|(_, mtu)| mtu.is_some()).map(|(node, _)| node)
+    });
+    let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates);
     Routes::towards(destinations, scenario.nodes.len(), &scenario.links)
 }
 

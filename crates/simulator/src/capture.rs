@@ -46,11 +46,14 @@ impl<W: Write> Capture<W> {
         Ok(Self { writer, ip, packet: Vec::new(), failed: None })
     }
 
-    /// Writes the packet if it is at the host that sends the data. After the first failure nothing
+    /// Writes the packet if it is a segment at the host that sends the data. After the first failure nothing
     /// more is written; [`Capture::finish`] returns it.
     pub fn observe(&mut self, observed: &Observed<'_>) {
         let data_host = if observed.by_data_sender { observed.from } else { observed.to };
-        if observed.node != data_host || self.failed.is_some() {
+        if observed.node != data_host
+            || self.failed.is_some()
+            || observed.segment.reported_mss().is_some()
+        {
             return;
         }
         let sack = observed.segment.sack.map(|block| (block.start, block.end));

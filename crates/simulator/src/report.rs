@@ -1,6 +1,7 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
 mod legs;
+mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
@@ -169,6 +170,7 @@ impl Recorder {
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
         tables.extend(legs::table(scenario, hosts));
+        tables.extend(path_mtu::table(scenario, hosts));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

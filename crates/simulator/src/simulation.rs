@@ -258,7 +258,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
             if let Some(observer) = &mut options.observer {
                 hosts.show_received(at, &packet.body, observer);
             }
-            if has_fields {
+            if has_fields && packet.body.segment.reported_mss().is_none() {
                 hosts.receive_field(at, packet, field);
             }
             hosts.receive(at, packet)

@@ -2,13 +2,21 @@
 //!
 //! The two ends of a connection have neighbouring numbers, so the number of an endpoint is its address.
 
+use std::net::IpAddr;
+
 use middlebox::{Address, Endpoints, Header, SackBlocks, Visible};
 use tcp::{Flags, Options, Segment};
+use wire::IpVersion;
+
+use runtime::EndpointId;
 
 use crate::hosts::Body;
 
 impl Visible for Body {
     fn header(&self) -> Option<Header> {
+        if self.segment.reported_mss().is_some() {
+            return None;
+        }
         let address = |host: u32| Address { host: host.into(), port: 0 };
         let segment = &self.segment;
         let blocks = segment.blocks().iter().map(|block| (block.start, block.end));
@@ -71,6 +79,19 @@ impl Visible for Body {
         }
         copy
     }
+
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
+        if self.segment.reported_mss().is_some() {
+            return None;
+        }
+        let version = if router.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
+        let header = version.header_bytes();
+        let message = wire::icmp::too_big_bytes(version, header + self.segment.bytes(), mtu);
+        let mss = mtu.saturating_sub(header + wire::tcp::HEADER).max(1);
+        // It goes to the end that has sent the segment.
+        let segment = self.segment.too_big(mss, message - header);
+        Some(Self { endpoint: EndpointId(self.endpoint.0 ^ 1), segment })
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +151,24 @@ traffic = {{ download = "1MB" }}
         let of = |name| reports.iter().filter(|(controller, _)| *controller == name).count();
         assert_eq!(of("prague"), 8, "{reports:?}");
         assert!(of("dctcp") >= 3, "{reports:?}");
+    }
+
+    #[test]
+    fn the_message_about_a_segment_goes_back_and_is_as_long_as_that_about_a_packet() {
+        let segment = Segment { sequence: 7, flags: Flags::ACK, payload: 1460, ..Segment::default() };
+        let body = Body { endpoint: EndpointId(5), segment };
+        for (router, header, mtu, bytes) in [
+            (IpAddr::from([10, 0, 0, 9]), 20, 1400, 576),
+            (IpAddr::from([0xfc; 16]), 40, 1280, 1280),
+            (IpAddr::from([10, 0, 0, 9]), 20, 200, 200),
+        ] {
+            let message = body.too_big(router, mtu).unwrap();
+            assert_eq!(message.endpoint, EndpointId(4));
+            assert_eq!(message.bytes() + header, bytes);
+            assert_eq!(message.segment.reported_mss(), Some(mtu - header - 20));
+            assert_eq!((message.segment.sequence, message.header()), (7, None));
+            assert_eq!(message.too_big(router, 68), None, "no message about a message");
+        }
     }
 
     /// RFC 9768 section 3.2.2: ACE is in each segment after the set-up, also where its bits are not those

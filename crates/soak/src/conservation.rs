@@ -28,6 +28,7 @@ impl Ledger {
     pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
         let routes: Routes = routes(scenario);
         let compressed = Compressed::of(scenario, recording);
+        let (too_big, messages) = gates(scenario, recording);
         let links = 2 * scenario.links.len();
         let record = |port: usize| &recording.links[port];
         let handled = |port: usize| {
@@ -54,6 +55,10 @@ impl Ledger {
                 Some((_, sent)) => sent,
                 None => passing,
             };
+            // What is too long goes no further.
+            let Some(passing) = passing.checked_sub(too_big[node]) else {
+                return Some(format!("more than {passing} packets too long at {}", settings.name));
+            };
             let mut goes_out = self.sent[node] + passing;
             if settings.forwarding.is_some() {
                 if handled(forwarding) > passing {
@@ -63,7 +68,7 @@ impl Ledger {
                 goes_out = self.sent[node] + record(forwarding).delivered_packets;
                 forwarding += 1;
             }
-            goes_out += compressed.feedback[node];
+            goes_out += compressed.feedback[node] + messages[node];
             let came_out: u64 = outgoing.map(handled).sum();
             if came_out > goes_out {
                 let name = &settings.name;
@@ -75,6 +80,32 @@ impl Ledger {
         (offered != recording.packet_hops && !unrouted)
             .then(|| format!("{} hops of {offered} packets at ports", recording.packet_hops))
     }
+}
+
+/// Packets that were too long for a link and the messages about them, for each node. Hosts send no packets
+/// that are too long for their own links.
+fn gates(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
+    let zeros = vec![0; scenario.nodes.len()];
+    let (mut too_big, mut messages) = (zeros.clone(), zeros);
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "mtu") else {
+        return (too_big, messages);
+    };
+    let columns = table.columns();
+    // One row for each direction that has an MTU, in the order of the directions.
+    let ports = (0..2 * scenario.links.len())
+        .filter(|port| scenario.links[port / 2].mtu[port % 2].is_some());
+    for (row, port) in ports.enumerate() {
+        let count = |name: &str| {
+            let column = columns.iter().find(|column| column.name == name);
+            let Some(Values::U64(counts)) = column.map(|column| &column.values) else {
+                panic!("no counts of {name}")
+            };
+            counts[row]
+        };
+        too_big[start(scenario, port)] += count("too_big_packets");
+        messages[start(scenario, port)] += count("icmp_packets");
+    }
+    (too_big, messages)
 }
 
 /// Packets that only header compression sees, for each node.

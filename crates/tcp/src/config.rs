@@ -1,7 +1,7 @@
 //! Configuration of a connection.
 
 use congestion::{Ecn, Repair};
-use transport::{Pacing, RtoConfig, SavedPath};
+use transport::{MtuProbing, Pacing, RtoConfig, SavedPath};
 use units::{Bytes, Rate, SizeLimit, Span};
 
 use crate::segment::TIMESTAMPS_BYTES;
@@ -258,6 +258,11 @@ pub struct Config {
     /// `"sack"` or `"linux"`. Always on with `"linux"`, with `ecn = "accurate"` (RFC 9768), and for
     /// controllers that need the reports.
     pub dsack: bool,
+    /// Path MTU discovery without ICMP (RFC 4821), with the rules of Linux (`tcp_mtu_probing`): `"off"`,
+    /// `"black-hole"` (segments become smaller when retransmissions time out for 3s, and then larger step by
+    /// step), or `"always"` (the connection starts with segments of 1024 bytes). Messages of routers that a
+    /// packet is too long for a `link.mtu` (RFC 1191, RFC 8201) count with each of them.
+    pub mtu_probing: MtuProbing,
     /// Careful Resume (RFC 9959) with the parameters of an earlier connection over the same path.
     /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the
     /// path cannot carry it. Works with every controller. Default: off.
@@ -301,6 +306,7 @@ impl Default for Config {
             idle_restart: true,
             ecn: Ecn::Off,
             dsack: false,
+            mtu_probing: MtuProbing::Off,
             careful_resume: None,
             quick_start: None,
         }

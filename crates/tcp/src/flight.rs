@@ -245,6 +245,52 @@ impl Flight {
         }
     }
 
+    /// Segments of more than `mss` bytes are lost. Calls `tell` for each that was not lost before.
+    pub(crate) fn lose_longer(&mut self, mss: u64, mut tell: impl FnMut(Range)) {
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.range().len() > mss && !segment.delivered && !segment.is_missing() {
+                tell(segment.range());
+                self.lose(index);
+            }
+        }
+    }
+
+    /// Segments have at most `mss` bytes now. Those that are to be sent again are joined before they are cut:
+    /// in Linux they are parts of larger packets, which segmentation offload cuts.
+    pub(crate) fn recut(&mut self, mss: u64) {
+        let mut cut: VecDeque<Segment> = VecDeque::with_capacity(self.segments.len());
+        for segment in std::mem::take(&mut self.segments) {
+            if segment.delivered || !(segment.is_missing() || segment.range().len() > mss) {
+                cut.push_back(segment);
+                continue;
+            }
+            let joins = |before: &Segment| {
+                segment.is_missing()
+                    && before.is_missing()
+                    && !before.delivered
+                    && before.again == segment.again
+            };
+            let before = cut.back().copied().filter(joins);
+            let mut start = segment.start;
+            if let Some(before) = before {
+                cut.pop_back();
+                start = before.start;
+            }
+            while start < segment.end {
+                let end = segment.end.min(start + mss);
+                cut.push_back(Segment { start, end, ..segment });
+                start = end;
+            }
+        }
+        self.segments = cut;
+        // Those in the network have other ends. What stands there for a segment that is no more is passed over.
+        let in_network = self.segments.iter().filter(|one| !one.delivered && !one.is_missing());
+        self.departures = in_network.map(Segment::departure).collect();
+        self.departures.make_contiguous().sort_unstable();
+        self.doubtful.clear();
+    }
+
     fn lose(&mut self, index: usize) {
         let segment = self.segments[index];
         self.forget(&segment);

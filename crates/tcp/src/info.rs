@@ -1,6 +1,7 @@
 //! What a connection knows about itself: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
 
 use congestion::{Controller, Ecn};
+use transport::PathMtuCounters;
 use units::Span;
 
 use crate::connection::{Connection, State};
@@ -62,6 +63,8 @@ pub struct Info {
     pub ecn: bool,
     /// The window that the other end advertises.
     pub advertised: u64,
+    /// What path MTU discovery has done, if anything has called for it.
+    pub path_mtu: Option<PathMtuCounters>,
 }
 
 impl Connection {
@@ -99,6 +102,7 @@ impl Connection {
             sack: agreed.sack,
             ecn: agreed.ecn != Ecn::Off,
             advertised: sender.advertised(),
+            path_mtu: sender.path_mtu_counters(),
         }
     }
 }

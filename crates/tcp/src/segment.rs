@@ -200,6 +200,27 @@ impl Segment {
         self.sack[MAX_SACK_BLOCKS - 1] = Block { start: counters.marked, end: counters.unmarked };
     }
 
+    /// The message of a router that the largest segment that its link takes has `mss` bytes, without options
+    /// (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the header of IP.
+    ///
+    /// It is no segment, but arrives where one would. No segment has neither ACK nor SYN nor RST.
+    #[must_use]
+    pub fn too_big(&self, mss: u16, bytes: u16) -> Self {
+        Self {
+            sequence: self.sequence,
+            mss,
+            payload: bytes.saturating_sub(tcp::HEADER),
+            window_scale: Self::NO_SCALE,
+            ..Self::default()
+        }
+    }
+
+    /// The largest segment that a router reports, if this is its [message](Self::too_big).
+    #[inline]
+    pub fn reported_mss(&self) -> Option<u16> {
+        (self.flags.0 == 0 && self.mss > 0).then_some(self.mss)
+    }
+
     /// The SACK blocks.
     #[inline]
     pub fn blocks(&self) -> &[Block] {

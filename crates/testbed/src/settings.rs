@@ -245,6 +245,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         idle_restart,
         ecn,
         dsack,
+        mtu_probing,
         careful_resume,
         quick_start,
     } = &*flow.transport;
@@ -338,6 +339,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     let needs = flow.controller.build(&flow.transport.controller()).needs();
     let duplicate_reports = *dsack || *recovery == Recovery::Linux || needs.duplicate_reports;
     judge.applied("transport.dsack", duplicate_reports, "tcp_dsack");
+    judge.applied("transport.mtu_probing", mtu_probing.name(), "tcp_mtu_probing");
     if let Some(saved) = careful_resume {
         let asked = format!("a saved window of {}", saved.saved_cwnd);
         let possible = "none: no kernel takes the saved window of another connection";
@@ -349,12 +351,13 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     }
 
     let switch = |on: bool| u8::from(on).to_string();
-    let sysctls = vec![
+    let mut sysctls = vec![
         ("tcp_sack", switch(matches!(recovery, Recovery::Sack | Recovery::Linux))),
         ("tcp_dsack", switch(duplicate_reports)),
         ("tcp_window_scaling", switch(*window_scaling)),
         ("tcp_timestamps", switch(*timestamps)),
         ("tcp_ecn", switch(*ecn != Ecn::Off)),
+        ("tcp_mtu_probing", (*mtu_probing as u8).to_string()),
         ("tcp_reordering", dupthresh.to_string()),
         ("tcp_retries2", max_retries.to_string()),
         ("tcp_slow_start_after_idle", switch(*idle_restart)),
@@ -363,6 +366,10 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         // Each connection starts afresh, whatever the one before has learnt.
         ("tcp_no_metrics_save", switch(true)),
     ];
+    if scenario.links.iter().any(|link| link.mtu != [None; 2]) {
+        // Below its usual 552, Linux would let routers fragment.
+        sysctls.push(("route/min_pmtu", LEAST_MTU.to_string()));
+    }
     let applied = Applied {
         controller,
         mss: *mss,

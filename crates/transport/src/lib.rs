@@ -5,12 +5,14 @@
 //! - [`Delivery`]: samples of the delivery rate
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
+//! - [`PathMtu`]: the largest packet that the path takes
 //! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
 mod delivery;
 mod endpoint;
 mod pacing;
+mod path_mtu;
 mod quick_start;
 mod ranges;
 mod reassembly;
@@ -20,6 +22,7 @@ pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
 pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
 pub use pacing::{Pacer, Pacing, usual_rate};
+pub use path_mtu::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters};
 pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;

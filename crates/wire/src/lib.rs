@@ -4,6 +4,7 @@
 //! - [`tcp`]: flags, sizes of options, and [`TcpPacket`], which writes a whole segment.
 //! - [`udp`]: the header of a datagram.
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
+//! - [`icmp`]: the answer to a packet that is too long.
 //! - [`feedback`]: the field in which routers give feedback to senders.
 //! - [`IpPacket`] reads a packet that a real host has sent, and marks it.
 //!
@@ -12,6 +13,7 @@
 
 mod checksum;
 pub mod feedback;
+pub mod icmp;
 pub mod ip;
 mod packet;
 pub mod segment;

@@ -117,6 +117,11 @@ pub(crate) struct Direction {
     /// with `fec` or `feedback` in the same direction.
     #[schemars(extend("default" = "none"))]
     pub demand: Option<Demand>,
+    /// MTU: the longest packet that the direction takes, in bytes with the header of IP. A packet that is longer is
+    /// dropped by the node before the link, which reports the MTU to its sender by ICMP (RFC 1191, RFC 8201).
+    /// A number stands for this, and a table can filter the messages. Hosts know the MTU of their own links,
+    /// and agree on segments that fit them. At least 88 with IPv4 and 1280 with IPv6. Default: no limit.
+    pub mtu: Option<Mtu>,
     /// Header compression of TCP/IP packets: the length of headers on the link, and what a loss takes with
     /// it. A name stands for the scheme with its defaults, a table sets parameters, and `"none"` compresses
     /// nothing. `vj` requires `ip = "ipv4"`. Feedback of `rohc` takes the other direction of the link.
@@ -141,6 +146,24 @@ pub(crate) struct Direction {
     /// nor with `fec` or `header_compression` in the same direction, which rely on the order.
     #[schemars(extend("default" = false))]
     pub reorder: Option<bool>,
+}
+
+/// A number of bytes, or a table that says what happens to the messages.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Mtu {
+    Bytes(#[schemars(range(min = 68, max = 65_535))] u16),
+    Table(middlebox::Mtu),
+}
+
+impl Mtu {
+    pub fn resolve(self) -> middlebox::Mtu {
+        match self {
+            Self::Bytes(bytes) => middlebox::Mtu::of(bytes),
+            Self::Table(mtu) => mtu,
+        }
+    }
 }
 
 /// A file with columns, or a table with files.

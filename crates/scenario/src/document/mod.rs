@@ -21,7 +21,7 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Queue,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Mtu, Queue,
     Signal, Trace, TraceFiles,
 };
 pub(crate) use proxy::{Proxy, ProxySide};

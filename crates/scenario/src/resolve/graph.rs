@@ -10,7 +10,7 @@ use super::Numbers;
 use super::arq;
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
-use super::{compression, demand, fec, modems};
+use super::{compression, demand, fec, modems, mtu};
 use super::{reorder, traces};
 use crate::document::{self, Document};
 use crate::error::Problem;
@@ -96,7 +96,8 @@ pub(super) fn links(
         }
         let [forward, backward] = directions(link, &path, channels, problems);
         let header_compression = compression::resolve(link, document.ip, &path, problems);
-        links.push(Link { name, ends, forward, backward, header_compression });
+        let mtu = mtu::resolve(link, document.ip, &path, problems);
+        links.push(Link { name, ends, forward, backward, header_compression, mtu });
     }
     links
 }
@@ -173,6 +174,8 @@ fn directions(
             demand: _,
             // No part of a direction of the network, but of both ends of a link: see `compression`.
             header_compression: _,
+            // See `mtu`.
+            mtu: _,
             overhead: added,
             channel: _,
             trace: _,

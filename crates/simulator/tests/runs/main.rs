@@ -17,6 +17,7 @@ mod feedback;
 mod golden;
 mod latency;
 mod middlebox;
+mod mtu;
 mod physics;
 mod priority;
 mod prototypes;

@@ -5,7 +5,7 @@ use congestion::Ecn;
 use units::Time;
 
 use crate::receiver::{Path, QUICK_AFTER_MARK};
-use crate::segment::{Block, Flags, Options, Segment};
+use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Acknowledgement;
 use crate::sequence::Space;
 use crate::timestamps::round_trip;
@@ -57,6 +57,10 @@ impl Connection {
 
     #[inline(never)]
     fn on_unusual_segment(&mut self, now: Time, segment: &Segment) {
+        if let Some(mss) = segment.reported_mss() {
+            self.on_too_big(now, segment, mss);
+            return;
+        }
         let expected = self.receiver.next();
         let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
         if segment.options.contains(Options::PROBE) {
@@ -189,6 +193,15 @@ impl Connection {
 }
 
 impl Connection {
+    /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes a segment
+    /// of this end.
+    #[cold]
+    fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let quoted = self.out.unwrap(message.sequence, self.sender.una());
+        self.sender.on_too_big(now, &self.config, quoted, mss.into(), options.into());
+    }
+
     /// Whether the SACK blocks of a segment report something that was not known to have arrived.
     #[cold]
     pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {

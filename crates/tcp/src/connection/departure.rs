@@ -3,7 +3,7 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Chunk;
 use crate::timestamps::timestamp;
 
@@ -79,7 +79,9 @@ impl Connection {
         if segment.sack_blocks == 0 {
             return;
         }
-        if u32::from(segment.payload) + segment.option_bytes() > self.config.mss {
+        let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let most = self.sender.mss() + u64::from(timestamps);
+        if u64::from(u32::from(segment.payload) + segment.option_bytes()) > most {
             segment.sack_blocks = 0;
         }
     }

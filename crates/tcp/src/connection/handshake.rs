@@ -12,6 +12,10 @@ use super::{Connection, DEFAULT_MSS, State, Urgent};
 impl Connection {
     /// A segment arrived before the connection was open, or after it was closed.
     pub(super) fn on_handshake_segment(&mut self, now: Time, segment: &Segment) {
+        // Nothing that is sent before the connection is open is too long for any link.
+        if segment.reported_mss().is_some() {
+            return;
+        }
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.on_segment_in_listen(segment),

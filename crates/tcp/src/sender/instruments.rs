@@ -1,9 +1,9 @@
 //! Features that only some connections need: feedback on each ACK, records of segments, pacing,
-//! Careful Resume, Quick-Start, and the recovery of Linux.
+//! Careful Resume, Quick-Start, path MTU discovery, and the recovery of Linux.
 
 use crate::config::Recovery;
 use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};
-use transport::Pacing;
+use transport::{MtuProbing, Pacing};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -12,6 +12,7 @@ use transport::Range;
 use super::acknowledge::Acknowledgement;
 use super::jump::Jump;
 use super::linux::Linux;
+use super::path_mtu::Discovery;
 use super::probes::Probes;
 use super::router_feedback::Returning;
 use super::{HeldBy, Phase, Sender};
@@ -40,11 +41,25 @@ pub(super) struct Instruments {
     min_rtt: Option<Span>,
     /// For the recovery of Linux.
     pub(super) linux: Option<Linux>,
+    /// For paths that are searched, or on which a router has found a segment too large.
+    pub(super) path_mtu: Option<Box<Discovery>>,
 }
 
 impl Instruments {
     /// The instruments that a connection and its controller need, if any.
     pub(super) fn new(config: &Config, needs: Needs) -> Option<Box<Self>> {
+        let instruments = Self::of(config, needs);
+        let needs = instruments.needs;
+        let measures = instruments.times_segments() || needs.pacing || needs.probes;
+        let is_needed = measures
+            || needs.router_feedback.is_some()
+            || instruments.linux.is_some()
+            || instruments.jump.is_some()
+            || config.mtu_probing != MtuProbing::Off;
+        is_needed.then(|| Box::new(instruments))
+    }
+
+    pub(super) fn of(config: &Config, needs: Needs) -> Self {
         let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config.rto.min));
         let jump = Jump::of(config);
         let mut needs = match jump {
@@ -52,7 +67,7 @@ impl Instruments {
             Some(Jump::QuickStart(_)) | None => needs,
         };
         needs.pacing |= config.pacing == Pacing::Linux;
-        let instruments = Self {
+        Self {
             needs,
             jump,
             returning: Returning::default(),
@@ -64,13 +79,8 @@ impl Instruments {
             round_trip: None,
             min_rtt: None,
             linux,
-        };
-        let measures = instruments.times_segments() || needs.pacing || needs.probes;
-        let is_needed = measures
-            || needs.router_feedback.is_some()
-            || instruments.linux.is_some()
-            || instruments.jump.is_some();
-        is_needed.then(|| Box::new(instruments))
+            path_mtu: None,
+        }
     }
 
     /// Whether a record of each segment is kept.
@@ -138,7 +148,8 @@ impl Sender {
             self.note_full_usage();
             return true;
         }
-        false
+        self.instruments.as_ref().is_some_and(|instruments| instruments.path_mtu.is_some())
+            && self.waits_for_mtu_probe(now)
     }
 
     fn paces_packets(&self) -> bool {
@@ -256,6 +267,7 @@ impl Sender {
         if instruments.linux.is_some() {
             self.follow_acknowledgement(now, ack);
         }
+        self.judge_mtu_probe(una);
     }
 
     /// Gives the controller the round trip of what this ACK acknowledges. After a retransmission only

@@ -320,7 +320,10 @@ impl Sender {
         if !flight.has_lost() {
             return;
         }
-        let repeating = flight.repeating();
+        if self.repairs_mtu_probe(now) {
+            return;
+        }
+        let repeating = self.scoreboard.flight_mut().map_or(0, |flight| flight.repeating());
         let before = *self.controller.window();
         let una = self.una;
         let after_mark = self.is_in_window_of_mark();
@@ -448,6 +451,23 @@ impl Sender {
         window.cwnd = window.cwnd.max(least);
     }
 
+    /// What is longer than a segment may be now counts as lost, and leaves in pieces. Nothing takes this back
+    /// (`tcp_simple_retransmit`).
+    pub(super) fn lose_too_large(&mut self, now: Time) {
+        let mss = self.mss;
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
+        linux.recovering = true;
+        linux.reduction = None;
+        linux.undo = Undo::default();
+        linux.frto = Frto::Off;
+        linux.probe.forget();
+        let mut lost = std::mem::take(&mut linux.lost);
+        flight.lose_longer(mss, |range| lost.push(range));
+        flight.recut(mss);
+        self.tell_losses(now, lost);
+    }
+
     /// A probe is due while nothing is known to be missing.
     fn keep_tail_probe(&mut self, now: Time, news: &News) {
         let sacked = self.scoreboard.flight_mut().map_or(0, |flight| flight.sacked());
@@ -522,6 +542,7 @@ impl Sender {
             self.linux()?.probe.on_sent(end, false);
             return Some(self.send_new(now, length));
         }
+        self.forget_mtu_probe();
         let last = self.scoreboard.flight_mut()?.last()?.range();
         let max = self.max;
         if self.retransmission_quota == 0 {

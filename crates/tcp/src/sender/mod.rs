@@ -8,13 +8,14 @@
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority,
-//!   `router_feedback`, and `jump`, a larger window at the start
+//!   `router_feedback`, `jump`, a larger window at the start, and `path_mtu`, segments of another size
 
 mod acknowledge;
 mod instruments;
 mod jump;
 mod linux;
 mod offload;
+mod path_mtu;
 mod probes;
 mod prr;
 mod rack;
@@ -232,6 +233,8 @@ impl Sender {
         syns: u32,
         echoed: Option<Span>,
     ) {
+        // Only connections with timestamps have this one.
+        let options = if echoed.is_some() { config.timestamps_bytes() } else { 0 };
         self.una = 1;
         self.note_buffer(config);
         self.mss = mss;
@@ -255,6 +258,7 @@ impl Sender {
         self.set_window(window);
         self.taken = window;
         if self.has_instruments() {
+            self.search_path(now, config, options.into());
             self.start_quickly(now, config, timed);
         }
     }

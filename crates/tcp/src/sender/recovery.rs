@@ -106,6 +106,9 @@ impl Sender {
     }
 
     pub(super) fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
+        if self.repairs_mtu_probe(now) {
+            return;
+        }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
         let after_mark = self.is_in_window_of_mark();
         if after_mark {
@@ -222,6 +225,9 @@ impl Sender {
             jump.on_timeout(window);
         }
         self.send_everything_again(now);
+        if self.has_instruments() {
+            self.doubt_path(now);
+        }
         if self.controller.backs_off() {
             self.rtt.back_off(&config.rto);
         }

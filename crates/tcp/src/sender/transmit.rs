@@ -62,6 +62,9 @@ impl Sender {
 
     /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
     fn next_head(&mut self, now: Time) -> Option<Chunk> {
+        if let Some(probe) = self.next_mtu_probe(now) {
+            return Some(probe);
+        }
         if self.recovers_like_linux() {
             return self.next_tail_probe(now);
         }

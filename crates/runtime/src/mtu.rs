@@ -1,0 +1,195 @@
+//! Links that do not take long packets, and what happened to these: a table of totals, and one of samples, in
+//! runs that have such links.
+
+use std::net::IpAddr;
+
+use network::{Counted, NodeId, NodeReport};
+use recording::{ExtraTable, extra_table};
+use scenario::Scenario;
+use scenario::model::{Icmp, Mtu};
+use units::Time;
+
+use crate::address::address;
+use crate::topology::number;
+
+extra_table! {
+    /// Totals of MTUs, one row for each direction that has one.
+    Totals("mtu") of Total {
+        /// Name of the link.
+        link: String,
+        /// `forward` or `backward`.
+        direction: String,
+        /// Length of the longest packet in bytes.
+        mtu_bytes: u64,
+        /// What happens to messages: `sent` or `filtered`.
+        icmp: String,
+        /// Packets that were too long. The link has never seen them, and does not count them as dropped.
+        too_big_packets: u64,
+        /// Messages about them that were sent.
+        icmp_packets: u64,
+    }
+}
+
+extra_table! {
+    /// Samples of these counters, at the times of the series of links.
+    Samples("mtu_series") of Sample {
+        /// Number of the link direction in the recording's `links`.
+        link: u32,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Packets that were too long, since the start.
+        too_big_packets: u64,
+        /// Messages about them, since the start.
+        icmp_packets: u64,
+    }
+}
+
+/// The start of a port with an MTU.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    port: u16,
+    mtu: Mtu,
+    /// The address of its node.
+    router: IpAddr,
+    too_big_packets: u64,
+    icmp_packets: u64,
+}
+
+impl Gate {
+    /// Length of the longest packet.
+    pub fn mtu(&self) -> u16 {
+        self.mtu.bytes
+    }
+
+    /// The address that sends messages, unless they are filtered.
+    pub fn answers(&self) -> Option<IpAddr> {
+        (self.mtu.icmp == Icmp::Sent).then_some(self.router)
+    }
+
+    /// A message was sent.
+    pub fn count_message(&mut self) {
+        self.icmp_packets += 1;
+    }
+}
+
+/// All of them in a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Gates {
+    gates: Vec<Gate>,
+    /// By node and destination, the place of the gate on the next hop; empty if there are no gates.
+    next: Vec<Vec<Option<usize>>>,
+}
+
+/// Whether a link of the scenario has an MTU.
+pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
+    scenario.links.iter().any(|link| link.mtu.iter().any(Option::is_some))
+}
+
+impl Gates {
+    /// The gates of the scenario's links.
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut gates = Vec::new();
+        for (place, link) in scenario.links.iter().enumerate() {
+            for (side, mtu) in link.mtu.into_iter().enumerate() {
+                let Some(mtu) = mtu else { continue };
+                gates.push(Gate {
+                    port: number(2 * place + side),
+                    mtu,
+                    router: address(number(link.ends[side]), scenario.ip),
+                    too_big_packets: 0,
+                    icmp_packets: 0,
+                });
+            }
+        }
+        if gates.is_empty() {
+            return Self { gates, next: Vec::new() };
+        }
+        let routes = scenario::routes(scenario);
+        let next = |from: usize, to: usize| {
+            let hop = routes.next(from, to)?;
+            let port = number(2 * hop.link as usize + usize::from(!hop.forward));
+            gates.iter().position(|gate| gate.port == port)
+        };
+        let all = 0..scenario.nodes.len();
+        let next = all.clone().map(|from| all.clone().map(|to| next(from, to)).collect()).collect();
+        Self { gates, next }
+    }
+
+    /// The place of the gate that a packet from `node` to `to` meets next.
+    fn place(&self, node: NodeId, to: NodeId) -> Option<usize> {
+        *self.next.get(usize::from(node.0))?.get(usize::from(to.0))?
+    }
+
+    /// Whether the node sends packets for `to` through a gate.
+    pub fn is_at(&self, node: NodeId, to: NodeId) -> bool {
+        self.place(node, to).is_some()
+    }
+
+    /// The gate at `node` that does not let a packet of `bytes` for `to` pass, which it counts.
+    pub fn closed_to(&mut self, node: NodeId, to: NodeId, bytes: u16) -> Option<&mut Gate> {
+        let place = self.place(node, to)?;
+        let gate = self.gates.get_mut(place).filter(|gate| bytes > gate.mtu.bytes)?;
+        gate.too_big_packets += 1;
+        Some(gate)
+    }
+
+    /// What each gate has counted.
+    pub fn reports(&self) -> impl Iterator<Item = NodeReport> {
+        self.gates.iter().map(|gate| {
+            // Without `..`, so that a new counter has to stand in the table.
+            let &Gate { port, mtu: _, router: _, too_big_packets, icmp_packets } = gate;
+            let counts = vec![("too_big_packets", too_big_packets), ("icmp_packets", icmp_packets)];
+            NodeReport { place: Counted::Gate(port), counts }
+        })
+    }
+}
+
+/// The counters of each gate with the number of its port.
+fn counted(reports: &[NodeReport]) -> impl Iterator<Item = (u16, [u64; 2])> {
+    reports.iter().filter_map(|report| {
+        let Counted::Gate(port) = report.place else { return None };
+        let count = |name: &str| {
+            let found = report.counts.iter().find(|(counter, _)| *counter == name);
+            found.map_or(0, |(_, number)| *number)
+        };
+        Some((port, ["too_big_packets", "icmp_packets"].map(count)))
+    })
+}
+
+/// Collects samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder(Samples);
+
+impl Recorder {
+    /// Adds a row for each gate.
+    pub fn sample(&mut self, at: Time, reports: &[NodeReport]) {
+        for (port, [too_big_packets, icmp_packets]) in counted(reports) {
+            let (link, t_s) = (port.into(), at.as_secs_f64());
+            self.0.push(Sample { link, t_s, too_big_packets, icmp_packets });
+        }
+    }
+
+    /// All rows so far; none without gates.
+    pub fn into_table(self) -> Option<ExtraTable> {
+        self.0.into_table().filled()
+    }
+}
+
+/// The totals of all directions with an MTU; none without any.
+pub(crate) fn totals(scenario: &Scenario, reports: &[NodeReport]) -> Option<ExtraTable> {
+    let mut totals = Totals::default();
+    for (port, [too_big_packets, icmp_packets]) in counted(reports) {
+        let (place, side) = (usize::from(port / 2), usize::from(port % 2));
+        let link = &scenario.links[place];
+        let Some(Mtu { bytes, icmp }) = link.mtu[side] else { continue };
+        totals.push(Total {
+            link: link.name.clone(),
+            direction: ["forward", "backward"][side].to_owned(),
+            mtu_bytes: bytes.into(),
+            icmp: icmp.name().to_owned(),
+            too_big_packets,
+            icmp_packets,
+        });
+    }
+    totals.into_table().filled()
+}

@@ -1,0 +1,151 @@
+//! MTU of the directions of links, and segments that fit the links of their hosts.
+
+use std::sync::Arc;
+
+use tcp::Config;
+use wire::IpVersion;
+
+use crate::document;
+use crate::error::Problem;
+use crate::model::{Flow, Mtu, Scenario};
+use crate::path::Path;
+use crate::routes::{Routes, routes};
+use crate::tree::Tree;
+
+/// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest segment of
+/// Linux has (`tcp_min_snd_mss`). RFC 791 section 3.2 has 68 for IPv4 alone.
+const LEAST_IPV4: u16 = 88;
+/// The least MTU of IPv6 (RFC 8200 section 5).
+const LEAST_IPV6: u16 = 1280;
+
+/// MTU of both directions; `path` is that of the link.
+pub(super) fn resolve(
+    link: &document::Link,
+    ip: IpVersion,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> [Option<Mtu>; 2] {
+    let sides = [("forward", &link.forward), ("backward", &link.backward)];
+    sides.map(|(side, own)| {
+        let own = own.as_ref().and_then(|own| own.mtu);
+        let place = if own.is_some() { path.key(side) } else { path.clone() };
+        let written = own.or(link.both.mtu)?;
+        let found = written.resolve();
+        let place = match written {
+            document::Mtu::Bytes(_) => place.key("mtu"),
+            document::Mtu::Table(_) => place.key("mtu").key("bytes"),
+        };
+        // What both directions have is wrong once.
+        let problem = too_small(found, ip, place);
+        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
+        Some(found)
+    })
+}
+
+fn too_small(found: Mtu, ip: IpVersion, path: Path) -> Option<Problem> {
+    let (least, version, because) = match ip {
+        IpVersion::V4 => (LEAST_IPV4, "ipv4", "a segment of TCP has 48 bytes or more"),
+        IpVersion::V6 => (LEAST_IPV6, "ipv6", "no link of IPv6 has less (RFC 8200 section 5)"),
+    };
+    (found.bytes < least).then(|| {
+        let expected = format!("at least {least} with ip = {version:?}");
+        Problem::new(path, expected, found.bytes.to_string()).because(because)
+    })
+}
+
+/// A host knows the MTU of its own link, and neither sends nor announces larger segments (RFC 9293 section
+/// 3.7.1). The default `mss` becomes what fits. One that is written and does not fit is a problem.
+pub(super) fn fit_segments(
+    scenario: &mut Scenario,
+    entries: &[usize],
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) {
+    if scenario.links.iter().all(|link| link.mtu == [None; 2]) {
+        return;
+    }
+    let routes = routes(scenario);
+    // Flows of one entry share their settings, and go on to.
+    let mut fitted: Option<(usize, Flow)> = None;
+    for (number, entry) in entries.iter().enumerate() {
+        let alike = fitted.as_ref().filter(|(before, _)| before == entry);
+        let flow = match alike {
+            Some((_, first)) => first.clone(),
+            None => fit_flow(scenario, &routes, number, *entry, tree, problems),
+        };
+        let Flow { transport, gateways, .. } = &flow;
+        scenario.flows[number].transport = transport.clone();
+        scenario.flows[number].gateways = gateways.clone();
+        fitted = Some((*entry, flow));
+    }
+}
+
+/// A flow with segments that fit.
+fn fit_flow(
+    scenario: &Scenario,
+    routes: &Routes,
+    number: usize,
+    entry: usize,
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) -> Flow {
+    let mut flow = scenario.flows[number].clone();
+    let nodes = flow.gateways.iter().map(|gateway| gateway.node);
+    let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
+    let limit = |from: usize, to: usize| own_limit(scenario, routes, from, to);
+    // The ends of a leg, and the key that sets the segments of each.
+    let legs = stops.windows(2);
+    let ends: Vec<_> = legs.map(|leg| [limit(leg[0], leg[1]), limit(leg[1], leg[0])]).collect();
+    let last = ends.len() - 1;
+    let host = [&ends[0][0], &ends[last][1]].into_iter().flatten().min_by_key(|one| one.0);
+    let path = Path::entry("flow", entry).key("transport").key("mss");
+    if let Some(limit) = host {
+        fit(&mut flow.transport, limit, &path, tree, problems);
+    }
+    let mut gateways = flow.gateways.to_vec();
+    for (place, gateway) in gateways.iter_mut().enumerate() {
+        let limits = [&ends[place][1], &ends[place + 1][0]];
+        for (end, limit) in gateway.ends.iter_mut().zip(limits) {
+            let node = Path::entry("node", gateway.node).key("proxy");
+            let path = node.key(end.side.key()).key("mss");
+            if let Some(limit) = limit {
+                fit(&mut end.transport, limit, &path, tree, problems);
+            }
+        }
+    }
+    flow.gateways = gateways.into();
+    flow
+}
+
+/// The largest segment that fits the link on which a host sends towards another one, and the name of the link.
+fn own_limit(
+    scenario: &Scenario,
+    routes: &Routes,
+    from: usize,
+    to: usize,
+) -> Option<(u32, String)> {
+    let hop = routes.next(from, to)?;
+    let link = &scenario.links[hop.link as usize];
+    let mtu = link.mtu[usize::from(!hop.forward)]?;
+    let headers = scenario.ip.header_bytes() + wire::tcp::HEADER;
+    Some((u32::from(mtu.bytes.saturating_sub(headers)), link.name.clone()))
+}
+
+fn fit(
+    transport: &mut Arc<Config>,
+    (most, link): &(u32, String),
+    path: &Path,
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) {
+    let mss = transport.mss;
+    if mss <= *most {
+        return;
+    }
+    if tree.at(path).is_some() {
+        let problem = Problem::new(path.clone(), format!("at most {most}"), mss.to_string());
+        problems.push(problem.because(format!("the host is at the link {link:?} with an `mtu`")));
+    } else {
+        *transport = Arc::new(Config { mss: *most, ..(**transport).clone() });
+    }
+}

@@ -1,0 +1,86 @@
+//! What path MTU discovery has found: a table with one row for each leg of a flow, in runs with an MTU or with
+//! flows that probe.
+
+use recording::{ExtraTable, extra_table};
+use runtime::Side;
+use scenario::Scenario;
+use transport::{MtuProbing, PathMtuCounters};
+
+use crate::hosts::Hosts;
+use crate::transports::Connection;
+
+extra_table! {
+    /// Path MTU discovery of the ends that send data. Counters are sums over the connections of the leg.
+    Discoveries("path_mtu") of Discovery {
+        /// Name of the flow.
+        flow: String,
+        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.
+        leg: u32,
+        /// Payload of a full segment at the end of the run, in bytes: of the connection that was opened last.
+        mss_bytes: u64,
+        /// Messages of routers that made segments smaller.
+        icmp_reductions: u64,
+        /// Messages that named no outstanding data, or no smaller size.
+        icmp_ignored: u64,
+        /// Probes sent.
+        probes: u64,
+        /// Probes that made segments larger.
+        probe_successes: u64,
+        /// Probes that were lost.
+        probe_failures: u64,
+        /// Timeouts that were taken for a black hole.
+        black_holes: u64,
+    }
+}
+
+/// The table; `None` if nothing calls for discovery.
+pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
+    let has_mtu = scenario.links.iter().any(|link| link.mtu.iter().any(Option::is_some));
+    let probes = scenario.flows.iter().any(|flow| flow.transport.mtu_probing != MtuProbing::Off);
+    if !has_mtu && !probes {
+        return None;
+    }
+    let mut rows: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|flow| vec![(0, PathMtuCounters::default()); flow.gateways.len() + 1])
+        .collect();
+    for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
+        let Connection::Tcp(connection) = hosts.connection(number);
+        let (mss, sum) = &mut rows[end.flow.0 as usize][usize::from(end.leg)];
+        let info = connection.info();
+        *mss = info.mss;
+        // Without `..`, so that a new counter has to stand in the table.
+        let PathMtuCounters {
+            reductions,
+            ignored_messages,
+            probes,
+            successes,
+            failures,
+            black_holes,
+        } = info.path_mtu.unwrap_or_default();
+        sum.reductions += reductions;
+        sum.ignored_messages += ignored_messages;
+        sum.probes += probes;
+        sum.successes += successes;
+        sum.failures += failures;
+        sum.black_holes += black_holes;
+    }
+    let mut table = Discoveries::default();
+    for (flow, legs) in scenario.flows.iter().zip(rows) {
+        for (leg, (mss_bytes, sum)) in (0..).zip(legs) {
+            table.push(Discovery {
+                flow: flow.name.clone(),
+                leg,
+                mss_bytes,
+                icmp_reductions: sum.reductions,
+                icmp_ignored: sum.ignored_messages,
+                probes: sum.probes,
+                probe_successes: sum.successes,
+                probe_failures: sum.failures,
+                black_holes: sum.black_holes,
+            });
+        }
+    }
+    table.into_table().filled()
+}

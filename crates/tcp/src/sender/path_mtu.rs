@@ -1,0 +1,229 @@
+//! Path MTU discovery: segments of another size, and what was too large sent again.
+//!
+//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to congestion: it is
+//! sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section 7.6.2), in segments of the
+//! new size, as after a timeout and as cwnd allows.
+//!
+//! Source of what the RFCs leave open: Linux 6.1 (`tcp_v4_mtu_reduced`, `tcp_simple_retransmit`,
+//! `tcp_mtu_probe`, `tcp_fastretrans_alert`, `tcp_retransmit_skb`).
+//!
+//! Decisions:
+//! - RFC 1191 section 6.4 sends one segment again, and more as ACKs arrive. Linux sends as much as cwnd has
+//!   room for, and so does this.
+//! - The scoreboard of other recoveries than that of Linux knows no segments: with them all that is outstanding
+//!   and not sacked counts as too large, if it is more than a segment.
+//! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that do not fit.
+
+use congestion::{Controller, TcpPolicy};
+use transport::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters, Range};
+use units::Time;
+
+use crate::config::Config;
+
+use super::instruments::Instruments;
+use super::transmit::Chunk;
+use super::{HeldBy, Phase, Sender};
+
+/// What the sender knows of the path MTU.
+#[derive(Clone, Debug)]
+pub(super) struct Discovery {
+    path: PathMtu,
+    /// Bytes of the probe that is to be sent next.
+    due: Option<u64>,
+    /// The usual number of duplicate ACKs that mean a loss.
+    dupthresh: u32,
+}
+
+impl Discovery {
+    fn new(config: &Config, path: PathMtu) -> Box<Self> {
+        Box::new(Self { path, due: None, dupthresh: config.dupthresh })
+    }
+}
+
+impl Sender {
+    fn path_mtu(&mut self) -> Option<&mut PathMtu> {
+        let discovery = self.instruments.as_mut()?.path_mtu.as_mut()?;
+        Some(&mut discovery.path)
+    }
+
+    /// What path MTU discovery has done; `None` if nothing has called for it.
+    pub(crate) fn path_mtu_counters(&self) -> Option<PathMtuCounters> {
+        let discovery = self.instruments.as_ref()?.path_mtu.as_ref()?;
+        Some(discovery.path.counters())
+    }
+
+    /// The connection is open, and `options` bytes of each segment are no payload.
+    pub(super) fn search_path(&mut self, now: Time, config: &Config, options: u64) {
+        let Some(instruments) = &mut self.instruments else { return };
+        if config.mtu_probing != MtuProbing::Off {
+            let path = PathMtu::new(now, config.mtu_probing, self.mss, options);
+            instruments.path_mtu = Some(Discovery::new(config, path));
+            self.take_size();
+        }
+    }
+
+    /// A router reports that it could not send the segment `quoted` on, and that its link takes segments of
+    /// `size` bytes, of which `options` are no payload. A message about nothing that is outstanding may be
+    /// forged (RFC 5927 section 4.1; Linux, `tcp_v4_err`).
+    pub(crate) fn on_too_big(
+        &mut self,
+        now: Time,
+        config: &Config,
+        quoted: Option<u64>,
+        size: u64,
+        options: u64,
+    ) {
+        let (needs, mss) = (self.controller.needs(), self.mss);
+        let instruments =
+            self.instruments.get_or_insert_with(|| Box::new(Instruments::of(config, needs)));
+        let discovery = instruments.path_mtu.get_or_insert_with(|| {
+            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
+        });
+        if !quoted.is_some_and(|quoted| self.una <= quoted && quoted <= self.max) {
+            discovery.path.on_forged_report();
+        } else if discovery.path.on_report(now, size.saturating_sub(options)) {
+            discovery.path.on_retransmission();
+            self.take_size();
+            if self.flight() > self.mss {
+                self.send_too_large_again(now, Range { start: self.una, end: self.max });
+            }
+        }
+    }
+
+    /// Takes the size of segments that discovery has found.
+    fn take_size(&mut self) {
+        let before = self.mss;
+        let Some(mss) = self.path_mtu().map(|path| path.segment()) else { return };
+        if mss != before {
+            self.mss = mss;
+            self.controller.window_mut().change_mss(mss);
+        }
+    }
+
+    /// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least three
+    /// quarters of it (`tcp_current_ssthresh`).
+    fn send_too_large_again(&mut self, now: Time, range: Range) {
+        self.phase = Phase::Timeout;
+        self.recover = self.max;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.resend_head = false;
+        self.timed = None;
+        self.retransmission_quota = self.controller.retransmission_quota();
+        let window = self.controller.window_mut();
+        window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+        if self.recovers_like_linux() {
+            self.lose_too_large(now);
+        } else {
+            self.note_losses(now, range.start, range.end);
+            self.scoreboard.lose_everything(self.una, range.end);
+        }
+        self.restart_timer(now);
+    }
+
+    /// Whether nothing may leave now, so that a probe can. Something that is to be sent next is a probe if it
+    /// can.
+    #[cold]
+    pub(super) fn waits_for_mtu_probe(&mut self, now: Time) -> bool {
+        if self.path_mtu().is_some_and(|path| path.forgets(now)) {
+            self.take_size();
+        }
+        if self.phase != Phase::Open || self.resend_head || self.is_reduced_by_mark() {
+            return false;
+        }
+        let Some(discovery) = self.instruments.as_mut().and_then(|one| one.path_mtu.as_mut())
+        else {
+            return false;
+        };
+        let window = self.controller.window();
+        let threshold = self.controller.duplicate_threshold(discovery.dupthresh);
+        let seen = Opportunity {
+            now,
+            unsent: self.buffered.saturating_sub(self.max),
+            window_room: (self.una + self.advertised).saturating_sub(self.max),
+            window: self.advertised,
+            cwnd: window.cwnd / self.mss,
+            in_flight: self.scoreboard.pipe(self.una, self.max).div_ceil(self.mss),
+            reordering: threshold.into(),
+        };
+        match discovery.path.advise(&seen) {
+            Advice::Segment => false,
+            Advice::Wait => {
+                self.held_by = HeldBy::CongestionWindow;
+                true
+            }
+            Advice::Probe(size) => {
+                discovery.due = Some(size);
+                self.resend_head = true;
+                false
+            }
+        }
+    }
+
+    /// The probe that is due. cwnd has a segment less for it, because it carries more than one (`tcp_mtu_probe`).
+    pub(super) fn next_mtu_probe(&mut self, now: Time) -> Option<Chunk> {
+        let discovery = self.instruments.as_mut()?.path_mtu.as_mut()?;
+        let size = discovery.due.take()?;
+        let range = Range { start: self.max, end: self.max + size };
+        discovery.path.on_probe_sent(range);
+        let mss = self.mss;
+        let window = self.controller.window_mut();
+        window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
+        Some(self.send_new(now, size))
+    }
+
+    /// Everything up to `una` has arrived, perhaps a probe with it.
+    pub(super) fn judge_mtu_probe(&mut self, una: u64) {
+        if self.path_mtu().is_some_and(|path| path.on_acknowledged(una)) {
+            self.take_size();
+        }
+    }
+
+    /// A loss was found. If it is that of a probe, the probe was too large, and only that: it is sent again
+    /// without a reduction, and true is returned. Otherwise a probe that is out tells nothing any more.
+    pub(super) fn repairs_mtu_probe(&mut self, now: Time) -> bool {
+        if !self.has_instruments() || self.phase != Phase::Open {
+            return false;
+        }
+        let (una, after_mark) = (self.una, self.is_in_window_of_mark());
+        let Some(path) = self.path_mtu() else { return false };
+        match path.on_loss(una).filter(|_| !after_mark) {
+            Some(range) => {
+                let mss = self.mss;
+                self.controller.window_mut().cwnd += mss;
+                self.send_too_large_again(now, range);
+                // Without SACK, duplicate ACKs leave no room in cwnd for it.
+                self.resend_head = !self.uses_sack();
+                true
+            }
+            None => {
+                self.forget_mtu_probe();
+                false
+            }
+        }
+    }
+
+    /// Something is about to be sent again. A probe that is out counts as segments of the usual size then.
+    pub(super) fn forget_mtu_probe(&mut self) {
+        let mss = self.mss;
+        if self.path_mtu().is_some_and(PathMtu::on_retransmission)
+            && let Some(flight) = self.scoreboard.flight_mut()
+        {
+            flight.recut(mss);
+        }
+    }
+
+    /// The retransmission timer has expired once more, and nothing has been acknowledged since the first
+    /// retransmission. Perhaps the path is a black hole for segments of this size.
+    pub(super) fn doubt_path(&mut self, now: Time) {
+        self.forget_mtu_probe();
+        let since = now.since(self.retransmits_since);
+        let repeated = self.retries > 1;
+        if repeated && self.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
+            self.take_size();
+            if self.recovers_like_linux() {
+                self.lose_too_large(now);
+            }
+        }
+    }
+}

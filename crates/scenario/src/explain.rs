@@ -12,6 +12,7 @@ mod fec;
 mod feedback;
 mod figures;
 mod middlebox;
+mod mtu;
 mod proxy;
 mod settings;
 mod text;
@@ -116,6 +117,8 @@ pub struct DirectionExplanation {
     pub demand: Vec<Setting>,
     /// What header compression will do: lengths of headers, and what a loss takes with it.
     pub header_compression: Vec<Setting>,
+    /// What the MTU will do: segments after discovery, and what happens to longer ones.
+    pub mtu: Vec<Setting>,
     /// What becomes different while the run goes on.
     pub events: Vec<EventExplanation>,
 }
@@ -222,6 +225,13 @@ fn nodes(
     scenario.nodes.iter().enumerate().map(explain).collect()
 }
 
+/// The flows with their names.
+fn named<'a>(
+    flows: &'a [(FlowExplanation, &'a Flow)],
+) -> impl Iterator<Item = (&'a str, &'a Flow)> {
+    flows.iter().map(|(explained, flow)| (explained.name.as_str(), *flow))
+}
+
 fn hop(link: usize, side: &str) -> Hop {
     #[expect(clippy::cast_possible_truncation, reason = "the language bounds the number of links")]
     let link = link as u32;
@@ -256,6 +266,7 @@ fn links(
             feedback: feedback::details(scenario, routes, flows, hop(i, side)),
             demand: demand::details(scenario, direction),
             header_compression: compression::details(scenario, link, side == "forward"),
+            mtu: mtu::details(scenario, routes, named(flows), hop(i, side)),
             events: direction.timeline.changes().iter().map(event).collect(),
         })
     };

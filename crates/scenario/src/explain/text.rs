@@ -103,6 +103,7 @@ impl Display for Explanation {
         details(f, &self.links, "Header compression", |link| {
             link.header_compression.iter().map(row).collect()
         })?;
+        details(f, &self.links, "MTU", |link| link.mtu.iter().map(row).collect())?;
         details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
         for flow in &self.flows {

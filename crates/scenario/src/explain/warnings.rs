@@ -15,6 +15,7 @@ use super::cost::{self, RecordingExplanation};
 use super::feedback;
 use super::figures::{Figures, Load};
 use super::middlebox;
+use super::mtu;
 use super::proxy;
 use super::text::{bytes, rate};
 use super::{compression, demand, fec};
@@ -83,6 +84,7 @@ pub enum WarningKind {
     DemandBeforeGrant,
     CompressionWithoutEffect,
     CompressionSpreadsLoss,
+    MtuBlackHole,
     EventWithoutEffect,
     NoSample,
     ManyEvents,
@@ -163,6 +165,7 @@ pub(super) fn warnings(
             let coded = fec::warnings(scenario, direction);
             let hop = super::hop(number, side);
             let routed = feedback::warnings(scenario, routes, all_flows, hop);
+            let narrow = mtu::warnings(scenario, routes, super::named(all_flows), hop);
             let assigned = demand::warnings(link, side == "forward", &passing);
             let place = format!("{} {side}", link.name);
             warnings.extend(
@@ -174,6 +177,7 @@ pub(super) fn warnings(
                     .chain(routed)
                     .chain(assigned)
                     .chain(compressed)
+                    .chain(narrow)
                     .map(|(kind, text)| warning(kind, &place, text)),
             );
         }

@@ -8,6 +8,8 @@
 //! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not change the
 //!   window, and is at most 1.2 RTO older: it is only out of order (`tcp_disordered_ack`). The RFC answers
 //!   and drops it like any other.
+//! - An old timestamp on a bare ACK with a number below the next is dropped in silence, as of Linux 6.14: it was
+//!   overtaken by data (`tcp_disordered_ack_check`).
 //! - The window begins with what was acknowledged last and not with the next number, because the other
 //!   end may not know more (`tcp_sequence`). What an old segment from there on acknowledges counts.
 //! - A reset is also accepted at the end of the highest SACK block, which is the next number of an end that
@@ -26,6 +28,12 @@ use super::{Connection, State, TIME_WAIT};
 
 /// Ticks by which a timestamp may be older (`TCP_PAWS_WINDOW`).
 const PAWS_WINDOW: u32 = 1;
+
+/// Without data, SYN and FIN.
+fn is_bare_ack(segment: &Segment) -> bool {
+    let control = Flags::FIN.0 | Flags::SYN.0;
+    segment.payload == 0 && segment.flags.contains(Flags::ACK) && segment.flags.0 & control == 0
+}
 
 impl Connection {
     /// What an ordinary segment acknowledges, and `None` for all others, which need a second look.
@@ -102,8 +110,13 @@ impl Connection {
         if !self.has_old_timestamp(segment) {
             return true;
         }
-        if self.sender.recovers_like_linux() && self.is_out_of_order_only(segment, sequence) {
-            return true;
+        if self.sender.recovers_like_linux() {
+            if self.is_out_of_order_only(segment, sequence) {
+                return true;
+            }
+            if is_bare_ack(segment) && sequence < self.receiver.next() {
+                return false;
+            }
         }
         self.answer_old_or_far(now, segment, sequence);
         false
@@ -114,13 +127,9 @@ impl Connection {
         let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
         // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).
         let most = u128::from(self.sender.rtt().rto().as_nanos()) * 1200 / 1_000_000_000;
-        let control = Flags::FIN.0 | Flags::SYN.0;
         let window = u64::from(segment.window) << self.peer_shift;
-        let is_bare_ack = segment.payload == 0
-            && segment.flags.contains(Flags::ACK)
-            && segment.flags.0 & control == 0;
         age <= PAWS_WINDOW
-            || (is_bare_ack
+            || (is_bare_ack(segment)
                 && sequence == self.receiver.next()
                 && segment.acknowledgement == self.out.wrap(self.sender.una())
                 && !self.sender.would_move_window(sequence, window)

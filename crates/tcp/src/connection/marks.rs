@@ -22,6 +22,8 @@ pub(super) struct Marks {
     known: Known,
     /// AE, CWR and ECE of the first ACK: how the SYN with ACK arrived.
     first_ack: Option<u8>,
+    /// The same bits, for later: how the first SYN of the other end arrived.
+    set_up: u8,
     /// The segment that is being taken in has said how the SYN with ACK arrived, and counts nothing.
     in_set_up: bool,
     /// The other end has reported that the SYN, or the SYN with ACK, was marked.
@@ -96,6 +98,7 @@ impl Connection {
             let arrived = self.code_point(segment);
             if let Some(marks) = &mut self.marks {
                 marks.first_ack = Some(arrived.in_set_up());
+                marks.set_up = arrived.in_set_up();
                 if let Some(said) = said {
                     marks.received.count_answer(arrived);
                     marks.set_up_was_marked = said == CodePoint::Ce;
@@ -193,6 +196,22 @@ impl Connection {
         }
         self.report = Flags::default().with_if(marked, Flags::ECE);
         self.receiver.request_ack();
+    }
+
+    /// The other end has sent its SYN again: the ACK that opens the connection was lost. With accurate ECN the
+    /// answer at once says how the first one arrived, as that ACK did (`tcp_validate_incoming` of Linux): the
+    /// other end would take a count for that. Returns whether there is such an answer.
+    #[cold]
+    pub(super) fn reports_set_up_again(&mut self, now: Time) -> bool {
+        if !self.ecn.is_accurate() || self.urgent != Urgent::Nothing {
+            return false;
+        }
+        let mut answer = self.bare_segment(now);
+        let Some(marks) = &mut self.marks else { return false };
+        answer.flags = Flags::ACK.with(report(marks.set_up));
+        marks.earlier = Some(answer);
+        self.urgent = Urgent::Earlier;
+        true
     }
 
     pub(super) fn next_earlier(&mut self) -> Option<Segment> {

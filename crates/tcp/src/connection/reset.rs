@@ -96,7 +96,9 @@ impl Connection {
             self.receiver.request_ack();
         } else if now >= self.challenge_from {
             self.challenge_from = now + CHALLENGE_INTERVAL;
-            self.receiver.request_ack();
+            if !(segment.flags.contains(Flags::SYN) && self.reports_set_up_again(now)) {
+                self.receiver.request_ack();
+            }
         }
     }
 

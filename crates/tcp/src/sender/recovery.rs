@@ -57,6 +57,9 @@ impl Sender {
     #[cold]
     pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
         self.keep_reductions();
+        // An ACK may end the reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced
+        // then is what the first has left.
+        self.end_reduction_by_mark();
         let is_due = self.phase == Phase::Open && self.una > self.reduced_at;
         if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);

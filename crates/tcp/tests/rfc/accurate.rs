@@ -176,6 +176,36 @@ fn a_marked_answer_is_reported_by_the_first_ack_and_counted() {
     assert_eq!(wire.ends[B].controller().window().ssthresh, u64::MAX);
 }
 
+/// The ACK that opens the connection is lost, and data of its sender as well: the answer to the SYN with ACK
+/// that comes again says what the first ACK said, and not how many marks there were.
+#[test]
+fn a_repeated_answer_is_acknowledged_with_how_the_first_one_arrived() {
+    for marked in [false, true] {
+        let mut wire = Wire::new(&accurate());
+        wire.ends[A].connect();
+        wire.ends[B].listen();
+        let syn = wire.ends[A].next_segment(wire.now).unwrap();
+        wire.ends[B].on_segment(wire.now, &syn);
+        let answer = wire.ends[B].next_segment(wire.now).unwrap();
+        if marked {
+            wire.ends[A].on_marked_segment(wire.now, &answer);
+        } else {
+            wire.ends[A].on_segment(wire.now, &answer);
+        }
+        let first = wire.ends[A].next_segment(wire.now).unwrap();
+        assert_eq!(data_of(&mut wire, A).len(), 10);
+        wire.now += units::Span::from_secs(1);
+        wire.ends[A].on_segment(wire.now, &answer);
+        let again = wire.ends[A].next_segment(wire.now).unwrap();
+        assert_eq!((again.payload, bits(&again)), (0, bits(&first)));
+        assert_eq!(bits(&again), if marked { 0b110 } else { 0b010 });
+        wire.ends[B].on_segment(wire.now, &again);
+        assert!(wire.ends[B].is_established());
+        let window = wire.ends[B].controller().window().cwnd;
+        assert_eq!(window, if marked { MSS } else { 10 * MSS });
+    }
+}
+
 /// Table 4, note 1.
 #[test]
 fn zeros_on_the_first_ack_end_marks_of_the_end_that_has_listened() {

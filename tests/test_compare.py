@@ -161,9 +161,11 @@ delay = "1ms"
     link = links.Link("terminal", scenario)
     named = mechanism
     if mechanism == "trace":
-        # The one mechanism without defaults: it needs a file.
+        # It has no default: it needs a file.
         (tmp_path / "lossy.csv").write_text("t_s,loss_percent\n0,1\n60,2\n")
         named = f"trace:file={tmp_path / 'lossy.csv'},loop=true"
+    elif mechanism == "mtu":
+        named = "mtu:bytes=1400"
     as_it_is, found = on_path.chosen(named, link)
     assert as_it_is.on(link) is link
     written = found.on(link).document

@@ -31,13 +31,14 @@ SPEAKERS = {"xcp": "xcp", "p-xcp": "xcp", "ebn": "ebn"}
 """Routers that answer data, with a controller that asks them."""
 ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
+MTUS = ["mtu"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES + SCHEMES
-    assert [one["name"] for one in listed] == on_links + MIDDLEBOXES
+    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES
+    assert [one["name"] for one in listed] == on_links + MTUS + SCHEMES + MIDDLEBOXES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)
@@ -386,6 +387,90 @@ def test_explain_says_how_long_headers_are_and_that_losses_spread(
     printed = bentpipe("explain", small, *options).stdout
     assert "headers of ACKs" in printed
     assert "each lost packet takes all that follow it" in " ".join(printed.split())
+
+
+TUNNEL = """
+duration = "6s"
+
+[[link]]
+between = ["server", "gateway"]
+rate = "50Mbit/s"
+delay = "5ms"
+
+[[link]]
+between = ["gateway", "hub"]
+rate = "5Mbit/s"
+delay = "20ms"
+mtu = 1400
+
+[[link]]
+between = ["hub", "client"]
+rate = "50Mbit/s"
+delay = "5ms"
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "reno"
+traffic = { bulk = "200kB" }
+"""
+FILTERED = "link.1.mtu={ bytes = 1400, icmp = 'filtered' }"
+
+
+def test_a_recording_and_the_output_have_what_was_too_long(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "tunnel.toml").write_text(TUNNEL)
+    sets = ("--set", "record.interval=100ms")
+    done = bentpipe("run", tmp_path / "tunnel.toml", "--out", tmp_path / "out", *sets)
+    assert done.returncode == 0, done.stderr
+    assert "too long" in done.stdout
+    assert "Black hole" not in done.stdout
+    run = bp.load(tmp_path / "out")
+    totals = run.table("mtu")
+    assert totals["direction"].to_list() == ["forward", "backward"]
+    assert totals["too_big_packets"].to_list() == totals["icmp_packets"].to_list() == [10, 0]
+    assert run.table("path_mtu")["mss_bytes"].to_list() == [1348]
+    series = run.table("mtu_series")
+    assert series.filter(series["link"] == 2)["too_big_packets"].to_list()[-1] == 10
+
+
+def test_a_black_hole_is_explained_before_and_after_a_run(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    (tmp_path / "tunnel.toml").write_text(TUNNEL)
+    explained = bentpipe("explain", tmp_path / "tunnel.toml", "--set", FILTERED).stdout
+    assert "a black hole for flow-0" in " ".join(explained.split())
+    done = bentpipe("run", tmp_path / "tunnel.toml", "--set", FILTERED)
+    assert done.returncode == 0, done.stderr
+    assert "Black hole: " in done.stdout
+    assert "Nothing arrived for flow-0." in " ".join(done.stdout.split())
+    probing = ("--set", FILTERED, "--set", "flow.0.transport.mtu_probing=always")
+    assert "black hole for" not in bentpipe("explain", tmp_path / "tunnel.toml", *probing).stdout
+    assert "Black hole" not in bentpipe("run", tmp_path / "tunnel.toml", *probing).stdout
+
+
+@pytest.mark.parametrize(
+    ("sets", "place", "expected"),
+    [
+        (["link.1.mtu=60"], "link[1].mtu", "68"),
+        (["link.1.mtu=80"], "link[1].mtu", "at least 88"),
+        (["link.1.mtu=1270", "ip=ipv6"], "link[1].mtu", "at least 1280"),
+        (["link.1.mtu={ bytes = 70 }"], "link[1].mtu.bytes", "at least 88"),
+        (["link.1.mtu={ bytes = 1400, icmp = 'lost' }"], "link[1].mtu.icmp", "filtered"),
+        (["link.0.mtu=1400", "flow.0.transport.mss=1400"], "flow[0].transport.mss", "1360"),
+        (["flow.0.transport.mtu_probing=allways"], "flow[0].transport.mtu_probing", "always"),
+    ],
+)
+def test_an_mtu_that_cannot_be_is_refused(
+    bentpipe: Bentpipe, tmp_path: Path, sets: list[str], place: str, expected: str
+) -> None:
+    (tmp_path / "tunnel.toml").write_text(TUNNEL)
+    options = [word for one in sets for word in ("--set", one)]
+    done = bentpipe("run", tmp_path / "tunnel.toml", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert place in done.stderr
+    assert expected in done.stderr
 
 
 def test_a_trace_is_described_and_its_losses_are_counted(

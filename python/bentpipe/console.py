@@ -220,6 +220,8 @@ def print_on_path(recording: Recording) -> None:
         "feedback": print_feedback,
         "demand": print_demand,
         "header_compression": print_header_compression,
+        "mtu": print_mtu,
+        "path_mtu": print_path_mtu,
     }
     for name, printer in printers.items():
         if name in recording.names:
@@ -381,6 +383,53 @@ def print_header_compression(recording: Recording) -> None:
             *sizes,
             *(decimals(row[name], 0) for name in counts),
         )
+    show(listed)
+
+
+def print_mtu(recording: Recording) -> None:
+    """Print a table of what was too long for links, and of the messages about it."""
+    listed = table("link", "<direction", "MTU B", "too long", "<ICMP", "messages")
+    rows = recording.table("mtu").to_dicts()
+    for row in rows:
+        numbers = [decimals(row[name], 0) for name in ("mtu_bytes", "too_big_packets")]
+        messages = decimals(row["icmp_packets"], 0)
+        listed.add_row(row["link"], row["direction"], *numbers, row["icmp"], messages)
+    show(listed)
+    stalled = [flow.flow for flow in recording.flows if not (flow.completed or flow.bytes)]
+    for row in rows:
+        if stalled and row["icmp"] == "filtered" and row["too_big_packets"]:
+            show(
+                f"Black hole: {row['too_big_packets']:,} packets of more than "
+                f"{row['mtu_bytes']:,} bytes vanished before {row['link']} {row['direction']}, "
+                f"where ICMP is filtered. Nothing arrived for {', '.join(stalled)}."
+            )
+
+
+def print_path_mtu(recording: Recording) -> None:
+    """Print a table of what path MTU discovery found."""
+    listed = table(
+        "flow",
+        "leg",
+        "MSS B",
+        "ICMP",
+        "ignored",
+        "probes",
+        "passed",
+        "lost",
+        "black holes",
+    )
+    counts = (
+        "leg",
+        "mss_bytes",
+        "icmp_reductions",
+        "icmp_ignored",
+        "probes",
+        "probe_successes",
+        "probe_failures",
+        "black_holes",
+    )
+    for row in recording.table("path_mtu").iter_rows(named=True):
+        listed.add_row(row["flow"], *(decimals(row[name], 0) for name in counts))
     show(listed)
 
 

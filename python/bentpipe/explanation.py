@@ -119,6 +119,8 @@ class Direction:
     """What demand assignment will do, where there is one."""
     header_compression: list[Setting]
     """What header compression will do, where there is one."""
+    mtu: list[Setting]
+    """What the MTU will do, where there is one."""
     events: list[Event]
 
 
@@ -341,6 +343,7 @@ def direction(data: dict[str, Any]) -> Direction:
         feedback=settings(data.pop("feedback")),
         demand=settings(data.pop("demand")),
         header_compression=settings(data.pop("header_compression")),
+        mtu=settings(data.pop("mtu")),
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

@@ -298,7 +298,13 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         delay,
         queue(),
         channel(),
-        (mark(), jitter(), trace(), repair_or_demand(), (feedback(), (compression(), mtu()).prop_map(|(text, mtu)| text + mtu))),
+        (
+            mark(),
+            jitter(),
+            trace(),
+            repair_or_demand(),
+            (feedback(), (compression(), mtu()).prop_map(|(text, mtu)| text + mtu)),
+        ),
         changes(),
         0u32..40,
     );

@@ -155,7 +155,8 @@ traffic = {{ download = "1MB" }}
 
     #[test]
     fn the_message_about_a_segment_goes_back_and_is_as_long_as_that_about_a_packet() {
-        let segment = Segment { sequence: 7, flags: Flags::ACK, payload: 1460, ..Segment::default() };
+        let segment =
+            Segment { sequence: 7, flags: Flags::ACK, payload: 1460, ..Segment::default() };
         let body = Body { endpoint: EndpointId(5), segment };
         for (router, header, mtu, bytes) in [
             (IpAddr::from([10, 0, 0, 9]), 20, 1400, 576),

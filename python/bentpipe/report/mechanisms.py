@@ -33,6 +33,8 @@ TITLES = {
     "feedback": "Feedback from routers",
     "demand": "Demand assignment",
     "header_compression": "Header compression",
+    "mtu": "MTU",
+    "path_mtu": "Path MTU discovery",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""

@@ -21,8 +21,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Mtu, Queue,
-    Signal, Trace, TraceFiles,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Mtu,
+    Queue, Signal, Trace, TraceFiles,
 };
 pub(crate) use proxy::{Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};

@@ -29,9 +29,8 @@ fn crossings<'a>(
     let legs = flows.flat_map(|(name, flow)| {
         let nodes = flow.gateways.iter().map(|gateway| gateway.node);
         let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
-        let of_gateways = |side: usize| {
-            flow.gateways.iter().map(move |gateway| &gateway.ends[side].transport)
-        };
+        let of_gateways =
+            |side: usize| flow.gateways.iter().map(move |gateway| &gateway.ends[side].transport);
         let senders: Vec<_> = [&flow.transport].into_iter().chain(of_gateways(1)).collect();
         let receivers: Vec<_> = of_gateways(0).chain([&flow.transport]).collect();
         let ends = senders.into_iter().zip(receivers);
@@ -77,19 +76,18 @@ pub(super) fn details<'a>(
         [MtuProbing::Off, MtuProbing::BlackHole, MtuProbing::Always].map(probed);
     let effect = match icmp {
         _ if longer.is_empty() => "no data is longer".to_owned(),
-        Icmp::Sent => "the first window of each connection is sent again in smaller segments, after the \
+        Icmp::Sent => {
+            "the first window of each connection is sent again in smaller segments, after the \
                        round trip to this node"
-            .to_owned(),
+                .to_owned()
+        }
         Icmp::Filtered => format!(
             "packets vanish: {silent} flows never pass, {late} pass after 3s of timeouts, {early} find \
              the size by probes"
         ),
     };
     let longest = longer.iter().map(|one| one.mss).max().unwrap_or(0);
-    vec![
-        setting("segments", largest - options, text),
-        setting("longer data", longest, effect),
-    ]
+    vec![setting("segments", largest - options, text), setting("longer data", longest, effect)]
 }
 
 /// The doubts about the MTU of a direction.

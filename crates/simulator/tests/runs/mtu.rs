@@ -75,8 +75,8 @@ fn a_message_costs_a_part_of_a_round_trip_and_no_window() {
     for recovery in ["reno", "newreno", "sack", "linux"] {
         let transport = format!("recovery = \"{recovery}\"");
         let small = format!("{transport}, mss = 1360");
-        let [found, known] = [&transport, &small]
-            .map(|transport| run(&tunnel("1400", "reno", transport, "1MB")));
+        let [found, known] =
+            [&transport, &small].map(|transport| run(&tunnel("1400", "reno", transport, "1MB")));
         assert_eq!(total(&known, "mtu", "too_big_packets"), 0, "{recovery}");
         assert_eq!(total(&found, "mtu", "too_big_packets"), 10, "{recovery}: the initial window");
         let lost = seconds(&found) - seconds(&known);
@@ -125,7 +125,9 @@ fn lost_messages_are_repeated_by_later_packets() {
         assert_eq!(total(recording, "path_mtu", "icmp_reductions"), 1, "seed {seed}");
     }
     let messages = runs.iter().map(|recording| total(recording, "mtu", "icmp_packets"));
-    assert!(messages.clone().any(|number| number == 1) && messages.clone().any(|number| number > 1));
+    assert!(
+        messages.clone().any(|number| number == 1) && messages.clone().any(|number| number > 1)
+    );
 }
 
 /// RFC 8201 section 5.4, RFC 4821: the search finds the MTU to eight bytes.
@@ -164,7 +166,9 @@ fn the_links_of_hosts_need_no_discovery() {
         let mut parts: Vec<_> = text.split("[[link]]").map(str::to_owned).collect();
         parts[place + 1] += "mtu = 1300\n";
         if place == 2 {
-            parts[3] = parts[3].replace("[[flow]]", "mtu = 1300\n[[flow]]").replace("}\nmtu = 1300\n", "}\n");
+            parts[3] = parts[3]
+                .replace("[[flow]]", "mtu = 1300\n[[flow]]")
+                .replace("}\nmtu = 1300\n", "}\n");
         }
         let scenario = parse(&parts.join("[[link]]"));
         assert_eq!(scenario.flows[0].transport.mss, 1260);
@@ -185,7 +189,9 @@ fn a_split_proxy_discovers_for_its_own_legs() {
         "[[link]]\nbetween = [\"gateway\", \"hub\"]",
         "[[link]]\nbetween = [\"gateway\", \"hop\"]\nrate = \"50Mbit/s\"\ndelay = \"1ms\"\n[[link]]\nbetween = [\"hop\", \"hub\"]",
     );
-    let text = format!("{text}[[node]]\nname = \"gateway\"\nproxy = {{ satellite = {{ towards = [\"hop\"] }} }}\n");
+    let text = format!(
+        "{text}[[node]]\nname = \"gateway\"\nproxy = {{ satellite = {{ towards = [\"hop\"] }} }}\n"
+    );
     let recording = run(&text);
     assert!(recording.flows[0].completed);
     assert_eq!(total(&recording, "mtu", "icmp_packets"), 10);

@@ -3,7 +3,7 @@
 
 use congestion::{Ecn, Settings, Specification};
 use proptest::prelude::*;
-use transport::{Pacing, RtoConfig};
+use transport::{MtuProbing, Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
@@ -33,6 +33,11 @@ enum Event {
         share: u64,
         blocks: Vec<(u64, u64)>,
         echo: bool,
+    },
+    /// A message of a router about a segment at a distance from what is acknowledged.
+    TooBig {
+        sequence: i64,
+        mss: u16,
     },
     Write(u64),
     Read(u64),
@@ -68,6 +73,8 @@ fn event() -> impl Strategy<Value = Event> {
         5 => segment(),
         8 => (0_u64..120, blocks, any::<bool>())
             .prop_map(|(share, blocks, echo)| Event::Ack { share, blocks, echo }),
+        1 => (-200_i64..1500, 1_u16..150)
+            .prop_map(|(sequence, mss)| Event::TooBig { sequence, mss }),
         3 => (1_u64..5000).prop_map(Event::Write),
         1 => (0_u64..3000).prop_map(Event::Read),
         3 => (0_u64..300).prop_map(Event::Wait),
@@ -102,6 +109,11 @@ fn config(recovery: Recovery, options: u16) -> Config {
             interval: Span::from_millis(300),
             probes: 2,
         }),
+        mtu_probing: match (has(2048), has(4096)) {
+            (false, _) => MtuProbing::Off,
+            (true, false) => MtuProbing::BlackHole,
+            (true, true) => MtuProbing::Always,
+        },
         user_timeout: has(512).then(|| Span::from_secs(2)),
         ..Config::default()
     }
@@ -227,6 +239,12 @@ impl Bench {
                     }
                 }
                 self.end.on_segment(self.now, &segment);
+            }
+            Event::TooBig { sequence, mss } => {
+                let una = self.end.sender.una() as i64;
+                let quoted = OWN.wrapping_add((una + sequence) as u32);
+                let segment = Segment { sequence: quoted, ..Segment::default() };
+                self.end.on_segment(self.now, &segment.too_big(*mss, 556));
             }
             Event::Write(bytes) if !self.end.closing => self.end.write(*bytes),
             Event::Write(_) => {}

@@ -13,6 +13,7 @@ mod linux;
 mod notification;
 mod options;
 mod pacing;
+mod path_mtu;
 mod presence;
 mod probes;
 mod sack;

@@ -12,6 +12,7 @@ mod demand;
 mod fec;
 mod mechanisms;
 mod middlebox;
+mod mtu;
 mod programs;
 mod traces;
 

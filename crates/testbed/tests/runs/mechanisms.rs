@@ -1,9 +1,9 @@
 //! Every mechanism of `bentpipe path` has a test with real TCP.
 
-use super::{acm, aqm, arq, compression, demand, fec, middlebox, traces};
+use super::{acm, aqm, arq, compression, demand, fec, middlebox, mtu, traces};
 
 /// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms of its key.
-const TESTS: [(&str, fn()); 8] = [
+const TESTS: [(&str, fn()); 9] = [
     ("link.aqm", aqm::each_algorithm_decides_before_real_tcp_and_the_payload_is_whole),
     ("link.arq", arq::each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole),
     (
@@ -16,6 +16,7 @@ const TESTS: [(&str, fn()); 8] = [
         "link.header_compression",
         compression::each_scheme_compresses_real_headers_and_the_payload_is_whole,
     ),
+    ("link.mtu", mtu::real_tcp_finds_the_path_mtu_and_the_payload_is_whole),
     ("link.trace", traces::a_trace_loses_and_reorders_packets_of_real_tcp_and_the_payload_is_whole),
     ("node.middlebox", middlebox::each_middlebox_acts_on_real_tcp_and_the_payload_is_whole),
 ];

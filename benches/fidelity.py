@@ -119,6 +119,13 @@ MECHANISMS |= {
         "link.1.forward.rate": "50Mbit/s",
     },
 }
+# Split proxies at the gateway, by the controller of the satellite leg: in the kernel the real daemon.
+SATELLITE = "node.0.proxy.satellite"
+GATEWAY = '[{ name = "gateway", proxy = { satellite = { towards = ["client"] } } }]'
+ONE_PAGE = (
+    '{ main_object = "50kB", embedded_objects = 70, embedded_object = "30kB", connections = 6, '
+    "pages = 1 }"
+)
 LINUX = ("flow.0.transport.recovery=linux",)
 TWO_LINUX = {"recovery linux": (*LINUX, "flow.1.transport.recovery=linux")}
 PAIRS = (
@@ -164,12 +171,14 @@ class Suite:
 
 def like_linux(overrides: Mapping[str, str]) -> tuple[str, ...]:
     """Further overrides of the model `recovery linux` for a variant with these overrides."""
-    return tuple(
+    controllers = tuple(
         f"{path}={LIKE_LINUX[name]}"
         for path, value in overrides.items()
         for name in LIKE_LINUX
         if value == written(name)
     )
+    is_split = f"{SATELLITE}.controller" in overrides
+    return (*controllers, f"{SATELLITE}.recovery=linux") if is_split else controllers
 
 
 def written(name: str) -> str:
@@ -187,6 +196,18 @@ def with_controller(name: str, flow: int = 0) -> dict[str, str]:
     return overrides
 
 
+def with_proxy(name: str) -> dict[str, str]:
+    """The overrides of a proxy whose satellite leg has this controller."""
+    overrides = {"flow.0.controller": written("cubic"), "node": GATEWAY}
+    overrides[f"{SATELLITE}.controller"] = written(name)
+    if name == "bbr":
+        overrides["flow.0.transport.pacing"] = "linux"
+    return overrides
+
+
+PROXY_AXIS = {"not split": {"flow.0.controller": written("cubic")}} | {
+    f"split, {name}": with_proxy(name) for name in ("cubic", "hybla", "bbr")
+}
 CONTROLLER_AXIS = {name: with_controller(name) for name in CONTROLLERS}
 PAIR_AXIS = {
     f"{one} with {two}": with_controller(one) | with_controller(two, flow=1) for one, two in PAIRS
@@ -274,6 +295,20 @@ SUITES = {
         parallel=3,
         flow=0,
         models=TWO_LINUX,
+    ),
+    "proxy-downloads": Suite(
+        axes=(PROXY_AXIS, PERS),
+        quantity="completion",
+        sets=("duration=200s", "flow.0.traffic.download=5MB"),
+        seeds=5,
+        parallel=3,
+    ),
+    "proxy-pages": Suite(
+        axes=(PROXY_AXIS, PERS),
+        quantity="completion",
+        sets=("duration=100s", f"flow.0.traffic={{ web = {ONE_PAGE} }}"),
+        seeds=5,
+        parallel=3,
     ),
     "bbr-stretch": Suite(
         axes=(

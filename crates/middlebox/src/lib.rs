@@ -38,7 +38,7 @@ pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
-pub use split::{Accept, AtLimit, Relay, SideName, SplitLimits, SplitSide, Step};
+pub use split::{Accept, AtLimit, Relay, SideName, SplitLimits, SplitSide, Step, conduct};
 pub use spoofing::{Spoofing, SpoofingSettings};
 
 use link::Mechanism;

@@ -116,7 +116,7 @@ pub struct TcpOptions {
     #[serde(flatten)]
     pub split: SplitSide,
     /// Maximum pacing rate of one connection.
-    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "1000Gbit/s"))]
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
     pub pacing_rate: Option<Rate>,
     /// Idle time before the first keep-alive probe. The next ones follow after a tenth of it each,
     /// and the connection ends after nine. Default: no probes.

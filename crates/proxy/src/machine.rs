@@ -142,9 +142,11 @@ pub(crate) fn pipes_of_thread(config: &Config, threads: usize) -> usize {
     connections / (2 * threads) + pipes::KEPT
 }
 
-/// Returns true if the kernel has IPv6.
+/// Returns true if the kernel has IPv6, and the loopback interface speaks it.
 pub(crate) fn has_ipv6() -> bool {
-    Path::new("/proc/self/net/if_inet6").exists()
+    let disabled = fs::read_to_string("/proc/sys/net/ipv6/conf/lo/disable_ipv6");
+    let is_disabled = disabled.is_ok_and(|value| value.trim() == "1");
+    Path::new("/proc/self/net/if_inet6").exists() && !is_disabled
 }
 
 /// Everything that rules need, before one is set.

@@ -162,9 +162,10 @@ fn windows(
         .map_err(RulesError::Routes)?;
     for route in String::from_utf8_lossy(&output.stdout).lines() {
         let ours = format!("initcwnd {window}");
-        // States that `ip` shows and does not take.
+        // States that `ip` shows and does not take, and a lock that it sets by itself.
         let words = |route: &str| {
             let route = route.replace(" linkdown", "").replace(" dead", "");
+            let route = route.replace(" rto_min lock ", " rto_min ");
             route.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let plain = words(&route.replace(&ours, ""));

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -18,6 +19,25 @@ use crate::totals::KernelQuality;
 /// What `controllers` gets for an answer.
 const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
                          what `bentpipe kernel list` names";
+
+/// The program of `bentpipe proxy`, if the scenario has a split proxy.
+fn proxy_of(py: Python<'_>, scenario: &Scenario) -> PyResult<Option<PathBuf>> {
+    if scenario.inner.nodes.iter().all(|node| node.proxy.is_none()) {
+        return Ok(None);
+    }
+    let program = py.import("bentpipe.proxy")?.call_method0("program");
+    Ok(Some(program?.extract()?))
+}
+
+/// The error with the places in the file of what it refuses.
+fn placed(scenario: &Scenario, error: testbed::KernelError) -> PyErr {
+    let testbed::KernelError::Refused(mut refusals) = error else { return kernel_error(error) };
+    for refusal in &mut refusals {
+        let place = refusal.key.as_ref().map(|key| scenario.place_of(key));
+        refusal.place.insert_str(0, &place.unwrap_or_default());
+    }
+    kernel_error(testbed::KernelError::Refused(refusals))
+}
 
 /// Run a scenario on the TCP of this machine's kernel, in real time.
 ///
@@ -37,7 +57,9 @@ pub fn run_on_kernel(
     if controllers.is_some() {
         return Err(KernelError::new_err(NO_PYTHON));
     }
-    let scenario = &scenario.inner;
+    let proxy = proxy_of(py, scenario)?;
+    let loaded = scenario;
+    let scenario = &loaded.inner;
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let mut sink = capture.map(OutputFolder::capture).transpose()?;
     let mut raised = None;
@@ -51,13 +73,17 @@ pub fn run_on_kernel(
             raised.is_none()
         };
         let capture = sink.as_mut().map(|sink| sink as &mut (dyn Write + Send));
-        testbed::run(scenario, seed, Options { progress: Some(&mut heard), capture })
+        testbed::run(
+            scenario,
+            seed,
+            Options { progress: Some(&mut heard), capture, proxy: proxy.as_deref() },
+        )
     });
     let recording = match finished {
         Err(testbed::KernelError::Capture { source, recording }) => {
             return Err(capture_error(py, source, Recording::finished(*recording)));
         }
-        finished => Recording::finished(finished.map_err(kernel_error)?),
+        finished => Recording::finished(finished.map_err(|error| placed(loaded, error))?),
     };
     match raised {
         None => Ok(recording),
@@ -83,13 +109,16 @@ pub fn shell(
     servers: Vec<(String, Vec<OsString>)>,
     seed: Option<Seed>,
 ) -> PyResult<(i32, KernelQuality)> {
-    let scenario = &scenario.inner;
+    let proxy = proxy_of(py, scenario)?;
+    let loaded = scenario;
+    let scenario = &loaded.inner;
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let program = Program { host, command };
     let servers: Vec<_> =
         servers.into_iter().map(|(host, command)| Program { host: Some(host), command }).collect();
-    let ran =
-        py.detach(|| testbed::shell(scenario, seed, &program, &servers)).map_err(kernel_error)?;
+    let ran = py
+        .detach(|| testbed::shell_through(scenario, seed, &program, &servers, proxy.as_deref()))
+        .map_err(|error| placed(loaded, error))?;
     py.check_signals()?;
     Ok((ran.status, KernelQuality::from(&ran.kernel)))
 }

@@ -69,6 +69,16 @@ impl Scenario {
         Ok(Self { inner: Arc::new(scenario), written, given })
     }
 
+    /// What a message about a key of the scenario begins with: its place, or nothing.
+    pub fn place_of(&self, key: &testbed::Key) -> String {
+        let (table, index) = match key.of {
+            testbed::Of::Flow(number) => ("flow", Some(self.written.entry_of(number))),
+            testbed::Of::Node(number) => ("node", self.given.node(&self.inner.nodes[number].name)),
+        };
+        index
+            .map_or_else(String::new, |index| self.given.place(table, index, &key.path).to_string())
+    }
+
     /// The scenario as it ran, for its folder, below a line that says where it came from.
     pub fn packed(&self, seed: u64) -> Packed {
         let packed = self.given.packed(&self.inner, seed);

@@ -22,6 +22,7 @@ mod distributions;
 mod fec;
 mod feedback;
 mod flow;
+mod legs;
 mod links;
 mod middlebox;
 mod mtu;
@@ -35,6 +36,7 @@ pub use feedback::{Routers, routers};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };
+pub use legs::{LegTotals, legs_table};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use middlebox::set_filters;
 pub use nodes::{Nodes, Passing, needs_nodes};

@@ -4,10 +4,11 @@ use std::path::{Path as FilePath, PathBuf, absolute};
 
 use serde_json::Value as Json;
 
-use crate::error::{ScenarioErrors, Source};
+use crate::error::{Place, ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
 use crate::overrides::Override;
+use crate::path::Path;
 use crate::renamed;
 use crate::schema;
 use crate::shape;
@@ -84,6 +85,23 @@ impl Given {
         let unchanged =
             Tree::parse(&self.source.text).is_ok_and(|written| written.to_json() == tree.to_json());
         missing + &if unchanged { self.source.text.clone() } else { write::document(&tree) }
+    }
+
+    /// The place of a key of flow entry or node number `index`, or of what is nearest above it.
+    pub fn place(&self, table: &str, index: usize, key: &str) -> Place {
+        let parts = key.split('.').filter(|part| !part.is_empty());
+        let path = parts.fold(Path::entry(table, index), |path, part| path.key(part));
+        self.source.place(&self.tree.nearest(&path).origin)
+    }
+
+    /// The number of the `[[node]]` with this name.
+    pub fn node(&self, name: &str) -> Option<usize> {
+        let Value::List(nodes) = &self.tree.get("node")?.value else { return None };
+        let is_it = |node: &Tree| {
+            let written = node.get("name").map(|name| &name.value);
+            matches!(written, Some(Value::String(text)) if text == name)
+        };
+        nodes.iter().position(is_it)
     }
 
     /// The file that it came from and the overrides since, as a command line would have them.

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::{Direction, Link, Node, Scenario};
+use crate::model::{Direction, Link, Node, Scenario, SideName};
 
 /// One link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,25 @@ impl Routes {
             node = hop.to(links);
         }
         path
+    }
+
+    /// The split proxies that packets from `from` to `to` cross from one side to the other, with the sides
+    /// on which they come and go.
+    pub fn crossed(
+        &self,
+        from: usize,
+        to: usize,
+        scenario: &Scenario,
+    ) -> Vec<(usize, [SideName; 2])> {
+        let hops = self.path(from, to, &scenario.links);
+        let sides = hops.windows(2).filter_map(|hops| {
+            let node = hops[0].to(&scenario.links);
+            let proxy = scenario.nodes[node].proxy.as_ref()?;
+            let before = proxy.side_of(hops[0].from(&scenario.links))?;
+            let after = proxy.side_of(hops[1].to(&scenario.links))?;
+            (before != after).then_some((node, [before, after]))
+        });
+        sides.collect()
     }
 }
 

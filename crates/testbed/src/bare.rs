@@ -37,7 +37,9 @@ impl BareHost {
         let failed = |source| KernelError::Failed { action: action(), source };
         let namespace = Namespace::new().map_err(failed)?;
         namespace.enter().map_err(failed)?;
-        let (tun, interface) = interface::create(address, mtu).map_err(failed)?;
+        let (tun, interface) =
+            interface::create(interface::NAME, address, interface::network_bits(address), mtu)
+                .map_err(failed)?;
         // Without the privilege times are only less exact.
         let _ = sys::schedule_first(PRIORITY);
         Ok(Self { tun, address, interface })
@@ -62,8 +64,11 @@ impl BareHost {
     /// # Errors
     /// When the kernel refuses the route.
     pub fn set_initial_window(&self, peer: IpAddr, segments: u32) -> io::Result<()> {
-        let metrics =
-            Metrics { initial_window: segments, quick_ack: false, rto_min_ms: SMALLEST_RTO };
+        let metrics = Metrics {
+            initial_window: Some(segments),
+            quick_ack: false,
+            rto_min_ms: Some(SMALLEST_RTO),
+        };
         route::add(peer, self.address, self.interface, metrics)
     }
 }

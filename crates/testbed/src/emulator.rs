@@ -17,6 +17,7 @@ use runtime::{LinkRecorder, LinkSamples, Nodes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use scenario::Scenario;
+use scenario::model::SideName;
 use units::{Span, Time};
 use wire::IpPacket;
 use wire::ip::{CE, ECT_1, LONGEST_PACKET};
@@ -24,6 +25,7 @@ use wire::ip::{CE, ECT_1, LONGEST_PACKET};
 use crate::clock::Clock;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
+use crate::way::Ways;
 
 /// How long before an arrival the thread stops sleeping and watches the clock: waking up takes that
 /// long.
@@ -40,6 +42,8 @@ const PRIORITY: i32 = 2;
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) node: NodeId,
+    /// The side of the interface, if the host is a gateway.
+    pub(crate) side: Option<SideName>,
     pub(crate) tun: OwnedFd,
     /// Measures the link into the host, if there is only one.
     pub(crate) meter: Option<RateMeter>,
@@ -77,8 +81,10 @@ pub(crate) struct Emulated {
 pub(crate) struct Emulator {
     clock: Clock,
     network: Box<dyn Fabric<IpPacket> + Send>,
-    /// For each node the number of its port, if it is a host.
-    by_node: Vec<Option<usize>>,
+    /// For each node the numbers of its ports, if it is a host: on each side, if it is a gateway.
+    by_node: Vec<Option<[usize; 2]>>,
+    /// Where packets stop on their way.
+    ways: Ways,
     /// For each node and destination, whether a route leads there.
     reachable: Vec<Vec<bool>>,
     interval: Option<Span>,
@@ -101,10 +107,15 @@ impl Emulator {
     ) -> Self {
         let topology = runtime::topology(scenario, seed);
         let interval = scenario.record.interval;
-        let mut by_node = vec![None; topology.routes.len()];
+        let mut by_node: Vec<Option<[usize; 2]>> = vec![None; topology.routes.len()];
         for (number, port) in ports.iter().enumerate() {
-            by_node[usize::from(port.node.0)] = Some(number);
+            let numbers = &mut by_node[usize::from(port.node.0)];
+            match (port.side, numbers) {
+                (Some(side), Some(numbers)) => numbers[side.index()] = number,
+                (_, numbers) => *numbers = Some([number; 2]),
+            }
         }
+        let hosts: Vec<_> = ports.iter().map(|port| port.node.0).collect();
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         let reachable = topology.routes.iter().map(has_route).collect();
         let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::needs_nodes(scenario) {
@@ -117,6 +128,7 @@ impl Emulator {
         Self {
             clock,
             by_node,
+            ways: Ways::new(scenario, &hosts),
             reachable,
             network,
             interval,
@@ -189,7 +201,7 @@ impl Emulator {
         if ecn == Ecn::Marked {
             body.mark();
         }
-        let Some(number) = self.by_node[usize::from(to.0)] else { return };
+        let Some(number) = self.port_at(to, &body) else { return };
         let actual = self.clock.now();
         self.see(actual, to, &body);
         let port = &mut self.result.ports[number];
@@ -201,6 +213,15 @@ impl Emulator {
         if let Some(meter) = &mut port.meter {
             meter.delivered(planned, actual, bytes);
         }
+    }
+
+    /// The port at `node` through which a packet arrives.
+    fn port_at(&self, node: NodeId, packet: &IpPacket) -> Option<usize> {
+        let numbers = self.by_node[usize::from(node.0)]?;
+        Some(match self.ways.side(node.0, packet) {
+            Some(side) => numbers[side.index()],
+            None => numbers[0],
+        })
     }
 
     /// Waits until a packet arrives or a host sends one, and returns the ports with something to
@@ -255,13 +276,14 @@ impl Emulator {
         self.network.send(now, from, packet);
     }
 
-    /// The packet in `bytes` and its host, if it is one for a host of the scenario.
+    /// The packet in `bytes` and the host at which it stops next, if it is one for a host of the scenario.
     fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(IpPacket, NodeId)> {
         let packet = IpPacket::read(bytes)?;
         let to = runtime::node(packet.destination())?;
         let is_host = self.by_node.get(usize::from(to))?.is_some();
         let leads = self.reachable[usize::from(from.0)][usize::from(to)];
-        (is_host && leads).then_some((packet, NodeId(to)))
+        let stop = self.ways.next(from.0, to, &packet);
+        (is_host && leads).then_some((packet, NodeId(stop)))
     }
 
     fn see(&self, at: Time, node: NodeId, packet: &IpPacket) {

@@ -42,6 +42,26 @@ pub struct Refusal {
     pub asked: String,
     /// The values that a kernel can apply.
     pub possible: String,
+    /// Its key in the scenario, if it has one.
+    pub key: Option<Key>,
+}
+
+/// A key of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The table that has it.
+    pub of: Of,
+    /// Its path in the table: `transport.mss`.
+    pub path: String,
+}
+
+/// A table of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The flow with this number.
+    Flow(usize),
+    /// The node with this number.
+    Node(usize),
 }
 
 impl fmt::Display for Refusal {

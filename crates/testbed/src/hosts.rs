@@ -2,19 +2,21 @@
 
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use network::NodeId;
 use runtime::address;
+use scenario::model::SideName;
 use wire::IpVersion;
 
 use crate::emulator::Port;
 use crate::error::{Doing, KernelError};
 use crate::interface;
 use crate::namespace::Namespace;
-use crate::plan::Host;
-use crate::route;
+use crate::plan::{Host, gateway};
+use crate::route::{self, Metrics};
 
 /// A value of `addr_gen_mode` (linux/if_link.h).
 const NO_LINK_LOCAL_ADDRESS: &str = "1";
@@ -34,8 +36,9 @@ pub(crate) fn set_up(
             ),
             _ => KernelError::Failed { action: "make a network namespace".to_owned(), source },
         })?;
-        let tun = namespace.inside(|| set_up_inside(host, ip))?;
-        ports.push(Port { node: NodeId(host.node), tun, meter: None });
+        let ends = namespace.inside(|| set_up_inside(host, ip))?;
+        let port = |(side, tun)| Port { node: NodeId(host.node), side, tun, meter: None };
+        ports.extend(ends.into_iter().map(port));
         namespaces.push(namespace);
     }
     Ok((namespaces, ports))
@@ -49,19 +52,62 @@ pub fn available() -> Result<(), KernelError> {
     set_up(&[Host::default()], IpVersion::V4).map(drop)
 }
 
-fn set_up_inside(host: &Host, ip: IpVersion) -> Result<OwnedFd, KernelError> {
+/// Returns the ends of its interfaces, and the side of each if it is a gateway.
+fn set_up_inside(
+    host: &Host,
+    ip: IpVersion,
+) -> Result<Vec<(Option<SideName>, OwnedFd)>, KernelError> {
     for (name, wanted) in &host.sysctls {
         set(&format!("ipv4/{name}"), &wanted.value)?;
     }
     set_ipv6(ip)?;
     let own = address(host.node, ip);
-    let (tun, index) = interface::create(own, host.mtu).map_err(missing_tun)?;
-    for (peer, wanted) in &host.routes {
-        let peer = address(*peer, ip);
-        route::add(peer, own, index, wanted.value)
+    let Some(gateway) = &host.gateway else {
+        let bits = interface::network_bits(own);
+        let (tun, index) =
+            interface::create(interface::NAME, own, bits, host.mtu).map_err(missing_tun)?;
+        let routes = host.routes.iter().map(|(peer, wanted)| (*peer, wanted.value));
+        lead(routes, own, index, ip)?;
+        return Ok(vec![(None, tun)]);
+    };
+    forward(ip)?;
+    let mut ends = Vec::new();
+    for side in SideName::ALL {
+        let (name, bits) = (gateway::interface(side), interface::all_bits(own));
+        let (tun, index) = interface::create(name, own, bits, host.mtu).map_err(missing_tun)?;
+        let peers = gateway.peers.iter().filter(|(_, found)| **found == side);
+        let routes = peers.map(|(peer, _)| {
+            (*peer, host.routes.get(peer).map_or_else(Metrics::default, |wanted| wanted.value))
+        });
+        lead(routes, own, index, ip)?;
+        ends.push((Some(side), tun));
+    }
+    Ok(ends)
+}
+
+/// Adds routes out of interface number `index`.
+fn lead(
+    routes: impl Iterator<Item = (u16, Metrics)>,
+    own: IpAddr,
+    index: u32,
+    ip: IpVersion,
+) -> Result<(), KernelError> {
+    for (peer, metrics) in routes {
+        let peer = address(peer, ip);
+        route::add(peer, own, index, metrics)
             .doing(|| format!("add the route from {own} to {peer}"))?;
     }
-    Ok(tun)
+    Ok(())
+}
+
+/// Makes a router of the namespace, one that takes packets from whichever side they come.
+fn forward(ip: IpVersion) -> Result<(), KernelError> {
+    set("ipv4/conf/all/rp_filter", "0")?;
+    set("ipv4/conf/default/rp_filter", "0")?;
+    match ip {
+        IpVersion::V4 => set("ipv4/ip_forward", "1"),
+        IpVersion::V6 => set("ipv6/conf/all/forwarding", "1"),
+    }
 }
 
 /// Lets interfaces that are still to be made speak IPv6 or not. What they would say of themselves must

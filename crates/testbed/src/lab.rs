@@ -1,5 +1,6 @@
 //! The hosts of a scenario and the network between them, for the duration of a run or a shell.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -10,6 +11,7 @@ use scenario::model::Direction;
 use units::Span;
 
 use crate::clock::Clock;
+use crate::daemon::Daemons;
 use crate::emulator::{Emulated, Emulator, Port, Seen};
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
@@ -27,7 +29,7 @@ pub(crate) struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Whether packets are no longer carried, because the emulator failed.
+    /// Whether packets are no longer carried, because the emulator failed or a proxy ended.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
@@ -71,32 +73,49 @@ impl Emulation {
     }
 }
 
-/// Sets up hosts, lets `work` happen while the network carries their packets, and leaves nothing.
+/// Sets up hosts, lets `work` happen while the network carries their packets, and leaves nothing. `proxy` is
+/// the program of split proxies.
 pub(crate) fn with_network<T>(
     scenario: &Scenario,
     seed: u64,
     plan: &Plan,
     capture: Option<Sender<Seen>>,
+    proxy: Option<&Path>,
     work: impl FnOnce(&Lab<'_>) -> Result<T, KernelError>,
 ) -> Result<(T, Emulation), KernelError> {
     let (namespaces, mut ports) = hosts::set_up(&plan.hosts, plan.ip)?;
     meter_last_hops(scenario, &mut ports);
-    let clock = Clock::start();
-    let emulator = Emulator::new(clock, scenario, seed, ports, capture);
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (worked, emulated) = thread::scope(|scope| {
+        let daemons = Daemons::start(scope, plan, &namespaces, proxy, broken)?;
+        let clock = Clock::start();
+        let emulator = Emulator::new(clock, scenario, seed, ports, capture);
         let emulating = scope.spawn(move || {
             let emulated = emulator.run(stop);
             broken.store(emulated.is_err(), Ordering::Relaxed);
             emulated
         });
+        // A panic of the work, too, must end the other threads: the scope waits for them.
+        let stopping = StopOnDrop(stop);
         let worked = work(&Lab { plan, namespaces: &namespaces, clock, broken });
-        stop.store(true, Ordering::Relaxed);
-        (worked, joined(emulating.join()))
-    });
+        drop(stopping);
+        let emulated = joined(emulating.join());
+        // Its end is why the work failed.
+        daemons.stop()?;
+        Ok::<_, KernelError>((worked, emulated))
+    })?;
     let emulated = emulated.doing(|| "carry packets".to_owned())?;
     let lost = losses(&namespaces)?;
     Ok((worked?, Emulation { emulated, lost }))
+}
+
+/// Stops the network when it goes out of scope.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Each host with only one link in has its rate measured, if that is one for the whole run and packets

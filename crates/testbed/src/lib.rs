@@ -3,7 +3,8 @@
 //! Each host is a network namespace, its interface a TUN device. The other ends of the devices are
 //! read by `emulator`, which runs the simulator's own network against the real clock. `plan` and
 //! `settings` decide what the kernel makes of a scenario, `hosts` sets the namespaces up, `lab`
-//! keeps them and the network going, `traffic` drives the applications over `sockets`, `shell` any
+//! keeps them and the network going. A node with a split proxy is a namespace too, with the daemon in it
+//! (`daemon`) and its connections watched (`watch`). `traffic` drives the applications over `sockets`, `shell` any
 //! other program, `quality` measures how well the network was emulated.
 //!
 //! Namespaces have no names and devices are not kept: both vanish with the descriptors of the
@@ -13,11 +14,14 @@ mod bare;
 mod capture;
 mod clock;
 mod controllers;
+mod daemon;
 mod emulator;
 mod error;
 mod hosts;
+mod inside;
 mod interface;
 mod lab;
+mod legs;
 mod namespace;
 mod netlink;
 mod plan;
@@ -30,12 +34,15 @@ mod sockets;
 mod sys;
 mod tcp_info;
 mod traffic;
+mod watch;
+mod way;
 
 pub use bare::{BareHost, set_socket_option, socket_info};
-pub use error::{KernelError, Refusal};
+pub use error::{KernelError, Key, Of, Refusal};
 pub use hosts::available;
+pub use inside::{Hosts, with_hosts};
 pub use run::{Options, run};
-pub use shell::{Program, Ran, shell};
+pub use shell::{Program, Ran, shell, shell_through};
 
 #[cfg(test)]
 mod tests {

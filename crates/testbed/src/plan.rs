@@ -6,15 +6,19 @@ use std::sync::Arc;
 
 use congestion::Value;
 use recording::SettingRecord;
-use runtime::Side;
+use runtime::{Leg, Side};
 use scenario::model::{Flow, LowPriority};
 use scenario::{Hop, Routes, Scenario};
 use units::Span;
 use wire::IpVersion;
 
-use crate::error::Refusal;
+use crate::error::{Key, Of, Refusal};
 use crate::route::Metrics;
 use crate::settings::{self, Applied, Kernel, Verdict};
+
+pub(crate) mod gateway;
+
+use gateway::Gateway;
 
 /// Port of the first flow's listener; of those that iperf uses.
 const FIRST_PORT: u16 = 5001;
@@ -26,7 +30,7 @@ const MOST_FLOWS: usize = 25_000;
 pub(crate) struct Plan {
     /// Version of IP that the hosts speak.
     pub(crate) ip: IpVersion,
-    /// The hosts: all nodes at which a flow ends.
+    /// The hosts: all nodes at which a flow ends, and those with a split proxy on its way.
     pub(crate) hosts: Vec<Host>,
     /// The flows, in the order of the scenario.
     pub(crate) flows: Vec<FlowPlan>,
@@ -39,19 +43,29 @@ pub(crate) struct Plan {
 pub(crate) struct Host {
     /// Number of the node.
     pub(crate) node: u16,
-    /// MTU of its interface.
+    /// MTU of its interfaces.
     pub(crate) mtu: u32,
-    /// Values for `/proc/sys/net`, with the flow that asked for each.
+    /// Values for `/proc/sys/net`, with who asked for each.
     pub(crate) sysctls: BTreeMap<&'static str, Wanted<String>>,
     /// What is different towards other hosts.
     pub(crate) routes: BTreeMap<u16, Wanted<Metrics>>,
+    /// Its split proxy.
+    pub(crate) gateway: Option<Gateway>,
 }
 
-/// A value of the whole host and the flow that asked for it first.
+/// A value of the whole host and who asked for it first.
 #[derive(Debug)]
 pub(crate) struct Wanted<T> {
     pub(crate) value: T,
-    flow: String,
+    who: String,
+}
+
+/// Who asks something of a host: a flow, or a flow at one side of a proxy.
+struct Wish<'a> {
+    /// As in messages.
+    who: String,
+    key: Key,
+    sockets: &'a Applied,
 }
 
 /// A flow to set up.
@@ -92,6 +106,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
             place: "flow".to_owned(),
             asked: scenario.flows.len().to_string(),
             possible: format!("at most {MOST_FLOWS} flows, because each uses a port"),
+            key: None,
         });
     }
     if scenario.record.events {
@@ -99,33 +114,54 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
             place: "record.events".to_owned(),
             asked: "true".to_owned(),
             possible: "false: a kernel reports no events; use record.interval".to_owned(),
+            key: None,
         });
     }
     refusals.extend(feedback(scenario));
-    refusals.extend(proxies(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
-        let hops = hops(scenario, &routes, flow);
+        let hops = hops(scenario, &routes, [flow.from, flow.to]);
         let before = number.checked_sub(1).filter(|n| are_alike(&scenario.flows[*n], flow));
         let sockets = match before.and_then(|before| plan.flows.get(before)) {
             Some(alike) => alike.sockets.clone(),
             None => {
                 let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
                 verdicts.extend(low_priority(scenario, &hops));
-                record(flow, verdicts, &mut plan.settings, &mut refusals);
+                let of = Subject {
+                    name: &flow.name,
+                    place: format!("flow {:?}, ", flow.name),
+                    of: Of::Flow(number),
+                    path: "",
+                };
+                of.record(verdicts, &mut plan.settings, &mut refusals);
                 Arc::new(sockets)
             }
         };
-        // A flow has one leg: proxies are refused.
-        let leg = runtime::legs(flow)[0];
-        let [from, to] = [leg.from, leg.to].map(|node| plan.host(node.0));
-        let rtt = round_trip(scenario, &hops);
-        for (host, peer) in [(from, leg.to), (to, leg.from)] {
-            plan.hosts[host].want(flow, peer.0, &sockets, rtt, &mut refusals);
+        let legs = runtime::legs(flow);
+        let (first, last) = (legs[0], legs[legs.len() - 1]);
+        let ends = [(first.from, last.to, first), (last.to, first.from, last)];
+        let [from, to] = ends.map(|(node, peer, leg)| {
+            let host = plan.host(node.0);
+            let rtt = round_trip(scenario, &routes, &leg);
+            let wish = Wish {
+                who: format!("flow {:?}", flow.name),
+                key: Key { of: Of::Flow(number), path: "transport".to_owned() },
+                sockets: &sockets,
+            };
+            plan.hosts[host].want(&wish, peer.0, Some(sockets.metrics(rtt)), &mut refusals);
+            host
+        });
+        for (place, gateway) in flow.gateways.iter().enumerate() {
+            let rtts =
+                [legs[place], legs[place + 1]].map(|leg| round_trip(scenario, &routes, &leg));
+            let (node, peers) = (legs[place].to.0, [first.from.0, last.to.0]);
+            let split = gateway::Split { scenario, flow, gateway, node, peers, rtts, kernel };
+            plan.split(&split, &mut refusals);
         }
         let port = FIRST_PORT + number as u16;
-        plan.flows.push(FlowPlan { from, to, opener: leg.opener, port, sockets });
+        plan.flows.push(FlowPlan { from, to, opener: first.opener, port, sockets });
     }
+    plan.lead(scenario, &routes);
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
 }
 
@@ -139,18 +175,8 @@ fn feedback(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
             possible:
                 "none: the TCP of Linux has no field for feedback of routers; use the simulator"
                     .to_owned(),
+            key: None,
         })
-    })
-}
-
-/// Split proxies: no namespace with the daemon is set up for a node.
-fn proxies(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let nodes = scenario.nodes.iter().filter(|node| node.proxy.is_some());
-    nodes.map(|node| Refusal {
-        place: format!("node {:?}, proxy", node.name),
-        asked: "a split proxy".to_owned(),
-        possible: "none: this backend does not run the daemon at a node; use the simulator"
-            .to_owned(),
     })
 }
 
@@ -179,68 +205,82 @@ pub(crate) fn flow_of_ports((source, destination): (u16, u16), flows: usize) -> 
 impl Default for Host {
     fn default() -> Self {
         let mtu = settings::LEAST_MTU;
-        Self { node: 0, mtu, sysctls: BTreeMap::new(), routes: BTreeMap::new() }
+        Self { node: 0, mtu, sysctls: BTreeMap::new(), routes: BTreeMap::new(), gateway: None }
     }
 }
 
 impl Host {
-    /// Takes in what a flow asks of the whole host.
+    /// Takes in what is asked of the whole host, and of its route to `peer`.
     fn want(
         &mut self,
-        flow: &Flow,
+        wish: &Wish<'_>,
         peer: u16,
-        sockets: &Applied,
-        rtt: Span,
+        metrics: Option<Metrics>,
         refusals: &mut Vec<Refusal>,
     ) {
-        self.mtu = self.mtu.max(sockets.mtu);
+        self.mtu = self.mtu.max(wish.sockets.mtu);
         let mut refuse = |setting: &str, asked: String, other: &str| {
             refusals.push(Refusal {
-                place: format!("flow {:?}, {setting}", flow.name),
+                place: format!("{}, {setting}", wish.who),
                 asked,
-                possible: format!("the same as for flow {other:?}, because they share a host"),
+                possible: format!("the same as for {other}, because they share a host"),
+                key: Some(wish.key.clone()),
             });
         };
-        for (sysctl, value) in &sockets.sysctls {
-            let wanted = Wanted { value: value.clone(), flow: flow.name.clone() };
+        for (sysctl, value) in &wish.sockets.sysctls {
+            let wanted = Wanted { value: value.clone(), who: wish.who.clone() };
             let first = self.sysctls.entry(sysctl).or_insert(wanted);
             if first.value != *value {
-                refuse(sysctl, value.clone(), &first.flow);
+                refuse(sysctl, value.clone(), &first.who);
             }
         }
-        let metrics = sockets.metrics(rtt);
-        let wanted = Wanted { value: metrics, flow: flow.name.clone() };
+        let Some(metrics) = metrics else { return };
+        let wanted = Wanted { value: metrics, who: wish.who.clone() };
         let first = self.routes.entry(peer).or_insert(wanted);
         if first.value != metrics {
             let setting = "transport.initial_window, delayed_ack or rto.min";
-            refuse(setting, format!("{metrics:?}"), &first.flow);
+            refuse(setting, format!("{metrics:?}"), &first.who);
         }
     }
 }
 
-/// Separates verdicts that are recorded from those that prevent the run.
-fn record(
-    flow: &Flow,
-    verdicts: Vec<settings::Entry>,
-    settings: &mut Vec<SettingRecord>,
-    refusals: &mut Vec<Refusal>,
-) {
-    for entry in verdicts {
-        if entry.verdict == Verdict::Rejected {
-            refusals.push(Refusal {
-                place: format!("flow {:?}, {}", flow.name, entry.setting),
-                asked: entry.asked,
-                possible: entry.kernel,
-            });
-        } else {
-            settings.push(SettingRecord {
-                flow: flow.name.clone(),
-                setting: entry.setting.to_owned(),
-                asked: entry.asked,
-                verdict: entry.verdict.name().to_owned(),
-                kernel: entry.kernel,
-                largest_window_bytes: None,
-            });
+/// What verdicts are about.
+struct Subject<'a> {
+    /// Its name in the recording.
+    name: &'a str,
+    /// What stands before the setting in messages.
+    place: String,
+    of: Of,
+    /// What stands before the setting in the scenario.
+    path: &'a str,
+}
+
+impl Subject<'_> {
+    /// Separates verdicts that are recorded from those that prevent the run.
+    fn record(
+        &self,
+        verdicts: Vec<settings::Entry>,
+        settings: &mut Vec<SettingRecord>,
+        refusals: &mut Vec<Refusal>,
+    ) {
+        for entry in verdicts {
+            if entry.verdict == Verdict::Rejected {
+                refusals.push(Refusal {
+                    place: format!("{}{}", self.place, entry.setting),
+                    asked: entry.asked,
+                    possible: entry.kernel,
+                    key: Some(Key { of: self.of, path: format!("{}{}", self.path, entry.setting) }),
+                });
+            } else {
+                settings.push(SettingRecord {
+                    flow: self.name.to_owned(),
+                    setting: entry.setting.to_owned(),
+                    asked: entry.asked,
+                    verdict: entry.verdict.name().to_owned(),
+                    kernel: entry.kernel,
+                    largest_window_bytes: None,
+                });
+            }
         }
     }
 }
@@ -254,16 +294,17 @@ fn are_alike(a: &Flow, b: &Flow) -> bool {
         && values(a) == values(b)
 }
 
-/// The hops of a flow to and fro.
-fn hops(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<Hop> {
-    [(flow.from, flow.to), (flow.to, flow.from)]
-        .into_iter()
-        .flat_map(|(from, to)| routes.path(from, to, &scenario.links))
-        .collect()
+/// The hops from one node to another and back.
+fn hops(scenario: &Scenario, routes: &Routes, ends: [usize; 2]) -> Vec<Hop> {
+    let [from, to] = ends;
+    let paths = [(from, to), (to, from)].into_iter();
+    paths.flat_map(|(from, to)| routes.path(from, to, &scenario.links)).collect()
 }
 
-/// Least propagation delay to and fro: no smoothed RTT of the flow is below it.
-fn round_trip(scenario: &Scenario, hops: &[Hop]) -> Span {
+/// Least propagation delay of a leg to and fro: no smoothed RTT of its connections is below it.
+fn round_trip(scenario: &Scenario, routes: &Routes, leg: &Leg<'_>) -> Span {
+    let ends = [leg.from, leg.to].map(|node| usize::from(node.0));
+    let hops = hops(scenario, routes, ends);
     hops.iter().fold(Span::ZERO, |sum, hop| sum + hop.direction(&scenario.links).least_delay())
 }
 

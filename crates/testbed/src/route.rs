@@ -13,14 +13,15 @@ const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 
 /// What a host does differently towards one other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Metrics {
-    /// Initial window in segments.
-    pub(crate) initial_window: u32,
+    /// Initial window in segments; `None` is that of the kernel.
+    pub(crate) initial_window: Option<u32>,
     /// Acknowledge each segment.
     pub(crate) quick_ack: bool,
-    /// The least that the retransmission timer adds to the smoothed RTT, in milliseconds.
-    pub(crate) rto_min_ms: u32,
+    /// The least that the retransmission timer adds to the smoothed RTT, in milliseconds; `None` is that
+    /// of the kernel.
+    pub(crate) rto_min_ms: Option<u32>,
 }
 
 /// Adds the route to a host, out of interface number `interface`, in the namespace of the calling
@@ -32,10 +33,14 @@ pub(crate) fn add(
     metrics: Metrics,
 ) -> io::Result<()> {
     let mut nested = Vec::new();
-    attribute(&mut nested, RTAX_INITCWND, &metrics.initial_window.to_ne_bytes());
-    // TCP only heeds this one when it is locked.
-    attribute(&mut nested, RTAX_LOCK, &(1_u32 << RTAX_RTO_MIN).to_ne_bytes());
-    attribute(&mut nested, RTAX_RTO_MIN, &metrics.rto_min_ms.to_ne_bytes());
+    if let Some(segments) = metrics.initial_window {
+        attribute(&mut nested, RTAX_INITCWND, &segments.to_ne_bytes());
+    }
+    if let Some(least) = metrics.rto_min_ms {
+        // TCP only heeds this one when it is locked.
+        attribute(&mut nested, RTAX_LOCK, &(1_u32 << RTAX_RTO_MIN).to_ne_bytes());
+        attribute(&mut nested, RTAX_RTO_MIN, &least.to_ne_bytes());
+    }
     attribute(&mut nested, RTAX_QUICKACK, &u32::from(metrics.quick_ack).to_ne_bytes());
 
     let destination_octets = octets(destination);

@@ -1,6 +1,7 @@
 //! One run of a scenario on the kernel, with a recording as its result.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -28,6 +29,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a mut dyn FnMut(f64) -> bool>,
     /// Where the packets go, as pcapng.
     pub capture: Option<&'a mut (dyn Write + Send)>,
+    /// The program `bentpipe-proxy`, which scenarios with split proxies need.
+    pub proxy: Option<&'a Path>,
 }
 
 /// Runs `scenario` with `seed`, which determines the errors of links. The result also depends on this
@@ -36,13 +39,13 @@ pub struct Options<'a> {
 /// # Errors
 /// If the machine lacks something, or the kernel cannot apply the settings of the scenario.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
-    let Options { mut progress, capture } = options;
+    let Options { mut progress, capture, proxy } = options;
     let plan = &plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
     let (written, outcome) = thread::scope(|scope| {
         let writing = capture.map(|sink| scope.spawn(move || capture::write(sink, plan, &packets)));
-        let outcome = with_network(scenario, seed, plan, seen, |lab| {
+        let outcome = with_network(scenario, seed, plan, seen, proxy, |lab| {
             carry(scenario, seed, lab, progress.as_mut())
         });
         (writing.map_or(Ok(()), |thread| joined(thread.join())), outcome)
@@ -93,6 +96,7 @@ fn record(
     let mut tables = link_tables(scenario, carried.end, &emulated.outputs, &emulated.nodes);
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
+    tables.extend(carried.legs);
     Recording {
         scenario: scenario.name.clone(),
         backend: Backend::Kernel,

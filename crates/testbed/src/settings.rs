@@ -95,7 +95,8 @@ pub(crate) struct Applied {
     pub(crate) paced: bool,
     /// Files below `/proc/sys/net/ipv4` and what to write into them.
     pub(crate) sysctls: Vec<(&'static str, String)>,
-    initial_window: u32,
+    /// Initial window in segments.
+    pub(crate) initial_window: u32,
     quick_ack: bool,
     least_rto: LeastRto,
 }
@@ -120,9 +121,11 @@ impl Applied {
             LeastRto::Added(least) => least,
         };
         Metrics {
-            initial_window: self.initial_window,
+            initial_window: Some(self.initial_window),
             quick_ack: self.quick_ack,
-            rto_min_ms: added.max(TICK).round_up_to(Span::from_millis(1)).as_millis_f64() as u32,
+            rto_min_ms: Some(
+                added.max(TICK).round_up_to(Span::from_millis(1)).as_millis_f64() as u32
+            ),
         }
     }
 }

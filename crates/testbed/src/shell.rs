@@ -71,6 +71,20 @@ pub fn shell(
     program: &Program,
     servers: &[Program],
 ) -> Result<Ran, KernelError> {
+    shell_through(scenario, seed, program, servers, None)
+}
+
+/// As [`shell`], of a scenario that may have split proxies: `proxy` is the program `bentpipe-proxy`.
+///
+/// # Errors
+/// Those of [`shell`].
+pub fn shell_through(
+    scenario: &Scenario,
+    seed: u64,
+    program: &Program,
+    servers: &[Program],
+    proxy: Option<&Path>,
+) -> Result<Ran, KernelError> {
     let plan = plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let host = |program: &Program| -> Result<usize, KernelError> {
         let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
@@ -80,7 +94,8 @@ pub fn shell(
             KernelError::Refused(vec![Refusal {
                 place: "the host of a program".to_owned(),
                 asked: format!("{name:?}"),
-                possible: format!("an end of a flow: {}", names.join(", ")),
+                possible: format!("an end of a flow, or a proxy: {}", names.join(", ")),
+                key: None,
             }])
         })
     };
@@ -90,7 +105,7 @@ pub fn shell(
         .collect::<Result<_, KernelError>>()?;
     let on = host(program)?;
     let names = names(scenario, &plan);
-    let ((status, end), emulation) = with_network(scenario, seed, &plan, None, |lab| {
+    let ((status, end), emulation) = with_network(scenario, seed, &plan, None, proxy, |lab| {
         thread::scope(|scope| {
             let mut serving = Vec::new();
             let mut all_started = true;

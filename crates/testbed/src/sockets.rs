@@ -71,6 +71,8 @@ pub(crate) struct Endpoint {
     failed: bool,
     /// The application when it reads slowly.
     reader: Option<Reader>,
+    /// Its address, once it is known.
+    address: Option<SocketAddr>,
 }
 
 /// An application that reads at a limited rate, a piece at a time.
@@ -190,6 +192,8 @@ impl<'a> Sockets<'a> {
         });
         let own = opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
         self.awaited.insert(own, other);
+        self.endpoints[opener.index()].address = Some(own);
+        self.endpoints[other.index()].address = Some(to);
         Ok(pair)
     }
 
@@ -440,6 +444,11 @@ impl<'a> Sockets<'a> {
         endpoint.failed = true;
     }
 
+    /// The address of an endpoint; `None` if it could not be opened.
+    pub(crate) fn address(&self, number: EndpointId) -> Option<SocketAddr> {
+        self.endpoints[number.index()].address
+    }
+
     /// Asks the kernel how an endpoint is.
     pub(crate) fn look_at(&mut self, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
@@ -455,6 +464,16 @@ impl<'a> Sockets<'a> {
 }
 
 impl Endpoint {
+    /// Bytes that its socket took.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether the kernel gave its connection up.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
     fn new(flow: FlowId, reader_rate: Option<Rate>) -> Self {
         Self {
             flow,
@@ -471,6 +490,7 @@ impl Endpoint {
             ended: false,
             failed: false,
             reader: reader_rate.map(|rate| Reader { rate, piece: 0 }),
+            address: None,
         }
     }
 }

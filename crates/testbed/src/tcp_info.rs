@@ -14,6 +14,10 @@ pub(crate) struct TcpInfo {
     pub(crate) unacked_segments: u32,
     pub(crate) srtt_us: u32,
     pub(crate) min_rtt_us: u32,
+    /// What the other end has acknowledged, with SYN and FIN.
+    pub(crate) bytes_acked: u64,
+    /// What was received in order, with FIN.
+    pub(crate) bytes_received: u64,
     pub(crate) ssthresh_segments: Option<u32>,
     pub(crate) cwnd_segments: u32,
     pub(crate) retransmitted_segments: u32,
@@ -40,6 +44,8 @@ impl TcpInfo {
             ssthresh_segments: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
             cwnd_segments: u32_at(80),
             retransmitted_segments: u32_at(100),
+            bytes_acked: u64_at(120),
+            bytes_received: u64_at(128),
             min_rtt_us: u32_at(148),
             data_segments_sent: u32_at(156),
             bytes_sent: u64_at(200),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{FlowId, Schedule};
-use recording::{FlowRecord, FlowSample, FlowSeries, ProtocolRecord, TcpRecord};
+use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, TcpRecord};
 use runtime::{Application, Connections, EndpointId, Pair};
 use rustix::event::Timespec;
 use scenario::Scenario;
@@ -11,10 +11,12 @@ use scenario::model::Flow;
 use units::{Span, Time};
 
 use crate::clock::Clock;
-use crate::error::KernelError;
+use crate::error::{Doing, KernelError};
 use crate::lab::Lab;
+use crate::legs::{self, Watches};
 use crate::sockets::{Event, Sockets};
 use crate::sys;
+use crate::watch::Watch;
 
 /// How often the kernel is asked whether a sender recovers from a loss, which it does not count: no
 /// recovery is shorter than a round trip.
@@ -34,6 +36,8 @@ pub(crate) struct Carried {
     pub(crate) series: FlowSeries,
     /// For each flow, the largest window that its receiver advertised.
     pub(crate) windows: Vec<u32>,
+    /// The table of legs, if a flow is split.
+    pub(crate) legs: Option<ExtraTable>,
 }
 
 /// The applications of a run.
@@ -55,8 +59,15 @@ pub(crate) fn carry(
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
     let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock)?;
+    let mut watches = Watches::new();
+    for (host, namespace) in lab.plan.hosts.iter().zip(lab.namespaces) {
+        if host.gateway.is_some() {
+            let watch = Watch::new(namespace, lab.plan.ip).doing(|| "watch a proxy".to_owned())?;
+            watches.push((host.node.into(), watch));
+        }
+    }
     let hosts = Hosts { sockets, timers: Schedule::new(), failed: None };
-    Run::new(scenario, seed, hosts, lab.clock).until_over(stop)
+    Run::new(scenario, seed, hosts, watches, lab.clock).until_over(stop)
 }
 
 struct Run<'a> {
@@ -70,10 +81,17 @@ struct Run<'a> {
     next_look: Time,
     last_rows: Vec<Option<FlowSample>>,
     series: FlowSeries,
+    watches: Watches,
 }
 
 impl<'a> Run<'a> {
-    fn new(scenario: &'a Scenario, seed: u64, mut hosts: Hosts<'a>, clock: Clock) -> Self {
+    fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        mut hosts: Hosts<'a>,
+        watches: Watches,
+        clock: Clock,
+    ) -> Self {
         let applications = runtime::applications(scenario, seed);
         for (flow, application) in applications.iter().enumerate() {
             hosts.timers.push(application.start, flow as u64);
@@ -92,6 +110,7 @@ impl<'a> Run<'a> {
             last_rows: vec![None; applications.len()],
             applications,
             series: FlowSeries::default(),
+            watches,
         }
     }
 
@@ -167,6 +186,7 @@ impl<'a> Run<'a> {
     fn look(&mut self, now: Time) {
         if now >= self.next_look {
             self.look_at_senders(|application| !application.is_over());
+            self.look_at_gateways();
             self.next_look = now + LOOK;
         }
         if now >= self.next_sample {
@@ -182,6 +202,15 @@ impl<'a> Run<'a> {
         for application in self.applications.iter().filter(|a| wanted(a)) {
             for pair in &application.pairs {
                 self.hosts.sockets.look_at(pair.sender);
+            }
+        }
+    }
+
+    fn look_at_gateways(&mut self) {
+        for (_, watch) in &mut self.watches {
+            if let Err(error) = watch.look().doing(|| "list the connections of a proxy".to_owned())
+            {
+                self.hosts.failed.get_or_insert(error);
             }
         }
     }
@@ -242,6 +271,7 @@ impl<'a> Run<'a> {
 
     fn finish(mut self, end: Time, complete: bool) -> Carried {
         self.look_at_senders(|_| true);
+        self.look_at_gateways();
         if self.scenario.record.interval.is_some() {
             self.sample(end);
         }
@@ -251,6 +281,12 @@ impl<'a> Run<'a> {
             complete,
             flows: flows.map(|(number, flow)| self.record(end, number, flow)).collect(),
             windows: (0..self.applications.len()).map(|flow| self.totals(flow).window).collect(),
+            legs: legs::table(
+                self.scenario,
+                &self.applications,
+                &self.hosts.sockets,
+                &self.watches,
+            ),
             series: self.series,
         }
     }
@@ -268,7 +304,7 @@ impl<'a> Run<'a> {
         FlowRecord {
             flow: flow.name.clone(),
             controller: flow.controller.entry().name.into(),
-            controller_status: "kernel".into(),
+            controller_status: legs::STATUS.into(),
             completed,
             aborted: application.aborted.is_some(),
             abort_cause: application.aborted.map(|cause| cause.name().into()),

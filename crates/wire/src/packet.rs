@@ -29,6 +29,14 @@ impl IpPacket {
         &self.bytes
     }
 
+    /// The source address.
+    pub fn source(&self) -> IpAddr {
+        match self.version {
+            IpVersion::V4 => Ipv4Addr::from(self.field(12)).into(),
+            IpVersion::V6 => Ipv6Addr::from(self.field(8)).into(),
+        }
+    }
+
     /// The destination address.
     pub fn destination(&self) -> IpAddr {
         match self.version {

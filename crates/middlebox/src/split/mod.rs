@@ -2,8 +2,10 @@
 //! opens another one towards the other end.
 //!
 //! `settings` has the keys that every split proxy has, simulated or on Linux. `relay` decides what
-//! one direction of a split connection does next. Neither opens a socket or reads a clock.
+//! one direction of a split connection does next. Neither opens a socket or reads a clock. `conduct` is the
+//! table of tests of both.
 
+pub mod conduct;
 mod relay;
 mod settings;
 

@@ -210,8 +210,8 @@ fn gateways(
     sides: &Sides,
     problems: &mut Vec<Problem>,
 ) -> Arc<[Gateway]> {
-    let there = crossed(scenario, routes, flow.from, flow.to);
-    let mut back = crossed(scenario, routes, flow.to, flow.from);
+    let there = routes.crossed(flow.from, flow.to, scenario);
+    let mut back = routes.crossed(flow.to, flow.from, scenario);
     back.iter_mut().for_each(|(_, sides)| sides.reverse());
     back.reverse();
     if let Some((node, _)) = difference(&there, &back) {
@@ -234,24 +234,6 @@ fn gateways(
     let gateways: Arc<[Gateway]> = there.into_iter().map(gateway).collect();
     problems.extend(detour(scenario, routes, flow, &gateways, entry));
     gateways
-}
-
-/// Gateways on the way, with the sides from which packets come and to which they go.
-fn crossed(
-    scenario: &Scenario,
-    routes: &Routes,
-    from: usize,
-    to: usize,
-) -> Vec<(usize, [SideName; 2])> {
-    let hops = routes.path(from, to, &scenario.links);
-    let sides = hops.windows(2).filter_map(|hops| {
-        let node = hops[0].to(&scenario.links);
-        let proxy = scenario.nodes[node].proxy.as_ref()?;
-        let before = proxy.side_of(hops[0].from(&scenario.links))?;
-        let after = proxy.side_of(hops[1].to(&scenario.links))?;
-        (before != after).then_some((node, [before, after]))
-    });
-    sides.collect()
 }
 
 fn difference<T: PartialEq + Copy>(a: &[T], b: &[T]) -> Option<T> {

@@ -44,7 +44,7 @@ fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
 fn pings(scenario: &Scenario) -> (Vec<f64>, Emulation) {
     let plan = plan::plan(scenario, &kernel_of(&["cubic"])).unwrap();
     let to = runtime::address(plan.hosts[1].node, scenario.ip);
-    let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, |lab| {
+    let (mut rtts, emulation) = with_network(scenario, 1, &plan, None, None, |lab| {
         lab.namespaces[0].inside(|| {
             let _ = sys::schedule_first(1); // how late this thread wakes is not what is measured
             (1..=PINGS).map(|sequence| ping(lab, to, sequence)).collect::<Result<Vec<_>, _>>()

@@ -79,9 +79,9 @@ fn the_least_retransmission_timeout_holds_on_a_link_whose_delay_falls() {
         let plan = plan(&scenario, &kernel_of(&["cubic"])).unwrap();
         plan.hosts[0].routes[&1].value.rto_min_ms
     };
-    assert_eq!(rto_min_ms(json!([])), 600);
-    assert_eq!(rto_min_ms(json!([{ "at": "1s", "forward": { "delay": "50ms" } }])), 750);
-    assert_eq!(rto_min_ms(json!([{ "at": "1s", "delay": "300ms" }])), 600);
+    assert_eq!(rto_min_ms(json!([])), Some(600));
+    assert_eq!(rto_min_ms(json!([{ "at": "1s", "forward": { "delay": "50ms" } }])), Some(750));
+    assert_eq!(rto_min_ms(json!([{ "at": "1s", "delay": "300ms" }])), Some(600));
 }
 
 #[test]
@@ -129,4 +129,79 @@ fn routers_with_feedback_are_rejected() {
         assert_eq!(refusals[0].place, "link \"a-b\" forward, feedback");
         assert!(refusals[0].possible.contains("use the simulator"));
     }
+}
+
+/// A plan over a gateway with these keys of its sides.
+fn split(terrestrial: Value, satellite: Value, flows: Value) -> Result<Plan, Vec<Refusal>> {
+    let mut satellite = satellite;
+    satellite["towards"] = json!(["c"]);
+    let scenario = crate::tests::scenario(json!({
+        "node": [{ "name": "b", "proxy": { "terrestrial": terrestrial, "satellite": satellite } }],
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                 { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "200ms" }],
+        "flow": flows,
+    }));
+    plan(&scenario, &kernel_of(&["reno", "cubic"]))
+}
+
+#[test]
+fn a_gateway_is_a_host_with_the_daemons_file_and_a_route_to_each_end() {
+    let satellite = json!({ "controller": "reno", "initial_window": 30, "send_buffer": "300kB" });
+    let plan = split(json!({}), satellite, json!([flow("a", "c", json!({}))])).unwrap();
+    assert_eq!(plan.hosts.iter().map(|host| host.node).collect::<Vec<_>>(), [0, 2, 1]);
+    let host = &plan.hosts[2];
+    let gateway = host.gateway.as_ref().unwrap();
+    let sides: Vec<_> = gateway.peers.iter().map(|(peer, side)| (*peer, side.key())).collect();
+    assert_eq!(sides, [(0, "terrestrial"), (2, "satellite")]);
+    let rtos = host.routes.values().map(|wanted| wanted.value.rto_min_ms.unwrap());
+    assert_eq!(rtos.collect::<Vec<_>>(), [980, 600], "1 s without the round trip of the leg");
+    let expected = "threads = 1\n[limits]\nconnections = 1000\nat_limit = \"refuse\"\nrelay_buffer = \
+                    \"262144B\"\n[terrestrial]\ninterfaces = [\"terrestrial\"]\ncontroller = \
+                    \"cubic\"\ninitial_window = 10\nsend_buffer = \"4194304B\"\nreceive_buffer = \
+                    \"4194304B\"\nmss = 1460\n[satellite]\ninterfaces = [\"satellite\"]\ncontroller \
+                    = \"reno\"\ninitial_window = 30\nsend_buffer = \"300000B\"\nreceive_buffer = \
+                    \"4194304B\"\nmss = 1460\n";
+    assert_eq!(gateway.file(), expected);
+    let instead: Vec<_> = plan.settings.iter().filter(|s| s.flow == "b, satellite").collect();
+    assert!(instead.iter().any(|s| s.setting == "controller" && s.asked == "reno"), "{instead:?}");
+}
+
+#[test]
+fn what_the_daemon_cannot_do_is_rejected_at_the_node() {
+    let saved = json!({ "saved_cwnd": "1MB", "saved_rtt": "500ms" });
+    let one = || json!([flow("a", "c", json!({}))]);
+    let other = |side: &Value| -> Value {
+        let mut flow = flow("a", "c", json!({}));
+        flow["controller"] = side.clone();
+        json!([one()[0].clone(), flow])
+    };
+    for (satellite, flows, place, possible) in [
+        (
+            json!({ "careful_resume": saved }),
+            one(),
+            "node \"b\", proxy.satellite.careful_resume",
+            "none: no kernel takes",
+        ),
+        (
+            json!({ "controller": "vegas" }),
+            one(),
+            "node \"b\", proxy.satellite.controller",
+            "one that this kernel has: reno, cubic",
+        ),
+        (
+            json!({}),
+            other(&json!("reno")),
+            "flow \"flow-1\" at \"b\" (terrestrial), controller",
+            "the same as for flow \"flow-0\" at \"b\" (terrestrial): the daemon has one `controller`",
+        ),
+    ] {
+        let refusals = split(json!({}), satellite, flows).unwrap_err();
+        let refusal = refusals.iter().find(|one| one.place == place);
+        let refusal = refusal.unwrap_or_else(|| panic!("{place}: {refusals:?}"));
+        assert!(refusal.possible.starts_with(possible), "{refusal}");
+        assert_eq!(refusal.key.as_ref().unwrap().of, Of::Node(1));
+    }
+    // A side of its own controller agrees whatever the flows have.
+    let same = json!({ "controller": "cubic" });
+    assert!(split(same.clone(), same, other(&json!("reno"))).is_ok());
 }

@@ -251,9 +251,9 @@ fn switches_become_settings_of_the_host() {
 #[test]
 fn the_least_retransmission_timeout_is_kept_beside_the_delay_of_the_path() {
     let applied = applied(json!({ "rto": { "min": "1s" } }));
-    assert_eq!(applied.metrics(Span::from_millis(500)).rto_min_ms, 500);
-    assert_eq!(applied.metrics(Span::ZERO).rto_min_ms, 1000);
-    assert_eq!(applied.metrics(Span::from_secs(2)).rto_min_ms, 4);
+    assert_eq!(applied.metrics(Span::from_millis(500)).rto_min_ms, Some(500));
+    assert_eq!(applied.metrics(Span::ZERO).rto_min_ms, Some(1000));
+    assert_eq!(applied.metrics(Span::from_secs(2)).rto_min_ms, Some(4));
     let linux = self::applied(json!({ "rto": { "estimator": "linux" } }));
-    assert_eq!(linux.metrics(Span::from_millis(500)).rto_min_ms, 200);
+    assert_eq!(linux.metrics(Span::from_millis(500)).rto_min_ms, Some(200));
 }

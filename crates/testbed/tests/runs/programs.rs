@@ -23,7 +23,7 @@ fn a_program_finds_the_hosts_by_name_and_its_exit_status_is_told() {
     }
     let elsewhere = Program { host: Some("serfer".to_owned()), ..program("true") };
     let refused = shell(&scenario, 1, &elsewhere, &[]).unwrap_err().to_string();
-    assert!(refused.contains("an end of a flow: server, client"), "{refused}");
+    assert!(refused.contains("an end of a flow, or a proxy: server, client"), "{refused}");
 }
 
 #[test]

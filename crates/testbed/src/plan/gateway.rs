@@ -1,0 +1,260 @@
+//! Split proxies: what becomes of the settings of a gateway's sides, which the daemon gets as its file.
+//!
+//! The daemon has one file for all connections. So all flows that a gateway splits must agree on the
+//! settings of a side, and what the daemon has no key for is approximated or rejected.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use scenario::model::{Flow, Gateway as Crossing, GatewayEnd, SideName, Traffic};
+use scenario::{Routes, Scenario};
+use tcp::AckTiming;
+use units::{Bytes, Span};
+
+use super::{Host, Plan, Subject, Wish};
+use crate::error::{Key, Of, Refusal};
+use crate::settings::{self, Applied, Entry, Kernel, Verdict};
+
+/// The lower bound of the daemon's `user_timeout` and `keepalive`.
+const LEAST_TIME: Span = Span::from_secs(1);
+/// Faster than any link. A rate makes the kernel pace a socket at the rate that it computes from cwnd.
+const UNREACHED_RATE: &str = "320Gbit/s";
+/// The least number of connections that the daemon is to split at the same time.
+const LEAST_CONNECTIONS: usize = 1000;
+
+/// The split proxy of a host.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    /// Name of the node.
+    pub(crate) name: String,
+    /// Its sides, in the order of [`SideName::ALL`], once a flow has asked for one.
+    sides: [Option<(SideSettings, String)>; 2],
+    relay_buffer: Bytes,
+    connections: usize,
+    /// The side on which each of the other hosts is reached.
+    pub(crate) peers: BTreeMap<u16, SideName>,
+}
+
+/// What the daemon's file has for a side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SideSettings {
+    controller: String,
+    initial_window: u32,
+    send_buffer: Option<u32>,
+    receive_buffer: u32,
+    mss: u32,
+    paced: bool,
+    keepalive: Option<Span>,
+    user_timeout: Option<Span>,
+}
+
+/// A flow at a gateway that splits it.
+pub(super) struct Split<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) flow: &'a Flow,
+    pub(super) gateway: &'a Crossing,
+    /// Numbers of its node, and of those that send and receive the data.
+    pub(super) node: u16,
+    pub(super) peers: [u16; 2],
+    /// Round trips of the legs before and after the gateway.
+    pub(super) rtts: [Span; 2],
+    pub(super) kernel: &'a Kernel,
+}
+
+/// Name of the interface of a side.
+pub(crate) fn interface(side: SideName) -> &'static str {
+    side.key()
+}
+
+impl Plan {
+    /// Takes in what a flow asks of a gateway that splits it.
+    pub(super) fn split(&mut self, split: &Split<'_>, refusals: &mut Vec<Refusal>) {
+        let Split { scenario, flow, gateway, .. } = split;
+        let host = self.host(split.node);
+        let name = &scenario.nodes[gateway.node].name;
+        let connections = match flow.traffic {
+            Traffic::Web(web) => web.connections as usize,
+            _ => 1,
+        };
+        let planned = self.hosts[host].gateway.get_or_insert_with(|| Gateway {
+            name: name.clone(),
+            sides: [None, None],
+            relay_buffer: gateway.relay_buffer,
+            connections: 0,
+            peers: BTreeMap::new(),
+        });
+        planned.connections += connections;
+        // The end towards the sender of the data has the sender as its peer.
+        for ((end, peer), rtt) in gateway.ends.iter().zip(split.peers).zip(split.rtts) {
+            let as_flow = Flow {
+                controller: end.controller.clone(),
+                transport: end.transport.clone(),
+                reader_rate: None,
+                stop: None,
+                ..(*flow).clone()
+            };
+            let (sockets, verdicts) = settings::judge(scenario, &as_flow, split.kernel);
+            let wanted = SideSettings::of(&sockets);
+            let side = end.side.key();
+            let who = format!("flow {:?} at {name:?} ({side})", flow.name);
+            let path = format!("proxy.{side}");
+            let planned = self.hosts[host].gateway.as_mut();
+            let first = planned.and_then(|one| one.sides[end.side.index()].as_ref());
+            match first {
+                Some((first, _)) if *first == wanted => {}
+                Some((first, other)) => {
+                    let (key, asked) = first.difference(&wanted);
+                    refusals.push(Refusal {
+                        place: format!("{who}, {key}"),
+                        asked,
+                        possible: format!(
+                            "the same as for {other}: the daemon has one `{key}` for a side, and \
+                             `proxy.{side}.{key}` sets it for all flows"
+                        ),
+                        key: Some(Key { of: Of::Node(gateway.node), path: path.clone() }),
+                    });
+                }
+                None => {
+                    let subject = Subject {
+                        name: &format!("{name}, {side}"),
+                        place: format!("node {name:?}, proxy.{side}."),
+                        of: Of::Node(gateway.node),
+                        path: &format!("{path}."),
+                    };
+                    // A side has the keys of `transport` itself.
+                    let of_side = |entry: Entry| Entry {
+                        setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
+                        ..judged(entry, end)
+                    };
+                    let verdicts = verdicts.into_iter().map(of_side).collect();
+                    subject.record(verdicts, &mut self.settings, refusals);
+                    if let Some(planned) = &mut self.hosts[host].gateway {
+                        planned.sides[end.side.index()] = Some((wanted, who.clone()));
+                    }
+                }
+            }
+            // The daemon's rules set the initial window of routes.
+            let metrics = crate::route::Metrics { initial_window: None, ..sockets.metrics(rtt) };
+            let key = Key { of: Of::Node(gateway.node), path };
+            let wish = Wish { who, key, sockets: &sockets };
+            self.hosts[host].want(&wish, peer, Some(metrics), refusals);
+        }
+    }
+
+    /// Finds the side of each gateway on which each of the other hosts is.
+    pub(super) fn lead(&mut self, scenario: &Scenario, routes: &Routes) {
+        let nodes: Vec<u16> = self.hosts.iter().map(|host| host.node).collect();
+        for Host { node, gateway, .. } in &mut self.hosts {
+            let here = usize::from(*node);
+            let (Some(gateway), Some(proxy)) = (gateway, &scenario.nodes[here].proxy) else {
+                continue;
+            };
+            let sides = nodes.iter().filter_map(|to| {
+                let hop = routes.next(here, usize::from(*to))?;
+                Some((*to, proxy.side_of(hop.to(&scenario.links))?))
+            });
+            gateway.peers = sides.collect();
+        }
+    }
+}
+
+/// The verdict on a setting of a gateway's end, where the daemon does something else than a host.
+fn judged(entry: Entry, end: &GatewayEnd) -> Entry {
+    let config = &*end.transport;
+    let instead = |kernel: &str| Entry {
+        verdict: Verdict::Approximated,
+        kernel: kernel.to_owned(),
+        ..entry.clone()
+    };
+    let has_least = |time: Option<Span>| time.is_none_or(|time| time >= LEAST_TIME);
+    match entry.setting {
+        _ if entry.verdict == Verdict::Rejected => entry,
+        "transport.receive_buffer" => instead(
+            "SO_RCVBUF: twice as much, which counts the memory of packets and not their data",
+        ),
+        "transport.delayed_ack" if matches!(config.delayed_ack, AckTiming::Fixed(delayed) if delayed.segments > 1) => {
+            instead("what the kernel does: the daemon has no key for it")
+        }
+        "transport.nagle" if config.nagle => {
+            instead("TCP_NODELAY: a relay adds no delay of its own")
+        }
+        "transport.keep_alive.interval" | "transport.keep_alive.probes" => {
+            instead("`keepalive` of the daemon: nine probes, a tenth of the idle time apart")
+        }
+        "transport.user_timeout" if !has_least(config.user_timeout) => Entry {
+            verdict: Verdict::Rejected,
+            kernel: format!("at least {LEAST_TIME}, as in the daemon's file"),
+            ..entry
+        },
+        "transport.keep_alive.idle" if !has_least(config.keep_alive.map(|alive| alive.idle)) => {
+            Entry {
+                verdict: Verdict::Rejected,
+                kernel: format!("at least {LEAST_TIME}, as in the daemon's file"),
+                ..entry
+            }
+        }
+        _ => entry,
+    }
+}
+
+impl SideSettings {
+    fn of(sockets: &Applied) -> Self {
+        Self {
+            controller: sockets.controller.clone(),
+            initial_window: sockets.initial_window,
+            send_buffer: sockets.send_buffer,
+            receive_buffer: sockets.window,
+            mss: sockets.mss,
+            paced: sockets.paced,
+            keepalive: sockets.keep_alive.map(|alive| alive.idle),
+            user_timeout: sockets.user_timeout,
+        }
+    }
+
+    /// The keys of the daemon's file with their values; an absent key has none.
+    fn keys(&self) -> [(&'static str, Option<String>); 8] {
+        let text = |text: &str| format!("{text:?}");
+        let bytes = |bytes: u32| text(&format!("{bytes}B"));
+        let time = |time: Span| text(&time.to_string());
+        [
+            ("controller", Some(text(&self.controller))),
+            ("initial_window", Some(self.initial_window.to_string())),
+            ("send_buffer", self.send_buffer.map(bytes)),
+            ("receive_buffer", Some(bytes(self.receive_buffer))),
+            ("mss", Some(self.mss.to_string())),
+            ("pacing_rate", self.paced.then(|| text(UNREACHED_RATE))),
+            ("keepalive", self.keepalive.map(time)),
+            ("user_timeout", self.user_timeout.map(time)),
+        ]
+    }
+
+    /// The first key in which `other` differs, and its value there.
+    fn difference(&self, other: &Self) -> (&'static str, String) {
+        let mut pairs = self.keys().into_iter().zip(other.keys());
+        let differs = pairs.find(|((_, a), (_, b))| a != b);
+        differs.map_or(("", String::new()), |((key, _), (_, value))| {
+            (key, value.unwrap_or_else(|| "none".to_owned()))
+        })
+    }
+}
+
+impl Gateway {
+    /// The daemon's file.
+    pub(crate) fn file(&self) -> String {
+        let connections = (2 * self.connections).max(LEAST_CONNECTIONS);
+        let mut text = format!(
+            "threads = 1\n[limits]\nconnections = {connections}\nat_limit = \"refuse\"\n\
+             relay_buffer = \"{}B\"\n",
+            self.relay_buffer.get()
+        );
+        for (side, settings) in SideName::ALL.into_iter().zip(&self.sides) {
+            let name = interface(side);
+            let _ = writeln!(text, "[{}]\ninterfaces = [{name:?}]", side.key());
+            let keys = settings.iter().flat_map(|(settings, _)| settings.keys());
+            for (key, value) in keys.filter_map(|(key, value)| Some((key, value?))) {
+                let _ = writeln!(text, "{key} = {value}");
+            }
+        }
+        text
+    }
+}

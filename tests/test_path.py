@@ -134,6 +134,26 @@ def test_an_explanation_has_what_a_middlebox_sees(bentpipe: Bentpipe, tmp_path: 
     )
 
 
+def test_a_sender_before_the_gateway_keeps_its_window_at_errors(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    text = THIN.replace('"ack-filter"', '{ name = "snoop", eln = true }')
+    text = text.replace('"40kbit/s" }', '"1Mbit/s" }\nchannel = { per = 0.01 }')
+    (tmp_path / "up.toml").write_text(text)
+    goodput = {}
+    for eln in ("true", "false"):
+        sets = ("--set", f"flow.0.transport.eln={eln}", "--out", tmp_path / eln)
+        done = bentpipe("run", tmp_path / "up.toml", *sets)
+        assert done.returncode == 0, done.stderr
+        run = bp.load(tmp_path / eln)
+        counts = dict(run.table("middlebox").select("counter", "packets").iter_rows())
+        assert counts["notices"] > 10
+        goodput[eln] = run.flows["goodput_bps"][0]
+    assert goodput["true"] > 1.5 * goodput["false"]
+    printed = bentpipe("explain", tmp_path / "up.toml").stdout
+    assert "eln has no effect: no flow" in printed
+
+
 @pytest.mark.parametrize("arq", PROCEDURES)
 def test_a_recording_and_the_output_have_what_arq_did(
     bentpipe: Bentpipe, small: Path, tmp_path: Path, arq: str

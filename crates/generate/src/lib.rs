@@ -376,9 +376,12 @@ fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
             format!("{{ name = \"ack-decimation\", every = {every}, hold = \"{hold}ms\" }}");
         (decimation, table)
     });
-    let cache = (1u32..200, 1u32..4).prop_map(|(cache, dupacks)| {
+    let cache = (1u32..200, 1u32..4, any::<bool>()).prop_map(|(cache, dupacks, eln)| {
         let snoop = Middlebox::Snoop(SnoopSettings::default());
-        (snoop, format!("{{ name = \"snoop\", cache = {cache}, dupacks = {dupacks} }}"))
+        (
+            snoop,
+            format!("{{ name = \"snoop\", cache = {cache}, dupacks = {dupacks}, eln = {eln} }}"),
+        )
     });
     let patience = (0u32..3000, 1u32..5, 0u32..90).prop_map(|(patience, dupacks, hold)| {
         let control = Middlebox::PacketControl(PacketControlSettings::default());
@@ -400,7 +403,7 @@ fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
 pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
         prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
         prop::sample::select(vec!["", ", ecn = true", ", ecn = \"accurate\""]),
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
@@ -409,9 +412,9 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop_oneof![2 => Just(None), 1 => (80u32..20_000).prop_map(Some)],
     )
         .prop_map(|(buffer, switches, ecn, delayed_ack, mss, probing, reader, quick)| {
-            let [timestamps, limited, nagle, dsack] = switches;
+            let [timestamps, limited, nagle, dsack, eln] = switches;
             let mut text = format!(
-                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, delayed_ack = {delayed_ack}, mss = {mss}, mtu_probing = {probing:?}"
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, eln = {eln}, delayed_ack = {delayed_ack}, mss = {mss}, mtu_probing = {probing:?}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");

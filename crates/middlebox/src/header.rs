@@ -160,6 +160,13 @@ pub trait Visible: Clone {
     /// The ICMP message of a router with the address `router` about this packet, which is too long for a link
     /// of `mtu` bytes. `None` about other messages.
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self>;
+
+    /// The same ACK with explicit loss notification: an error has taken the data that it asks for. Packets
+    /// without room for it stay as they are.
+    #[must_use]
+    fn with_loss_notice(&self) -> Self {
+        self.clone()
+    }
 }
 
 #[cfg(test)]

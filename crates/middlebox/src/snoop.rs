@@ -19,7 +19,10 @@
 //! - A copy is retransmitted with the sender's latest timestamp value. A retransmission of the sender may have
 //!   passed meanwhile, and the receiver discards older values (PAWS). ns-2 has no timestamps.
 //! - The timer doubles with each expiry in a row, as a sender's does. ns-2 keeps it.
-//! - Explicit loss notification for the other direction is not here yet.
+//!
+//! Explicit loss notification (`holes`) is for the other direction: data that crosses the lossy hop before the gateway.
+
+mod holes;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,6 +33,7 @@ use wire::tcp::flags;
 use crate::device::Device;
 use crate::header::{Endpoints, Header, Visible, is_after, is_before, latest, renewed};
 use crate::settings::{KEY, KIND};
+use holes::Holes;
 
 pub(crate) const ABOUT: Mechanism = Mechanism {
     name: "snoop",
@@ -65,11 +69,20 @@ pub struct SnoopSettings {
     /// The most retransmissions of a segment.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 100)))]
     pub max_retries: u32,
+    /// Explicit loss notification: mark ACKs that ask for data which has not come to the gateway. A sender before
+    /// the gateway with `transport.eln` then retransmits without a reduction. In the simulator only.
+    pub eln: bool,
 }
 
 impl Default for SnoopSettings {
     fn default() -> Self {
-        Self { cache: 100, dupacks: 2, min_timeout: Span::from_millis(100), max_retries: 10 }
+        Self {
+            cache: 100,
+            dupacks: 2,
+            min_timeout: Span::from_millis(100),
+            max_retries: 10,
+            eln: false,
+        }
     }
 }
 
@@ -92,6 +105,8 @@ struct Flow<P> {
     copies: VecDeque<Copied<P>>,
     /// The number behind the highest data so far.
     seen: u32,
+    /// Data below it that has not come, with explicit loss notification.
+    holes: Holes,
     /// The latest timestamp value of the sender.
     timestamp: Option<u32>,
     acknowledged: Option<u32>,
@@ -115,11 +130,19 @@ pub struct Snoop<P> {
     retransmitted: u64,
     suppressed: u64,
     uncached: u64,
+    notices: u64,
 }
 
 impl<P> Snoop<P> {
     pub(crate) fn new(settings: SnoopSettings) -> Self {
-        Self { settings, flows: BTreeMap::new(), retransmitted: 0, suppressed: 0, uncached: 0 }
+        Self {
+            settings,
+            flows: BTreeMap::new(),
+            retransmitted: 0,
+            suppressed: 0,
+            uncached: 0,
+            notices: 0,
+        }
     }
 }
 
@@ -128,6 +151,7 @@ impl<P: Visible> Flow<P> {
         Self {
             copies: VecDeque::new(),
             seen: first.sequence,
+            holes: Holes::default(),
             timestamp: None,
             acknowledged: None,
             window: 0,
@@ -161,6 +185,9 @@ impl<P: Visible> Flow<P> {
         settings: &SnoopSettings,
     ) -> bool {
         let (sequence, end) = (header.sequence, header.end());
+        if settings.eln {
+            self.holes.on_data(self.seen, sequence, settings.cache as usize);
+        }
         self.timestamp = latest(self.timestamp, header);
         if self.acknowledged.is_some_and(|number| !is_after(end, number)) {
             return true;
@@ -212,6 +239,7 @@ impl<P: Visible> Flow<P> {
                 }
             }
         }
+        self.holes.on_ack(number);
         self.acknowledged = Some(number);
         (self.duplicates, self.expected, self.expiries) = (0, 0, 0);
         self.restart_timer(now, settings);
@@ -273,6 +301,7 @@ impl<P: Visible> Device<P> for Snoop<P> {
             self.flows.remove(&header.endpoints.reversed());
             return out.push(packet);
         }
+        let mut packet = packet;
         if header.has(flags::ACK)
             && let Some(flow) = self.flows.get_mut(&header.endpoints.reversed())
         {
@@ -291,6 +320,10 @@ impl<P: Visible> Device<P> for Snoop<P> {
                         return;
                     }
                 }
+            }
+            if flow.holes.contain(number) {
+                packet = packet.with_loss_notice();
+                self.notices += 1;
             }
         }
         if header.payload > 0 {
@@ -314,11 +347,13 @@ impl<P: Visible> Device<P> for Snoop<P> {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![
+        let mut counts = vec![
             ("retransmitted", self.retransmitted),
             ("suppressed", self.suppressed),
             ("uncached", self.uncached),
-        ]
+        ];
+        counts.extend(self.settings.eln.then_some(("notices", self.notices)));
+        counts
     }
 }
 
@@ -376,6 +411,28 @@ mod tests {
         let out = drive(&mut Snoop::new(SnoopSettings::default()), packets, at(50));
         let later: Vec<_> = out[5..].iter().map(|(_, packet)| packet.0.payload).collect();
         assert_eq!(later, [0, 0, 1000], "the ACK, its first duplicate, the repair");
+    }
+
+    /// Explicit loss notification: duplicate ACKs for what has not come have a notice, those for what was lost
+    /// behind the gateway have none.
+    #[test]
+    fn acks_that_ask_for_what_has_not_come_have_a_notice() {
+        let settings = SnoopSettings { eln: true, ..SnoopSettings::default() };
+        let mut packets: Vec<_> = [0, 1, 3, 4].map(|n| (at(n), data(n as u32 * 1000, 1000))).into();
+        // Segment 2 has not come, segment 4 is lost behind the gateway.
+        packets.extend([(10, 1000), (11, 2000), (12, 2000)].map(|(time, n)| (at(time), ack(n))));
+        packets.extend(
+            [(20, data(2000, 1000)), (30, ack(4000)), (31, ack(4000))]
+                .map(|(time, packet)| (at(time), packet)),
+        );
+        let mut device = Snoop::new(settings);
+        let out = drive(&mut device, packets.clone(), at(40));
+        let noticed: Vec<_> = out.iter().filter(|(_, packet)| packet.is_noticed()).collect();
+        assert_eq!(noticed.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [at(11), at(12)]);
+        assert_eq!(device.counts().last(), Some(&("notices", 2)));
+        let mut silent = Snoop::new(SnoopSettings::default());
+        let out = drive(&mut silent, packets, at(40));
+        assert!(!out.iter().any(|(_, packet)| packet.is_noticed()));
     }
 
     /// A retransmission of the sender has a later timestamp, and the receiver discards earlier ones.

@@ -11,6 +11,13 @@ use crate::{Address, AnyDevice, Endpoints, Header, Middlebox, SackBlocks, Visibl
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plain(pub Header);
 
+impl Plain {
+    /// With explicit loss notification, which is a reserved bit here.
+    pub fn is_noticed(&self) -> bool {
+        self.0.has_more
+    }
+}
+
 impl Visible for Plain {
     fn header(&self) -> Option<Header> {
         Some(self.0)
@@ -34,6 +41,10 @@ impl Visible for Plain {
 
     fn too_big(&self, _: std::net::IpAddr, _: u16) -> Option<Self> {
         None
+    }
+
+    fn with_loss_notice(&self) -> Self {
+        Self(Header { has_more: true, ..self.0 })
     }
 }
 

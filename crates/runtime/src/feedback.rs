@@ -48,11 +48,13 @@ extra_table! {
 /// The routers of a network, by their ports.
 pub type Routers = Vec<(usize, Router)>;
 
-/// Whether packets of the scenario have feedback fields: one of its links has a router that treats them.
-/// Without any, no field would ever come back.
+/// Whether packets of the scenario have feedback fields: one of its links has a router that treats them, or a
+/// middlebox writes loss notices into them. Without any, no field would ever come back.
 pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
     let mut sides = scenario.links.iter().flat_map(|link| link.sides());
+    let mut middleboxes = scenario.nodes.iter().filter_map(|node| node.middlebox);
     sides.any(|(_, side)| side.feedback.is_some())
+        || middleboxes.any(|middlebox| middlebox.gives_loss_notices())
 }
 
 /// The routers of an idle network.

@@ -111,6 +111,12 @@ impl<B: Visible> Visible for Passing<B> {
         // Nobody knows who sends a message, and nobody answers it.
         Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
     }
+
+    fn with_loss_notice(&self) -> Self {
+        let mut copy = self.clone();
+        copy.field.loss_notice = true;
+        copy
+    }
 }
 
 /// A packet as a middlebox gets it.
@@ -148,6 +154,12 @@ impl<B: Visible> Visible for Whole<B> {
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
         let message = message(&self.0, router, mtu)?;
         Some(Self(message))
+    }
+
+    fn with_loss_notice(&self) -> Self {
+        let Packet { flow, to, bytes, priority, ecn, .. } = self.0;
+        let body = self.0.body.with_loss_notice();
+        Self(Packet { body, flow, to, bytes, priority, ecn })
     }
 }
 

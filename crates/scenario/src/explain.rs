@@ -11,6 +11,7 @@ mod demand;
 mod fec;
 mod feedback;
 mod figures;
+mod loss_notice;
 mod middlebox;
 mod mtu;
 mod proxy;

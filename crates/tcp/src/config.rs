@@ -274,6 +274,10 @@ pub struct Config {
     /// and not with `careful_resume`. Default: off.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "80kbit/s", "x-maximum" = "1310720kbit/s")))]
     pub quick_start: Option<Rate>,
+    /// Explicit loss notification: a loss leaves the window as it is if the gateway reports that an error has caused
+    /// it. The data of the flow has to pass a node with `middlebox = { name = "snoop", eln = true }` behind the
+    /// lossy link, and its ACKs the same node. Works with every controller.
+    pub eln: bool,
 }
 
 impl Default for Config {
@@ -309,6 +313,7 @@ impl Default for Config {
             mtu_probing: MtuProbing::Off,
             careful_resume: None,
             quick_start: None,
+            eln: false,
         }
     }
 }

@@ -118,6 +118,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         });
     }
     refusals.extend(feedback(scenario));
+    refusals.extend(loss_notices(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
         let hops = hops(scenario, &routes, [flow.from, flow.to]);
@@ -177,6 +178,20 @@ fn feedback(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
                     .to_owned(),
             key: None,
         })
+    })
+}
+
+/// Explicit loss notification: no kernel would read the marks.
+fn loss_notices(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let nodes = scenario.nodes.iter().enumerate();
+    let giving =
+        nodes.filter(|(_, node)| node.middlebox.is_some_and(|one| one.gives_loss_notices()));
+    giving.map(|(number, node)| Refusal {
+        place: format!("node {:?}, middlebox.eln", node.name),
+        asked: "true".to_owned(),
+        possible: "false: the TCP of Linux knows no explicit loss notification; use the simulator"
+            .to_owned(),
+        key: Some(Key { of: Of::Node(number), path: "middlebox.eln".to_owned() }),
     })
 }
 

@@ -251,6 +251,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         mtu_probing,
         careful_resume,
         quick_start,
+        eln,
     } = &*flow.transport;
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
@@ -351,6 +352,11 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     if let Some(rate) = quick_start {
         let possible = "none: the TCP of Linux has no Quick-Start (RFC 4782); use the simulator";
         judge.rejected("transport.quick_start", rate, possible);
+    }
+    if *eln {
+        let possible =
+            "false: the TCP of Linux knows no explicit loss notification; use the simulator";
+        judge.rejected("transport.eln", eln, possible);
     }
 
     let switch = |on: bool| u8::from(on).to_string();

@@ -62,6 +62,9 @@ pub struct Field {
     /// Report of Approved Rate (RFC 4782 section 3.1): the rate in bytes per second that the sender has
     /// been approved; zero if there is none.
     pub report: Option<f32>,
+    /// Explicit loss notification: an error on a link has taken the data that this ACK asks for, and no full
+    /// queue. On a real wire a reserved bit of the TCP header would say it.
+    pub loss_notice: bool,
 }
 
 impl Request {

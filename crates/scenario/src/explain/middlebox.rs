@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use units::Span;
 
 use super::FlowExplanation;
+use super::loss_notice;
 use super::settings::parameters;
 use super::text::rate;
 use super::warnings::WarningKind as Kind;
@@ -47,7 +48,7 @@ pub(super) fn explain(
 }
 
 /// Whether the middlebox at `node` sees packets from one node to another.
-fn sees(
+pub(super) fn sees(
     scenario: &Scenario,
     routes: &Routes,
     middlebox: Middlebox,
@@ -82,7 +83,10 @@ pub(super) fn warnings(
         Middlebox::PacketControl(_) => steady(scenario, routes, flows, node),
         Middlebox::SpoofingProxy(settings) => narrow(scenario, routes, flows, node, &settings),
     };
-    idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).into_iter().collect()
+    let all: Vec<_> = flows.iter().map(|(_, flow)| *flow).collect();
+    let unread = loss_notice::idle(scenario, routes, &all, node);
+    let idle = idle.into_iter().chain(unread);
+    idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).collect()
 }
 
 /// From this share of the round trip on, a repair by Snoop is hardly earlier than one by the sender.

@@ -14,6 +14,7 @@ use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
 use super::feedback;
 use super::figures::{Figures, Load};
+use super::loss_notice;
 use super::middlebox;
 use super::mtu;
 use super::proxy;
@@ -80,6 +81,7 @@ pub enum WarningKind {
     FeedbackIncomplete,
     FeedbackWithoutEffect,
     FeedbackShared,
+    LossNoticeDoubtful,
     DemandOutlastsRto,
     DemandBeforeGrant,
     CompressionWithoutEffect,
@@ -127,6 +129,8 @@ pub(super) fn warnings(
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
         let silent = feedback::flow(scenario, written, routes, flow);
         let found = found.chain(silent.into_iter().map(|text| (Kind::FeedbackIncomplete, text)));
+        let notice = loss_notice::flow(scenario, routes, flow);
+        let found = found.chain(notice.into_iter().map(|text| (Kind::LossNoticeDoubtful, text)));
         warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
     }
     for (number, link) in scenario.links.iter().enumerate() {

@@ -16,6 +16,7 @@ mod fec;
 mod feedback;
 mod golden;
 mod latency;
+mod loss_notice;
 mod middlebox;
 mod mtu;
 mod physics;

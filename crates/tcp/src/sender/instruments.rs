@@ -12,6 +12,7 @@ use transport::Range;
 use super::acknowledge::Acknowledgement;
 use super::jump::Jump;
 use super::linux::Linux;
+use super::loss_notice::Notices;
 use super::path_mtu::Discovery;
 use super::probes::Probes;
 use super::router_feedback::Returning;
@@ -34,6 +35,8 @@ pub(super) struct Instruments {
     /// The controller saw a loss in the ACK that is being processed.
     saw_loss: bool,
     jump: Option<Jump>,
+    /// Notices of losses, for connections that take them.
+    pub(super) notices: Option<Notices>,
     /// Feedback of routers for the other end.
     pub(super) returning: Returning,
     /// The round-trip time that the ACK being processed measures, and the smallest of all.
@@ -54,6 +57,7 @@ impl Instruments {
         let is_needed = measures
             || needs.router_feedback.is_some()
             || instruments.linux.is_some()
+            || instruments.notices.is_some()
             || instruments.jump.is_some()
             || config.mtu_probing != MtuProbing::Off;
         is_needed.then(|| Box::new(instruments))
@@ -70,6 +74,7 @@ impl Instruments {
         Self {
             needs,
             jump,
+            notices: config.eln.then(Notices::default),
             returning: Returning::default(),
             delivery: Delivery::default(),
             pacer: Pacer::new(config.pacing),

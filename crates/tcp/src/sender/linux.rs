@@ -334,13 +334,24 @@ impl Sender {
             linux.probe.forget();
         }
         self.enter_fast_recovery(now, config);
+        let is_spared = self.is_spared();
         let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
             linux.recovering = true;
-            let proportional = linux.reduces && phase == Phase::FastRecovery;
+            let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
             if !(after_mark && proportional) {
                 linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
             }
+        }
+    }
+
+    /// A loss of the recovery that runs has reduced cwnd from `before`.
+    pub(super) fn reduce_by_loss(&mut self, before: u64) {
+        let ssthresh = self.controller.window().ssthresh;
+        if let Some(linux) = self.linux()
+            && linux.reduces
+        {
+            linux.reduction = Some(Reduction::new(before, ssthresh));
         }
     }
 

@@ -14,6 +14,7 @@ mod acknowledge;
 mod instruments;
 mod jump;
 mod linux;
+mod loss_notice;
 mod offload;
 mod path_mtu;
 mod probes;

@@ -23,12 +23,17 @@ impl Sender {
                     self.enter_fast_recovery(now, config);
                 }
             }
-            Phase::FastRecovery if !self.uses_sack() => {
+            Phase::FastRecovery => {
+                if self.has_instruments() {
+                    self.doubt_notice(now, config);
+                }
+                if self.uses_sack() {
+                    return;
+                }
                 // Each duplicate ACK tells of a segment that has left the network (RFC 5681
                 // section 3.2 step 4).
                 self.controller.window_mut().cwnd += self.mss;
             }
-            Phase::FastRecovery => {}
         }
     }
 
@@ -114,13 +119,15 @@ impl Sender {
         }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
         let after_mark = self.is_in_window_of_mark();
-        if after_mark {
-            self.controller.on_loss_after_mark(&loss);
-        } else {
-            self.controller.on_loss(&loss);
-            self.note_reduction();
+        if !self.spares_window() {
+            if after_mark {
+                self.controller.on_loss_after_mark(&loss);
+            } else {
+                self.controller.on_loss(&loss);
+                self.note_reduction();
+            }
+            self.stop_jump();
         }
-        self.stop_jump();
         self.counters.fast_recoveries += 1;
         if self.controller.repeats_everything() {
             self.send_everything_again(now);
@@ -172,7 +179,9 @@ impl Sender {
     ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
-            self.controller.on_recovery_exit(now);
+            if !self.end_spared_recovery() {
+                self.controller.on_recovery_exit(now);
+            }
             if config.recovery_exit == RecoveryExit::FlightSize {
                 let most = self.flight() + self.mss;
                 let window = self.controller.window_mut();

@@ -1,5 +1,5 @@
 //! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of the other
-//! end.
+//! end. Notices of losses are in the same field.
 //!
 //! The field is next to the segment, because only networks with routers that treat it carry it.
 
@@ -21,7 +21,7 @@ impl Sender {
         let (srtt, advertised) = (self.rtt.srtt(), self.advertised);
         let Some(instruments) = &mut self.instruments else { return Field::default() };
         let response = instruments.returning.0.take();
-        let mut field = Field { request: None, response, report: None };
+        let mut field = Field { response, ..Field::default() };
         if let Some(quick) = instruments.quick_start() {
             field.report = quick.take_report();
             if segment.flags.contains(Flags::SYN) {
@@ -37,6 +37,9 @@ impl Sender {
     /// A segment arrives with `field`, and is taken in after this.
     pub(crate) fn on_field(&mut self, now: Time, field: &Field) {
         let Some(instruments) = &mut self.instruments else { return };
+        if let Some(notices) = &mut instruments.notices {
+            notices.on_ack(field.loss_notice);
+        }
         if let Some(request) = field.request {
             let arrived = request.response();
             let returning = &mut instruments.returning.0;

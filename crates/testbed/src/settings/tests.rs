@@ -67,6 +67,7 @@ fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
             "none: ",
         ),
         (json!({ "quick_start": "5Mbit/s" }), "transport.quick_start", "none: "),
+        (json!({ "eln": true }), "transport.eln", "false: "),
         (
             json!({ "keep_alive": { "idle": "1500ms" } }),
             "transport.keep_alive.idle",

@@ -119,7 +119,7 @@ MECHANISMS |= {
         "link.1.forward.rate": "50Mbit/s",
     },
 }
-# Split proxies at the gateway, by the controller of the satellite leg: in the kernel the real daemon.
+# Split proxies at the gateway, by the controller of the satellite leg. In the kernel: the daemon.
 SATELLITE = "node.0.proxy.satellite"
 GATEWAY = '[{ name = "gateway", proxy = { satellite = { towards = ["client"] } } }]'
 ONE_PAGE = (
@@ -205,7 +205,7 @@ def with_proxy(name: str) -> dict[str, str]:
     return overrides
 
 
-PROXY_AXIS = {"not split": {"flow.0.controller": written("cubic")}} | {
+PROXY_AXIS = {f"not split, {name}": with_controller(name) for name in ("cubic", "hybla")} | {
     f"split, {name}": with_proxy(name) for name in ("cubic", "hybla", "bbr")
 }
 CONTROLLER_AXIS = {name: with_controller(name) for name in CONTROLLERS}

@@ -232,6 +232,10 @@ impl<P: Visible> Flow<P> {
     }
 
     /// Retransmits copies that are lost, at most two.
+    ///
+    /// A copy is retransmitted again when its repair should have been acknowledged. This wait doubles
+    /// each time: srtt has no samples from retransmitted copies, so it stays too short when the queue
+    /// of the hop fills, and needless repairs would fill it further.
     fn repair(&mut self, now: Time, settings: &SpoofingSettings, out: &mut Vec<P>) -> u64 {
         let again = Span::from_secs_f64(1.25 * self.srtt.unwrap_or(1.0));
         let mut behind = self.copies.iter().filter(|copy| copy.sacked).count();
@@ -244,7 +248,8 @@ impl<P: Visible> Flow<P> {
             }
             behind -= usize::from(copy.sacked);
             let is_lost = behind >= threshold || (place == 0 && is_recovering);
-            let may_be_sent = copy.retries == 0 || now.since(copy.sent) >= again;
+            let wait = again * (1 << copy.retries.saturating_sub(1).min(6));
+            let may_be_sent = copy.retries == 0 || now.since(copy.sent) >= wait;
             if !is_lost || copy.sacked || !may_be_sent {
                 continue;
             }

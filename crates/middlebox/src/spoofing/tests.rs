@@ -92,6 +92,19 @@ fn several_losses_are_found_by_sack() {
 }
 
 #[test]
+fn a_repair_that_is_not_acknowledged_is_repeated_ever_more_rarely() {
+    let mut packets = opened();
+    packets.extend([(10, data(1000, 1000)), (20, acked(2000))]);
+    packets.extend((2..7).map(|n| (29 + u64::from(n), data(n * 1000, 1000))));
+    // The round trip was 10 ms. Now a duplicate ACK comes every 10 ms, as from needless repairs.
+    packets.extend((0..30).map(|n| (50 + 10 * n, acked(2000))));
+    let (out, _) = counted(SpoofingSettings::default(), packets, 345);
+    let repairs: Vec<u64> =
+        out.iter().filter(|one| one.0 >= 50 && one.1 == 'd').map(|one| one.0).collect();
+    assert_eq!(repairs, [70, 90, 120, 170, 270]);
+}
+
+#[test]
 fn the_promise_ends_with_the_store_and_so_does_the_window() {
     let settings = SpoofingSettings { store: Bytes(2500), ..SpoofingSettings::default() };
     let mut packets = opened();

@@ -447,7 +447,7 @@ fn a_capture_holds_the_packets_at_the_data_sender_once() {
     let flow = json!({ "traffic": { "download": "100kB" } });
     for scenario in over_both(scenario(json!({}), flow)) {
         let mut packets = Vec::new();
-        let options = Options { progress: None, capture: Some(&mut packets) };
+        let options = Options { capture: Some(&mut packets), ..Options::default() };
         let recording = run(&scenario, 1, options).unwrap();
         let blocks = packet_blocks(&packets);
         let link = &recording.links;
@@ -476,7 +476,7 @@ fn a_run_that_shall_stop_stops_and_is_partial() {
     }
     let scenario = scenario(json!({}), json!({ "traffic": { "bulk": "unlimited" } }));
     let mut stop = |share: f64| share < 0.02;
-    let options = Options { progress: Some(&mut stop), capture: None };
+    let options = Options { progress: Some(&mut stop), ..Options::default() };
     let recording = run(&scenario, 1, options).unwrap();
     assert!(recording.partial && recording.simulated_s < 2.0, "{}", recording.simulated_s);
 }

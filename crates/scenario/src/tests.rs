@@ -13,6 +13,7 @@ mod fec;
 mod given;
 mod middlebox;
 mod modems;
+mod mtu;
 mod proxy;
 mod refused;
 mod renamed;

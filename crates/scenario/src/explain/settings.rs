@@ -433,6 +433,13 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
+    // A host at a link with an MTU has smaller segments than the default.
+    let mss = flow.transport.mss;
+    let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
+    if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
+        let text = format!("{mss}, by the MTU of its link");
+        *setting = Setting::new("transport.mss", Amount::plain(mss), text, true);
+    }
     let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
     if let Some(setting) = delayed
         && let AckTiming::Fixed(delayed) = flow.transport.delayed_ack

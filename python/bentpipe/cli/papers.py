@@ -32,14 +32,17 @@ def list_papers(as_json: bool) -> None:
 @click.argument("names", type=Completed("paper"), nargs=-1, metavar="[NAME]...")
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write tables and plots to this folder.")
+@click.option(
+    "--full", is_flag=True, help="Run the larger set of `helpers`: 15 times as many runs."
+)
 @json_option
 def run_papers(
-    names: tuple[str, ...], workers: int | None, out: Path | None, as_json: bool
+    names: tuple[str, ...], workers: int | None, out: Path | None, full: bool, as_json: bool
 ) -> None:
     """Reproduce the papers NAME... (by default all) and compare each published value."""
     from bentpipe.reproductions.command import run_and_print
 
-    complete = run_and_print(names, workers, out, as_json)
+    complete = run_and_print(names, workers, out, as_json, full)
     if not complete:
         sys.exit(INTERRUPTED)
 

@@ -12,6 +12,7 @@ from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Te
 from bentpipe.report.source import read_json
 from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
 from bentpipe.reproductions.plots import figure
+from bentpipe.reproductions.rankings import Ranking, of_dict
 from bentpipe.reproductions.readings import explain
 from bentpipe.reproductions.reproduction import find, names
 from bentpipe.reproductions.tables import (
@@ -35,6 +36,14 @@ VERDICTS = {"reproduced": "good", "deviates": "bad", "not comparable": "none"}
 NO_PLOTS = (
     "There are no figures, because the folder has no plots.json. "
     "`bentpipe papers run` writes it when all runs are complete."
+)
+
+
+RANKED = (
+    "Means over the seeds of each condition, with their intervals. Differences are paired by seed: "
+    "= marks candidates that are not significantly different from the best. Runs in which a "
+    "quantity is undefined, because no short flow completed, rank behind all others. Click a "
+    "heading to sort by it."
 )
 
 
@@ -105,6 +114,7 @@ class Saved:
             for one in paper["statements"]
         ]
         self.summary = summarise(self.statements, self.rows)
+        self.rankings = [of_dict(one) for one in paper.get("rankings", ())]
         path = folder / "plots.json"
         held = read_json(path, "bentpipe", "title", "plots") if path.exists() else {}
         if held.get("rows", content.get(KEY)) != content.get(KEY):
@@ -116,6 +126,7 @@ class Saved:
         self.authors: str = held.get("authors", "")
         self.version: str = held.get("bentpipe", "of an unknown version")
         self.runs: int | None = held.get("runs")
+        self.full: bool = held.get("full", False)
         self.plots: dict[str, dict[str, Any]] = held.get("plots", {})
         self.readings = find(self.name).readings() if self.name in names() else ()
 
@@ -130,8 +141,16 @@ class Saved:
             Section(self.name, self.title, [Text([about]), *tables]),
             Section(f"{self.name}-rows", "All rows", [self.table()], level=3),
             Section(f"{self.name}-figures", "Figures", drawn or [Text([NO_PLOTS])], level=3),
+            *self.ranked(),
             Section(f"{self.name}-made", "Scenarios and version", self.made_by(), level=3),
         ]
+
+    def ranked(self) -> list[Section]:
+        """The rankings of a survey."""
+        if not self.rankings:
+            return []
+        tables = [ranking_table(self.name, one) for one in self.rankings]
+        return [Section(f"{self.name}-rankings", "Rankings", [Text([RANKED]), *tables], level=3)]
 
     def summary_table(self) -> Table:
         """The counts of statements and of rows."""
@@ -197,7 +216,7 @@ class Saved:
 
     def made_by(self) -> list[Text | Table | Details | Figure]:
         """The command, and the scenarios if this is still the same version."""
-        command = f"bentpipe papers run {self.name} --out DIR"
+        command = f"bentpipe papers run {self.name}{' --full' if self.full else ''} --out DIR"
         blocks: list[Text | Table | Details | Figure] = [
             Text([f"Made by Bentpipe {self.version}."]),
             Details("Command", command, copy=True, open=True),
@@ -209,6 +228,27 @@ class Saved:
         files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
         files.sort(key=lambda file: file.name)
         return blocks + [Details(file.name, file.read_text("utf-8"), copy=True) for file in files]
+
+
+def ranking_table(paper: str, ranking: Ranking) -> Table:
+    """The candidates of a condition, the best goodput first. Each quantity has its rank."""
+    order, *_ = ranking.quantities
+    columns = [Column("controller + helper", numeric=False)]
+    for quantity in ranking.quantities:
+        unit = "" if quantity.unit == "1" else quantity.unit
+        columns += [Column(quantity.title, unit), Column("95 % interval"), Column("rank")]
+    rows = []
+    for name in ranking.best(order.name):
+        cells = [Cell(name)]
+        for quantity in ranking.quantities:
+            at = ranking.standings[name][quantity.name]
+            mean, interval = with_interval(at.mean, *(at.ci95 or (None, None)))
+            if at.missing:
+                interval = f"{interval} ({at.missing} of {ranking.runs} without)"
+            rank = f"{at.rank}{'=' if at.tied else ''}"
+            cells += [Cell(mean, at.mean), Cell(interval), Cell(rank, float(at.rank))]
+        rows.append(cells)
+    return Table(f"{paper}-ranking-{ranking.name.replace('/', '-')}", ranking.title, columns, rows)
 
 
 def row_cells(row: Row, notes: dict[str, int], figures: Sequence[tuple[str, str]]) -> list[Cell]:

@@ -50,22 +50,30 @@ def print_list(as_json: bool) -> None:
 
 
 def run_and_print(
-    chosen_names: Sequence[str], workers: int | None, out: Path | None, as_json: bool
+    chosen_names: Sequence[str],
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+    full: bool = False,
 ) -> bool:
     """Run papers in turn, print and save their rows; true if all are complete.
 
-    Raises `BentpipeError` for an unknown paper and `OutputError` for a folder that cannot be
-    written, both before anything runs.
+    With `full`, run the larger set of those that have one. Raises `BentpipeError` for an unknown
+    paper or if none has a larger set, and `OutputError` for a folder that cannot be written, all
+    before anything runs.
     """
     chosen = [choose(name) for name in chosen_names or names()]
+    if full and not any(reproduction.has_full for reproduction in chosen):
+        larger = ", ".join(name for name in names() if find(name).has_full)
+        raise BentpipeError(f"--full: none of these has a larger set of runs; {larger} has")
     folders = {
         reproduction.name: writable(out / reproduction.name) for reproduction in chosen if out
     }
     outcomes = []
     for reproduction in chosen:
-        total = sum(len(job.seeds) for job in reproduction.plan().values())
+        total = sum(len(job.seeds) for job in reproduction.plan(full).values())
         with late_progress(reproduction.name, total) as progress:
-            outcome = reproduction.run(workers, progress)
+            outcome = reproduction.run(workers, progress, full)
         outcomes.append(outcome)
         about_to_print("papers", lambda: as_object(outcomes))
         if not as_json:

@@ -1,4 +1,4 @@
-"""Plots of a reproduction: lines and bars, and their figures in files and on pages."""
+"""Plots of a reproduction: lines, bars and grids, and their figures in files and on pages."""
 
 from __future__ import annotations
 
@@ -34,12 +34,31 @@ class Bars:
     bars: Mapping[str, Mapping[str, Mean]]
 
 
-def as_data(plot: Plot | Bars) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Grid:
+    """Coloured cells by row and column: a score from -1 (worse) to 1 (better), and a text."""
+
+    title: str
+    x: str
+    y: str
+    cells: Mapping[str, Mapping[str, tuple[float, str]]]
+    notes: Sequence[str] = ()
+
+
+AnyPlot = Plot | Bars | Grid
+
+
+def as_data(plot: AnyPlot) -> dict[str, Any]:
     """All points of the plot, ready for JSON."""
     held: dict[str, Any] = {"title": plot.title, "x": plot.x, "y": plot.y}
     if isinstance(plot, Plot):
         lines = {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in plot.lines.items()}
         return held | {"kind": "lines", "y_range": plot.y_range, "lines": lines}
+    if isinstance(plot, Grid):
+        cells = {
+            row: {x: list(cell) for x, cell in line.items()} for row, line in plot.cells.items()
+        }
+        return held | {"kind": "grid", "cells": cells, "notes": list(plot.notes)}
     bars = {
         name: {group: [mean.value, mean.ci95] for group, mean in means.items()}
         for name, means in plot.bars.items()
@@ -49,12 +68,26 @@ def as_data(plot: Plot | Bars) -> dict[str, Any]:
 
 def figure(name: str, held: Mapping[str, Any]) -> Figure:
     """The figure of the data from `as_data`."""
-    from bentpipe.plots import Point, as_points, bar_figure, line_figure
+    from bentpipe.plots import (
+        Point,
+        Tile,
+        as_points,
+        bar_figure,
+        grid_figure,
+        line_figure,
+    )
 
     title, x, y = held["title"], held["x"], held["y"]
     if held["kind"] == "lines":
         lines = {label: (line["x"], line["y"]) for label, line in held["lines"].items()}
         return line_figure(name, title, x, y, as_points(lines), y_range=held["y_range"])
+    if held["kind"] == "grid":
+        tiles = [
+            Tile(row, column, score, text)
+            for row, line in held["cells"].items()
+            for column, (score, text) in line.items()
+        ]
+        return grid_figure(name, title, x, y, tiles, held["notes"])
     points = [
         Point(label, group, mean, mean - (ci95 or 0), mean + (ci95 or 0))
         for label, groups in held["bars"].items()
@@ -63,7 +96,7 @@ def figure(name: str, held: Mapping[str, Any]) -> Figure:
     return bar_figure(name, title, x, y, points)
 
 
-def save_plot(plot: Plot | Bars, path: Path) -> None:
+def save_plot(plot: AnyPlot, path: Path) -> None:
     """Write `path` as `.svg`, `.pdf` and `.png`, without network or browser."""
     from bentpipe.plots import save_figures
 

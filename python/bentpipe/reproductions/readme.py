@@ -18,8 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.numbers import NONE
+from bentpipe.numbers import NONE, significant
 from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
+from bentpipe.reproductions.rankings import of_dict
 from bentpipe.reproductions.readings import (
     NO_REASON,
     PRESENT,
@@ -68,6 +69,7 @@ class Results:
             for one in paper["statements"]
         ]
         self.summary: Summary = summarise(self.statements, list(self.rows.values()))
+        self.rankings = [of_dict(one) for one in paper.get("rankings", ())]
         self.trials = read_trials(self.reproduction.folder)
         measured = numbers(self.statements, list(self.rows.values()))
         self.trials[PRESENT] = self.trials.get(PRESENT, {}) | measured
@@ -155,6 +157,27 @@ def section(results: Results) -> str:
     return "\n".join(parts)
 
 
+BEST = 3
+"""Candidates of a ranking in the README."""
+
+
+def rankings(results: Results) -> str:
+    """The best of every ranking of a survey."""
+    lines = []
+    for one in results.rankings:
+        for quantity in one.quantities:
+            unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+            best = [
+                f"{name}{'=' if at.tied else ''} ({significant(at.mean, 3)}{unit})"
+                for name in one.best(quantity.name)[:BEST]
+                for at in [one.standings[name][quantity.name]]
+            ]
+            title = one.title if quantity is one.quantities[0] else ""
+            lines.append([title, quantity.title, *best])
+    header = ["condition", "quantity", "best", "second", "third"]
+    return "\n".join(markdown(header, lines))
+
+
 def overview(found: Sequence[Results]) -> str:
     """The table of all papers in the README of the project."""
     lines = []
@@ -202,7 +225,10 @@ def readmes(papers: Sequence[dict[str, Any]]) -> dict[Path, str]:
         PROJECT: {"downloads": downloads(found["adalr"]), "papers": overview(list(found.values()))}
     }
     for name, results in found.items():
-        made[Path(__file__).parent / name / "README.md"] = {"statements": section(results)}
+        parts = {"statements": section(results)}
+        if results.rankings:
+            parts["rankings"] = rankings(results)
+        made[Path(__file__).parent / name / "README.md"] = parts
     texts = {path: replace(path.read_text(encoding="utf-8"), text) for path, text in made.items()}
     return texts | {
         Path(__file__).parent / name / TRIALS: as_text(results.trials)

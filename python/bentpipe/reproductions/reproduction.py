@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module, resources
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
@@ -30,7 +31,8 @@ from bentpipe.seal import KEY, sealed
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from bentpipe.reproductions.plots import Bars, Plot
+    from bentpipe.reproductions.plots import AnyPlot
+    from bentpipe.reproductions.rankings import Ranking
 
 ROWS = "rows.json"
 
@@ -60,6 +62,12 @@ class Outcome:
     rows: list[Row]
     results: Results
     complete: bool
+    full: bool = False
+
+    @cached_property
+    def rankings(self) -> list[Ranking]:
+        """The rankings of a survey; none for a paper, or if runs are missing."""
+        return self.reproduction.rankings(self.results) if self.complete else []
 
     @cached_property
     def statements(self) -> list[Judged]:
@@ -73,12 +81,14 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `papers run --json` prints."""
+        ranked = {"rankings": [one.to_dict() for one in self.rankings]} if self.rankings else {}
         return {
             "paper": self.reproduction.name,
             "partial": not self.complete,
             "summary": self.summary.to_dict(),
             "statements": [asdict(one) | {"counted": one.counted} for one in self.statements],
             "rows": [asdict(row) for row in self.rows],
+            **ranked,
         }
 
 
@@ -106,9 +116,15 @@ class Reproduction:
         """The readings of the paper, with what else was tried."""
         return read_readings(self.folder)
 
-    def plan(self) -> Plan:
-        """All runs, by names that `measure` and `plots` use."""
-        plan: Plan = self.function("plan")()
+    @cached_property
+    def has_full(self) -> bool:
+        """True if there is a larger set of runs."""
+        return "full" in signature(self.function("plan")).parameters
+
+    def plan(self, full: bool = False) -> Plan:
+        """All runs, by names that `measure` and `plots` use; with `full` the larger set, if any."""
+        larger = {"full": True} if full and self.has_full else {}
+        plan: Plan = self.function("plan")(**larger)
         return plan
 
     def trials(self) -> Mapping[str, Plan]:
@@ -116,15 +132,20 @@ class Reproduction:
         trials: Mapping[str, Plan] = self.function("trials")()
         return trials
 
-    def run(self, workers: int | None, progress: Callable[[int], object] | None) -> Outcome:
+    def run(
+        self,
+        workers: int | None,
+        progress: Callable[[int], object] | None,
+        full: bool = False,
+    ) -> Outcome:
         """Run the whole plan and compare every published value, in the order of the paper.
 
         After Ctrl-C, values that need missing runs are not compared.
         """
-        plan = self.plan()
+        plan = self.plan(full)
         done = self.results(plan, workers, progress)
         complete = len(done) == len(plan)
-        return Outcome(self, self.rows(done, complete), done, complete)
+        return Outcome(self, self.rows(done, complete), done, complete, full and self.has_full)
 
     def results(
         self,
@@ -183,9 +204,15 @@ class Reproduction:
             rows += [with_reason(row, reasons[value.statement]) for row in judged]
         return rows
 
-    def plots(self, results: Results) -> Mapping[str, Plot | Bars]:
+    def rankings(self, results: Results) -> list[Ranking]:
+        """The rankings of a survey, by the function `rankings` of its module; none for a paper."""
+        module = import_module(f"bentpipe.reproductions.{self.name}.experiments")
+        make: Callable[[Results], list[Ranking]] | None = getattr(module, "rankings", None)
+        return make(results) if make else []
+
+    def plots(self, results: Results) -> Mapping[str, AnyPlot]:
         """The reproduction's plots by file name."""
-        plots: Mapping[str, Plot | Bars] = self.function("plots")(results)
+        plots: Mapping[str, AnyPlot] = self.function("plots")(results)
         return plots
 
 
@@ -248,6 +275,7 @@ def write(outcome: Outcome, folder: Path) -> None:
         "title": outcome.reproduction.publication.title,
         "authors": outcome.reproduction.publication.authors,
         "runs": sum(map(len, outcome.results.values())),
+        "full": outcome.full,
         "rows": rows[KEY],
         "plots": {name: as_data(plot) for name, plot in plots.items()},
     }

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from bentpipe.console import show, table
-from bentpipe.numbers import NONE, percent, plus_minus, signed
+from bentpipe.numbers import NONE, percent, plus_minus, signed, significant
 from bentpipe.reproductions.judgement import COLUMNS, HEADINGS
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bentpipe.reproductions.judgement import Counts, Judged, Row, Summary, Verdict
     from bentpipe.reproductions.published import Kind
+    from bentpipe.reproductions.rankings import Ranking
     from bentpipe.reproductions.reproduction import Outcome
 
 COLOURS: Mapping[Verdict, str] = {
@@ -119,6 +120,27 @@ def side_by_side(rows: list[Row]) -> Table:
     return listed
 
 
+def rankings_table(rankings: Sequence[Ranking]) -> Table:
+    """The best candidates of every condition, by each quantity. Fits 80 columns."""
+    listed = table("condition", "<quantity", "<best", "mean", "ties")
+    for one in rankings:
+        for number, quantity in enumerate(one.quantities):
+            best, *_ = one.best(quantity.name)
+            at = one.standings[best][quantity.name]
+            unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+            listed.add_row(
+                one.title if number == 0 else "",
+                quantity.title,
+                best,
+                NONE if at.mean is None else f"{significant(at.mean, 3)}{unit}",
+                str(len(one.tied(quantity.name))),
+            )
+    return listed
+
+
+TIES = "ties: candidates that are not significantly different from the best."
+
+
 def numbers_of(items: Iterable[Row | Judged]) -> dict[str, int]:
     """Each different note with its number, in order of appearance."""
     notes: dict[str, int] = {}
@@ -179,6 +201,9 @@ def print_outcome(outcome: Outcome) -> None:
     show(notes_text(counted(outcome)))
     show(removals_text(outcome.rows))
     show(summary_table([(outcome.reproduction.name, outcome.summary)]))
+    if outcome.rankings:
+        show(rankings_table(outcome.rankings))
+        show(TIES)
     if not outcome.complete:
         show(INTERRUPTED)
 
@@ -198,4 +223,7 @@ def as_text(outcome: Outcome) -> str:
     console.print(statements_table(outcome))
     console.print(notes_text(counted(outcome)))
     console.print(summary_table([(outcome.reproduction.name, outcome.summary)]))
+    if outcome.rankings:
+        console.print(rankings_table(outcome.rankings))
+        console.print(TIES)
     return text.getvalue()

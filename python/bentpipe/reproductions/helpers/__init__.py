@@ -1,0 +1,1 @@
+"""A survey of what helps on the way."""

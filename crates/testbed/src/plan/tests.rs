@@ -146,13 +146,14 @@ fn split(terrestrial: Value, satellite: Value, flows: Value) -> Result<Plan, Vec
 
 #[test]
 fn a_gateway_is_a_host_with_the_daemons_file_and_a_route_to_each_end() {
-    let satellite = json!({ "controller": "reno", "initial_window": 30, "send_buffer": "300kB" });
+    let satellite = json!({ "controller": "reno", "recovery": "sack", "initial_window": 30,
+        "send_buffer": "300kB" });
     let plan = split(json!({}), satellite, json!([flow("a", "c", json!({}))])).unwrap();
-    assert_eq!(plan.hosts.iter().map(|host| host.node).collect::<Vec<_>>(), [0, 2, 1]);
+    assert_eq!(plan.hosts.iter().map(|host| host.node).collect::<Vec<_>>(), [1, 2, 0]);
     let host = &plan.hosts[2];
     let gateway = host.gateway.as_ref().unwrap();
     let sides: Vec<_> = gateway.peers.iter().map(|(peer, side)| (*peer, side.key())).collect();
-    assert_eq!(sides, [(0, "terrestrial"), (2, "satellite")]);
+    assert_eq!(sides, [(1, "terrestrial"), (2, "satellite")]);
     let rtos = host.routes.values().map(|wanted| wanted.value.rto_min_ms.unwrap());
     assert_eq!(rtos.collect::<Vec<_>>(), [980, 600], "1 s without the round trip of the leg");
     let expected = "threads = 1\n[limits]\nconnections = 1000\nat_limit = \"refuse\"\nrelay_buffer = \
@@ -171,7 +172,7 @@ fn what_the_daemon_cannot_do_is_rejected_at_the_node() {
     let saved = json!({ "saved_cwnd": "1MB", "saved_rtt": "500ms" });
     let one = || json!([flow("a", "c", json!({}))]);
     let other = |side: &Value| -> Value {
-        let mut flow = flow("a", "c", json!({}));
+        let mut flow = flow("a", "c", json!({ "recovery": "sack" }));
         flow["controller"] = side.clone();
         json!([one()[0].clone(), flow])
     };
@@ -199,7 +200,7 @@ fn what_the_daemon_cannot_do_is_rejected_at_the_node() {
         let refusal = refusals.iter().find(|one| one.place == place);
         let refusal = refusal.unwrap_or_else(|| panic!("{place}: {refusals:?}"));
         assert!(refusal.possible.starts_with(possible), "{refusal}");
-        assert_eq!(refusal.key.as_ref().unwrap().of, Of::Node(1));
+        assert_eq!(refusal.key.as_ref().unwrap().of, Of::Node(0));
     }
     // A side of its own controller agrees whatever the flows have.
     let same = json!({ "controller": "cubic" });

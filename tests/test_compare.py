@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -171,7 +171,12 @@ delay = "1ms"
     written = found.on(link).document
     direction, back = (written["link"][1].get(side, {}) for side in ("forward", "backward"))
     places = [*written.get("node", []), direction, back, direction["channel"]]
-    (place,) = [one for one in places if mechanism in one or mechanism in map(str, one.values())]
+
+    def has_it(one: dict[str, Any]) -> bool:
+        preset = one.get("proxy", {}).get("preset")
+        return mechanism in one or mechanism == preset or mechanism in map(str, one.values())
+
+    (place,) = filter(has_it, places)
     assert (place is back) == (mechanism in RETURNING)
     thinning = mechanism in on_path.THINNING
     assert place.get("name") in (None, "terminal" if thinning else "gateway")

@@ -32,13 +32,14 @@ SPEAKERS = {"xcp": "xcp", "p-xcp": "xcp", "ebn": "ebn"}
 ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
 MTUS = ["mtu"]
+PROXIES = ["pepsal", "ck-stp", "aerotcp"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
     on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES
-    assert [one["name"] for one in listed] == on_links + MTUS + SCHEMES + MIDDLEBOXES
+    assert [one["name"] for one in listed] == on_links + MTUS + SCHEMES + MIDDLEBOXES + PROXIES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)

@@ -261,6 +261,8 @@ fn place(json: &mut Json, dice: &mut Dice) {
     for node in json["node"].as_array_mut().into_iter().flatten() {
         let Some(name) = node.get("name").cloned() else { continue };
         let Some(proxy) = node["proxy"].as_object_mut() else { continue };
+        // Presets that are refused in any scenario.
+        proxy.retain(|_, value| !matches!(value.as_str(), Some("satpep" | "scps-gateway")));
         let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),

@@ -38,7 +38,7 @@ pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
-pub use split::{Accept, AtLimit, Relay, SideName, SplitLimits, SplitSide, Step, conduct};
+pub use split::{Accept, AtLimit, Preset, Relay, SideName, SplitLimits, SplitSide, Step, conduct};
 pub use spoofing::{Spoofing, SpoofingSettings};
 
 use link::Mechanism;
@@ -46,7 +46,9 @@ use link::Mechanism;
 /// The mechanisms of this crate, for `bentpipe path`.
 pub fn mechanisms() -> Vec<&'static Mechanism> {
     let of_links = [&mtu::ABOUT].into_iter().chain(compression::mechanisms());
-    of_links.chain(Middlebox::all().iter().map(Middlebox::about)).collect()
+    let middleboxes = Middlebox::all();
+    let middleboxes = middleboxes.iter().map(Middlebox::about);
+    of_links.chain(middleboxes).chain(Preset::mechanisms()).collect()
 }
 
 #[cfg(test)]

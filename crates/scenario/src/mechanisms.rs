@@ -86,19 +86,24 @@ fn table(name: &str, key: &str) -> &'static Json {
     let options = found.map(shape::alternatives).unwrap_or_default();
     let named = |option: &&Json| match is_alone(name, key) {
         true => type_of(option) == "object",
+        false if option["properties"].get("preset").is_some() => true,
         false => option["properties"]["name"]["const"] == name,
     };
     options.into_iter().find(named).unwrap_or(&Json::Null)
 }
 
 fn parameters(table: &Json) -> Vec<MechanismParameter> {
-    let names = shape::keys(table).filter(|key| *key != "name");
+    let names = shape::keys(table).filter(|key| !matches!(*key, "name" | "preset"));
     let parameter = |name: &str| {
         let property = &table["properties"][name];
         let default = &property["default"];
         MechanismParameter {
             name: name.to_owned(),
-            default: if default.is_null() { "none".into() } else { describe::plain(default) },
+            default: match default {
+                // A table of keys that have their own defaults.
+                Json::Null | Json::Object(_) => "none".into(),
+                default => describe::plain(default),
+            },
             allowed: describe::expected(&shape::alternatives(property)),
             meaning: property["description"].as_str().unwrap_or_default().to_owned(),
         }

@@ -4,7 +4,8 @@ The mechanism stands where it can help most, at the slowest link on the route of
 links in the direction of the data, and a middlebox at the node before the link. Demand assignment
 and header compression stand in the direction of the ACKs: satellite terminals have the first on
 their return link, and ACKs are little but headers. Middleboxes that thin out ACKs stand at the
-node behind it, before the ACKs return over the link. A candidate is then a controller with a
+node behind it, before the ACKs return over the link. A split proxy stands at the end of the link
+that is no host, and its satellite side is that of the link. A candidate is then a controller with a
 mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the controller, so the
 baselines stay the same.
 """
@@ -34,6 +35,8 @@ THINNING = frozenset({"ack-filter", "ack-decimation"})
 """Middleboxes that stand before the return link."""
 RETURNING = frozenset({"demand", "header_compression"})
 """Keys of links for mechanisms of the return direction."""
+PROXY = "proxy"
+"""The key of nodes for split proxies, whose names are presets."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""
 
@@ -87,6 +90,8 @@ def of_name(name: str, link: Link) -> OnPath:
             f"--on-path: there is no mechanism {spec.target!r}"
             f"{nearest(spec.target, [*known, NONE])}"
         )
+    if entry.key == f"node.{PROXY}":
+        return split(name, entry.status, spec, link)
     value = value_of(entry.key, spec)
     found = OnPath(name, entry.status, changes(entry.key, spec.target, value, link))
     try:
@@ -117,11 +122,40 @@ def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
     ends = link.document["link"][hop.link]["between"]
     before, behind = ends if hop.direction == "forward" else reversed(ends)
     node = behind if name in THINNING else before
+    return at_node(node, rest, value, link)
+
+
+def at_node(node: str, key: str, value: Any, link: Link) -> dict[str, Any]:
+    """The changes of the scenario that give a node this key."""
     nodes = link.document.get("node", [])
     names = [one["name"] for one in nodes]
     if node in names:
-        return {f"node.{names.index(node)}.{rest}": value}
-    return {"node": [*nodes, {"name": node, rest: value}]}
+        return {f"node.{names.index(node)}.{key}": value}
+    return {"node": [*nodes, {"name": node, key: value}]}
+
+
+def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
+    """A split proxy at the end of the slowest link that is no host."""
+    if spec.parameters:
+        raise InputError(f"--on-path: {name}: a split proxy takes no parameters here")
+    hop = link.bottleneck
+    ends = link.document["link"][hop.link]["between"]
+    before, behind = ends if hop.direction == "forward" else reversed(ends)
+    hosts = link.ends.values()
+    gateways = [(one, other) for one, other in ((before, behind), (behind, before))]
+    node, other = next(((one, o) for one, o in gateways if one not in hosts), (None, None))
+    if node is None:
+        raise InputError(
+            f"--on-path: {name}: expected a node between the slowest link and a host, found none: "
+            f"{before!r} and {behind!r} are hosts"
+        )
+    value = {"preset": spec.target, "satellite": {"towards": [other]}}
+    found = OnPath(name, status, at_node(node, PROXY, value, link))
+    try:
+        found.on(link)
+    except ScenarioError as error:
+        raise InputError(f"--on-path: {name}: {error}") from None
+    return found
 
 
 def combined(candidates: Sequence[Candidate], mechanisms: Sequence[OnPath]) -> list[Candidate]:

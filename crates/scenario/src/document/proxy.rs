@@ -1,6 +1,6 @@
 //! The split proxy of a gateway. Names of keys are those of the daemon's file, see `SplitSide`.
 
-use middlebox::{SideName, SplitLimits, SplitSide};
+use middlebox::{Preset, SideName, SplitLimits, SplitSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcp::Recovery;
@@ -14,6 +14,10 @@ use super::{Controller, Name};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
+    /// A proxy of a paper or a program, which sets controller and recovery of the satellite side. Keys that
+    /// are written come before it. "satpep" and "scps-gateway" are refused: they need a transport that does
+    /// not exist yet.
+    pub preset: Option<Preset>,
     /// The side that is not the satellite's.
     #[serde(default)]
     pub terrestrial: ProxySide,

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use congestion::{Ecn, Specification};
+use congestion::{Ecn, Specification, Value};
+use middlebox::Preset;
 use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use transport::SavedPath;
 use units::{Bytes, SizeLimit};
@@ -16,7 +17,7 @@ use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{Flow, Gateway, GatewayEnd, Link, Middlebox, Node, Proxy, Scenario, SideName};
 use crate::path::Path;
-use crate::routes::{Routes, routes};
+use crate::routes::{Hop, Routes, routes};
 
 /// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
 /// any, a proxy would never press back.
@@ -35,6 +36,8 @@ pub(super) struct Side {
     receive_buffer: Option<Bytes>,
     mss: Option<u32>,
     careful_resume: Option<SavedPath>,
+    /// What decides where nothing is written.
+    preset: Option<Preset>,
 }
 
 /// Sets the proxies of nodes.
@@ -52,9 +55,18 @@ pub(super) fn proxies(
         };
         let path = Path::entry("node", i).key("proxy");
         problems.extend(alone(written, &nodes[number], &path));
+        if let Some(reason) = proxy.preset.and_then(Preset::refusal) {
+            let known = Preset::mechanisms().map(|one| format!("{:?}", one.name)).join(", ");
+            let found = serde_json::to_value(proxy.preset).unwrap_or_default().to_string();
+            let problem = Problem::new(path.key("preset"), known, found);
+            problems.push(problem.because(reason));
+        }
         sides.insert(
             number,
-            SideName::ALL.map(|side| resolved(proxy.side(side), path.key(side.key()), problems)),
+            SideName::ALL.map(|side| Side {
+                preset: proxy.preset.filter(|_| side == SideName::Satellite),
+                ..resolved(proxy.side(side), path.key(side.key()), problems)
+            }),
         );
         let Some(neighbours) = neighbours(proxy, number, numbers, links, &path, problems) else {
             continue;
@@ -89,6 +101,7 @@ fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>)
         receive_buffer: *receive_buffer,
         mss: *mss,
         careful_resume: *careful_resume,
+        preset: None,
         path,
     }
 }
@@ -223,15 +236,27 @@ fn gateways(
         let found = format!("{:?}", scenario.nodes[flow.to].name);
         problems.push(Problem::new(path, expected, found));
     }
-    let end = |node: usize, side: SideName, problems: &mut Vec<Problem>| {
-        gateway_end(flow, side, &sides[&node][side.index()], problems)
+    let stops: Vec<_> = there.iter().map(|(node, _)| *node).collect();
+    let stops: Vec<_> = [flow.from].into_iter().chain(stops).chain([flow.to]).collect();
+    let end = |node: usize, peer: usize, side: SideName, problems: &mut Vec<Problem>| {
+        let side_settings = &sides[&node][side.index()];
+        let preset = side_settings.preset.filter(|_| side_settings.controller.is_none());
+        let of_preset = preset.and_then(|preset| {
+            let leg = [(node, peer), (peer, node)].map(|(a, b)| routes.path(a, b, &scenario.links));
+            preset_controller(preset, scenario, flow, &leg)
+        });
+        gateway_end(flow, side, side_settings, of_preset, problems)
     };
-    let gateway = |(node, [before, after]): (usize, [SideName; 2])| Gateway {
+    let gateway = |(place, (node, [before, after])): (usize, (usize, [SideName; 2]))| Gateway {
         node,
-        ends: [end(node, before, problems), end(node, after, problems)],
+        // The gateway is the stop behind `place`.
+        ends: [
+            end(node, stops[place], before, problems),
+            end(node, stops[place + 2], after, problems),
+        ],
         relay_buffer: scenario.nodes[node].proxy.as_ref().map_or(Bytes(0), |one| one.relay_buffer),
     };
-    let gateways: Arc<[Gateway]> = there.into_iter().map(gateway).collect();
+    let gateways: Arc<[Gateway]> = there.into_iter().enumerate().map(gateway).collect();
     problems.extend(detour(scenario, routes, flow, &gateways, entry));
     gateways
 }
@@ -269,17 +294,58 @@ fn detour(
     })
 }
 
-/// The end of a gateway on one side, for a flow.
+/// The controller of a preset on a leg, with the hops from the gateway and back.
+fn preset_controller(
+    preset: Preset,
+    scenario: &Scenario,
+    flow: &Flow,
+    [there, back]: &[Vec<Hop>; 2],
+) -> Option<Specification> {
+    let named = |name: &str| Specification::named(name).ok();
+    match preset {
+        Preset::Pepsal => named("hybla"),
+        // A window of the bandwidth-delay product, with the times of a full packet and its ACK.
+        Preset::CkStp | Preset::Aerotcp => {
+            let direction = |hop: &Hop| hop.direction(&scenario.links);
+            let rates = there.iter().map(|hop| direction(hop).rate.bits_per_second());
+            let rate = rates.min()? as f64;
+            let time = |hops: &[Hop], bytes: u64| -> f64 {
+                let of = |hop: &Hop| {
+                    let direction = direction(hop);
+                    let bits = bytes as f64 * 8.0;
+                    let sending = bits / direction.rate.bits_per_second() as f64;
+                    direction.delay.as_secs_f64() + sending
+                };
+                hops.iter().map(of).sum()
+            };
+            let rtt =
+                time(there, scenario.packet_bytes(flow)) + time(back, scenario.ack_bytes(flow));
+            let mut controller = named("ck-stp")?;
+            for (parameter, value) in [("rate", rate / 1e6), ("rtt", (rtt * 1e3).max(1.0))] {
+                controller.set(parameter, Value::Number(value)).ok()?;
+            }
+            Some(controller)
+        }
+        Preset::Satpep | Preset::ScpsGateway => None,
+    }
+}
+
+/// The end of a gateway on one side, for a flow. `of_preset` is the controller where none is written.
 fn gateway_end(
     flow: &Flow,
     name: SideName,
     side: &Side,
+    of_preset: Option<Specification>,
     problems: &mut Vec<Problem>,
 ) -> GatewayEnd {
-    let own = side.controller.as_ref();
+    let own = side.controller.as_ref().or(of_preset.as_ref());
     let controller = own.unwrap_or(&flow.controller).clone();
     let host = &flow.transport;
     let designed = own.map_or(host.recovery, |own| own.entry().repair.into());
+    let designed = match side.preset {
+        Some(Preset::Aerotcp) if side.controller.is_none() => Recovery::NewReno,
+        _ => designed,
+    };
     let recovery = side.recovery.unwrap_or(designed);
     // Settings that only some recoveries have are not taken over by the others.
     let counts = matches!(recovery, Recovery::Reno | Recovery::NewReno);

@@ -126,3 +126,49 @@ fn a_split_that_does_not_help_is_reported() {
     let warnings = explain(&loaded.scenario, &loaded.written).warnings;
     assert!(warnings.iter().any(|one| one.kind == WarningKind::ProxyWithoutEffect), "{warnings:?}");
 }
+
+/// Controller, window and recovery of the satellite side of a proxy.
+fn satellite(proxy: &str) -> (String, u64, &'static str) {
+    let scenario = Scenario::parse(&gateway(proxy), "p.toml", &[]).unwrap();
+    let [one] = &*scenario.flows[0].gateways else { panic!("one gateway") };
+    let [server, end] = &one.ends;
+    assert_eq!(server.controller.entry().name, "cubic", "the other side is that of the flow");
+    let controller = end.controller.build(&end.transport.controller());
+    let window = congestion::Controller::window(&controller).cwnd;
+    (end.controller.entry().name.to_owned(), window, end.transport.recovery.name())
+}
+
+#[test]
+fn presets_set_the_satellite_side_unless_it_is_written() {
+    let of = |preset: &str, more: &str| {
+        satellite(&format!(
+            "{{ preset = {preset:?}, satellite = {{ towards = [\"terminal\"]{more} }} }}"
+        ))
+    };
+    // 10 Mbit/s for 500 ms, 1500 bytes there and 52 bytes back.
+    let product = 10_000_000_u64 * 500 / 8000 + 1500 + 52;
+    assert_eq!(of("pepsal", ""), ("hybla".into(), 4 * 1448, "sack"));
+    for (preset, more, recovery) in [
+        ("ck-stp", "", "sack"),
+        ("aerotcp", "", "newreno"),
+        ("aerotcp", ", recovery = \"sack\"", "sack"),
+    ] {
+        let (controller, window, found) = of(preset, more);
+        assert_eq!((controller.as_str(), found), ("ck-stp", recovery), "{preset}");
+        assert!(window.abs_diff(product) <= 1, "{preset}: {window}, not {product}");
+    }
+    assert_eq!(of("ck-stp", ", controller = \"bbr\"").0, "bbr");
+}
+
+#[test]
+fn presets_over_another_transport_are_refused_with_the_reason() {
+    for (preset, reason) in [("satpep", "negative acknowledgements"), ("scps-gateway", "SCPS-TP")] {
+        let text = gateway(&format!(
+            "{{ preset = {preset:?}, satellite = {{ towards = [\"terminal\"] }} }}"
+        ));
+        let error = Scenario::parse(&text, "p.toml", &[]).unwrap_err().to_string();
+        assert!(error.starts_with("p.toml:4:"), "{error}");
+        assert!(error.contains("expected \"pepsal\", \"ck-stp\", \"aerotcp\""), "{error}");
+        assert!(error.contains(reason), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Split proxies of papers and programs: settings of the satellite side by a name.
+//!
+//! - PEPsal (CNES, version 2.0.2): TCP Hybla towards the satellite.
+//! - CK-STP (Davoli, Spanò, Vignola and Zappatore): a constant window of one bandwidth-delay product, one
+//!   duplicate ACK, losses never reduce the window. The slides say that it is ideal inside a proxy.
+//! - AeroTCP (Shang, Hadjitheodosiou and Baras, DASC 2004): a fixed window and one duplicate ACK. The abstract
+//!   does not give the size of the window. The bandwidth-delay product of the satellite leg and NewReno's
+//!   recovery are our choice.
+//!
+//! Two others are refused, because they need a transport between two gateways that does not exist here.
+
+use link::{Mechanism, Provenance};
+
+#[cfg(feature = "schema")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+/// The key of scenarios that takes a preset.
+const KEY: &str = "node.proxy";
+const KIND: &str = "split proxy";
+
+/// A split proxy of a paper or a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
+pub enum Preset {
+    /// PEPsal: TCP Hybla on the satellite side.
+    Pepsal,
+    /// CK-STP in a proxy: a constant window of the bandwidth-delay product of the satellite leg, and recovery
+    /// at the first duplicate ACK.
+    CkStp,
+    /// AeroTCP: a fixed window on the satellite side, and fast recovery at the first duplicate ACK.
+    Aerotcp,
+    /// SaTPEP: refused.
+    Satpep,
+    /// Gateway of the SCPS reference implementation: refused.
+    ScpsGateway,
+}
+
+const PEPSAL: Mechanism = Mechanism {
+    name: "pepsal",
+    key: KEY,
+    kind: KIND,
+    source: "CNES, PEPsal 2.0.2, 2025; Caini, Firrincieli and Lacamera, PEPsal: A Performance Enhancing \
+             Proxy for TCP Satellite Connections, 2006",
+    status: Provenance::FromImplementation,
+    hurts: "Without loss, where CUBIC has the same rate. PEPsal itself has no half-close, and sets the \
+            controller of the connections that it opens only; here the satellite side always has it.",
+};
+
+const CK_STP: Mechanism = Mechanism {
+    name: "ck-stp",
+    key: KEY,
+    kind: KIND,
+    source: "Davoli, Spanò, Vignola and Zappatore, Performance Measurements and Comparison of Modified TCP \
+             Control Algorithms over Rain-Faded Satellite Channels; the proxy around it is our choice",
+    status: Provenance::Reconstructed,
+    hurts: "Several connections: each of them offers a whole bandwidth-delay product. Packets out of order, \
+            and a link that becomes slower: losses never reduce the window.",
+};
+
+const AEROTCP: Mechanism = Mechanism {
+    name: "aerotcp",
+    key: KEY,
+    kind: KIND,
+    source: "Shang, Hadjitheodosiou and Baras, DASC 2004 (abstract); the size of the window and the \
+             recovery are our choice",
+    status: Provenance::Reconstructed,
+    hurts: "As ck-stp: several connections, packets out of order, and a link that becomes slower.",
+};
+
+impl Preset {
+    /// Those that can be chosen, with what is shown of them.
+    pub fn mechanisms() -> [&'static Mechanism; 3] {
+        [&PEPSAL, &CK_STP, &AEROTCP]
+    }
+
+    /// Why it cannot be chosen; `None` if it can.
+    pub const fn refusal(self) -> Option<&'static str> {
+        match self {
+            Self::Pepsal | Self::CkStp | Self::Aerotcp => None,
+            Self::Satpep => Some(
+                "SaTPEP repairs losses by negative acknowledgements between two gateways, and a middle leg \
+                 over another transport than TCP does not exist yet; its rule for sharing the link among \
+                 connections is not published",
+            ),
+            Self::ScpsGateway => Some(
+                "the middle leg of an SCPS gateway is SCPS-TP, and a middle leg over another transport than \
+                 TCP does not exist yet",
+            ),
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,48 @@ def test_both_backends_have_a_row_for_each_leg(gateway: Path) -> None:
     assert kernel["controller_status"].to_list() == ["kernel", "kernel"]
     for row in range(2):
         assert kernel["min_rtt_ms"][row] == pytest.approx(simulator["min_rtt_ms"][row], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "load"),
+    [
+        ("pepsal", ("hybla",)),
+        ("ck-stp", ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")),
+        ("aerotcp", ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")),
+    ],
+)
+@pytest.mark.usefixtures("kernel")
+def test_each_preset_carries_a_download_through_the_daemon(
+    bentpipe: Bentpipe, gateway: Path, preset: str, load: tuple[str, ...]
+) -> None:
+    text = FILE.replace(
+        "[node.proxy.satellite]", f'[node.proxy]\npreset = "{preset}"\n\n[node.proxy.satellite]'
+    )
+    gateway.write_text(text)
+    loaded = bentpipe("kernel", "load", *load)
+    assert loaded.returncode == 0, loaded.stderr
+    try:
+        recording = run(Scenario.load(gateway), backend="kernel").recording
+    finally:
+        bentpipe("kernel", "unload", load[0])
+    assert recording.flows[0].completed
+    legs = pl.DataFrame(recording.table("legs"))
+    assert legs["controller"].to_list() == ["cubic", load[0]]
+    assert legs["controller_status"].to_list() == ["kernel", "kernel"]
+    assert legs["bytes"].to_list() == [1_000_000, 1_000_000]
+    assert legs["connections_aborted"].to_list() == [0, 0]
+
+
+def test_every_preset_has_a_test_with_the_daemon(bentpipe: Bentpipe) -> None:
+    """Those of other keys are in `crates/testbed/tests/runs/mechanisms.rs`."""
+    listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
+    presets = {one["name"] for one in listed if one["key"] == "node.proxy"}
+    (marks,) = (
+        mark.args[1]
+        for mark in test_each_preset_carries_a_download_through_the_daemon.pytestmark
+        if mark.name == "parametrize"
+    )
+    assert presets == {preset for preset, _ in marks}
 
 
 def test_a_program_of_the_shell_goes_through_the_proxy(

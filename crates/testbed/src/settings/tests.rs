@@ -47,7 +47,7 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_rejected() {
     assert_eq!(names.len(), entries.len(), "{entries:?}");
     // All but the reader's rate, Careful Resume and Quick-Start, which have no default to honour; RTO and
     // controller are several.
-    assert_eq!(names.len(), 24 + 7 + 1, "{names:?}");
+    assert_eq!(names.len(), 25 + 7 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Rejected), "{entries:?}");
 }
 

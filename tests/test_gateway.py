@@ -76,14 +76,12 @@ def test_both_backends_have_a_row_for_each_leg(gateway: Path) -> None:
         assert kernel["min_rtt_ms"][row] == pytest.approx(simulator["min_rtt_ms"][row], rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("preset", "load"),
-    [
-        ("pepsal", ("hybla",)),
-        ("ck-stp", ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")),
-        ("aerotcp", ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")),
-    ],
-)
+CK_STP = ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")
+PRESETS = {"pepsal": ("hybla",), "ck-stp": CK_STP, "aerotcp": CK_STP}
+"""Presets with the controllers that they need in the kernel."""
+
+
+@pytest.mark.parametrize(("preset", "load"), PRESETS.items())
 @pytest.mark.usefixtures("kernel")
 def test_each_preset_carries_a_download_through_the_daemon(
     bentpipe: Bentpipe, gateway: Path, preset: str, load: tuple[str, ...]
@@ -110,12 +108,7 @@ def test_every_preset_has_a_test_with_the_daemon(bentpipe: Bentpipe) -> None:
     """Those of other keys are in `crates/testbed/tests/runs/mechanisms.rs`."""
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
     presets = {one["name"] for one in listed if one["key"] == "node.proxy"}
-    (marks,) = (
-        mark.args[1]
-        for mark in test_each_preset_carries_a_download_through_the_daemon.pytestmark
-        if mark.name == "parametrize"
-    )
-    assert presets == {preset for preset, _ in marks}
+    assert presets == PRESETS.keys()
 
 
 def test_a_program_of_the_shell_goes_through_the_proxy(
@@ -182,7 +175,7 @@ def test_without_the_program_the_message_says_how_to_get_it(
         return None
 
     monkeypatch.setattr(proxy, "SOURCES", Path("/nowhere"))
-    monkeypatch.setattr(proxy.shutil, "which", nothing)
-    monkeypatch.setattr(proxy.sysconfig, "get_path", lambda _: "/nowhere")
+    monkeypatch.setattr("shutil.which", nothing)
+    monkeypatch.setattr("sysconfig.get_path", lambda _: "/nowhere")
     with pytest.raises(BentpipeError, match="make proxy"):
         run(Scenario.load(gateway), backend="kernel")

@@ -348,6 +348,9 @@ def _satellite(results: Results) -> Iterator[Measured]:
             own = survey_runs(results, condition, protocol, f"{protocol} routers")
             identity = f"xcp/satellite/{protocol}/{slug(condition)}"
             yield Measured(identity, mean(quotients(plain, own)))
+        if condition.name in {f"geo/{per}" for per in PERS}:
+            own = survey_runs(results, condition, "ebn", "ebn routers")
+            yield Measured(f"ebn/ebn/{slug(condition)}", mean(quotients(plain, own)))
         split, with_xcp = (
             survey_runs(results, condition, "newreno", helper) for helper in ("split", "split, xcp")
         )

@@ -175,6 +175,12 @@ def split(satellite: str = "") -> Callable[[Condition], tuple[str, ...]]:
     return sets
 
 
+def preset(name: str) -> Callable[[Condition], tuple[str, ...]]:
+    """A split proxy of a paper or a program at the gateway."""
+    satellite = "satellite = { towards = ['terminal'] }"
+    return lambda _: (f"node.0.proxy={{ preset = '{name}', {satellite} }}",)
+
+
 def split_xcp(condition: Condition) -> tuple[str, ...]:
     """A split proxy with XCP on its satellite leg."""
     return (*routers("xcp", (1, 2)), *split("controller = 'xcp'")(condition))
@@ -262,6 +268,7 @@ HELPERS = {
         Helper("split, hybla", (), split("controller = 'hybla', recovery = 'linux'")),
         Helper("split, bbr", (), split("controller = 'bbr', recovery = 'linux'")),
         Helper("split, ck-stp", (), split("controller = " + CK_STP)),
+        Helper("split, aerotcp", ("aerotcp",), preset("aerotcp")),
         Helper("split, xcp", ("xcp",), split_xcp),
         Helper("quick-start", ("quick-start",), quick_start),
         at_terminal("ack-filter"),
@@ -274,6 +281,7 @@ HELPERS = {
         Helper("dvb-rcs2", ("dvb-rcs2",), on_link("backward.demand", "dvb-rcs2")),
         Helper("xcp routers", ("xcp",), lambda _: routers("xcp"), hosts=("xcp",)),
         Helper("p-xcp routers", ("p-xcp",), lambda _: routers("p-xcp"), hosts=("p-xcp",)),
+        Helper("ebn routers", ("ebn",), lambda _: routers("ebn"), hosts=("ebn",)),
         Helper("push-out", (), push_out, hosts=("cherry",)),
         Helper("push-out, window of a BDP", (), one_bdp, hosts=("peach", "peach-plus")),
         Helper("marking", (), marking, hosts=("jersey", "new-jersey")),
@@ -283,6 +291,9 @@ HELPERS = {
 }  # fmt: skip
 
 LEFT_OUT = {
+    "mtu": "it limits a link, and helps nothing",
+    "pepsal": "it is `split, hybla`, which has the recovery of Linux too",
+    "ck-stp": "it is `split, ck-stp`",
     "trace": "it replays a measurement, and helps nothing",
 }
 """Mechanisms of `bentpipe path` that are no helpers, with the reason."""

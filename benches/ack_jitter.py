@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the share of Westwood+ beside CUBIC depends on the timing of ACKs, for docs/fidelity.md.
+"""How the timing of ACKs changes the share of Westwood+ with CUBIC, for docs/fidelity.md.
 
     ack_jitter.py           40 seeds for each jitter of the last hop's ACKs (a minute)
     ack_jitter.py --seeds 5

@@ -550,7 +550,7 @@ impl<'a> Replay<'a> {
         self.send();
     }
 
-    /// `marked`: one of so many ACKs echoes a mark, the first one at the latest in the middle of them.
+    /// `marked`: the interval in ACKs between two that echo a mark; the first of them does so by the middle of it.
     fn round(&mut self, rtt: u32, each: u64, marked: Option<u64>) {
         let acks = self.flight().div_ceil(each);
         for i in 0..acks {

@@ -26,7 +26,7 @@ pub enum Event {
         /// Segments for each ACK.
         each: u64,
     },
-    /// The same, and one of so many ACKs echoes that its data was marked.
+    /// The same, with the interval in ACKs between two that echo a mark.
     MarkedRound {
         /// Microseconds.
         rtt: u32,

@@ -397,7 +397,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        // Nobody sends it as a host, and so nobody is told that it is too long.
+        // No host has sent it, so no message says that it is too long.
         let body = Passing::new(body, to, to);
         self.fabric.send_through(now, port, Packet { body, flow, to, bytes, priority, ecn });
     }

@@ -14,7 +14,7 @@
 //! Decisions:
 //! - Answers count from a round trip after the first one on. Only then have routers counted the flow, and all
 //!   others have their new share.
-//! - An answer is valid for two round trips. A timeout, or an idle period, begins anew.
+//! - An answer is valid for two round trips. After a timeout or an idle period the sender starts again.
 //! - Without pacing a window that jumps would be lost in the first queue, and one that falls would silence the
 //!   sender, so that routers would no longer count the flow.
 

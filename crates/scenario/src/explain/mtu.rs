@@ -77,8 +77,8 @@ pub(super) fn details<'a>(
     let effect = match icmp {
         _ if longer.is_empty() => "no data is longer".to_owned(),
         Icmp::Sent => {
-            "the first window of each connection is sent again in smaller segments, after the \
-                       round trip to this node"
+            "the first window of each connection is retransmitted in smaller segments, after the \
+             round trip to this node"
                 .to_owned()
         }
         Icmp::Filtered => format!(

@@ -19,13 +19,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / ".cache" / "pytest.xml"
@@ -39,6 +34,9 @@ ENGINE = ("scripts/set-up.sh", "test")
 
 RELEASE = (sys.executable, "benches/engine.py")
 """Builds what `benches/instructions.py` counts."""
+
+REPRODUCTIONS = ("chrt", "--idle", "0", sys.executable, "tests/reproduced.py")
+"""Makes what several Python tests read, and never takes a core that somebody else wants."""
 
 MEANWHILE: dict[str, subprocess.Popen[bytes]] = {}
 """Processes that were started ahead, by name. Their output is in `.cache`."""
@@ -72,6 +70,8 @@ def environment() -> dict[str, str]:
         "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
         "PYO3_PYTHON": str(scripts / "python"),
         "VIRTUAL_ENV": sys.prefix,
+        # A commit that passes here passes everywhere. `scripts/soak.sh` draws other cases.
+        "PROPTEST_RNG_SEED": os.environ.get("PROPTEST_RNG_SEED", "1"),
     }
 
 
@@ -164,12 +164,11 @@ def python_tests(*options: str) -> Count:
     return total + Count(failed=1) if status and not total.failed else total
 
 
-@contextmanager
-def meanwhile(name: str, *command: str) -> Iterator[None]:
+def start(name: str, *command: str) -> None:
     """Starts a command while other steps run; `wait_for` waits for its end.
 
     Crates are compiled one after the other where each uses the one before, so that one build leaves
-    cores idle.
+    cores idle, and so do tests in real time.
     """
     with log_of(name).open("w") as output:
         MEANWHILE[name] = subprocess.Popen(
@@ -180,8 +179,6 @@ def meanwhile(name: str, *command: str) -> Iterator[None]:
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    with MEANWHILE[name]:
-        yield
 
 
 def log_of(name: str) -> Path:
@@ -212,6 +209,8 @@ def rust_tests() -> Count:
     )
     for name in {"engine", "release"} & MEANWHILE.keys():
         MEANWHILE[name].wait()
+    if "engine" in MEANWHILE:
+        start("reproductions", *REPRODUCTIONS)
     return cargo_tests("--tests")
 
 
@@ -219,6 +218,8 @@ def all_python_tests() -> Count:
     """Side by side where that changes nothing, then one by one those that need the machine."""
     if "peers" in MEANWHILE and MEANWHILE["peers"].wait():
         print(log_of("peers").read_text(), "going on without all peers")
+    if "reproductions" in MEANWHILE and MEANWHILE["reproductions"].wait():
+        print(log_of("reproductions").read_text())
     # One more than there are cores: some tests wait for other processes.
     processes = (os.cpu_count() or 1) + 1
     together = python_tests("-m", "not alone", "-n", str(processes), "--dist", "loadscope")
@@ -271,18 +272,21 @@ def main() -> int:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
     names = arguments.steps or list(QUICK if arguments.check else STEPS)
     total, summary = Count(), []
-    with ExitStack() as ahead:
+    try:
         if not (arguments.steps or arguments.check):
             # Without peers the tests that compare with ns-2 and ns-3 are skipped.
-            ahead.enter_context(meanwhile("peers", "scripts/peers.sh"))
-            ahead.enter_context(meanwhile("engine", *ENGINE))
-            ahead.enter_context(meanwhile("release", *RELEASE))
+            start("peers", "scripts/peers.sh")
+            start("engine", *ENGINE)
+            start("release", *RELEASE)
         for name in names:
             print(f"\n== {name}", flush=True)
-            start = time.monotonic()
+            began = time.monotonic()
             count = (QUICK | STEPS)[name]()
             total += count
-            summary.append(f"{name:<14}{count}  ({time.monotonic() - start:.0f} s)")
+            summary.append(f"{name:<14}{count}  ({time.monotonic() - began:.0f} s)")
+    finally:
+        for process in MEANWHILE.values():
+            process.wait()
     slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
     if slowest:
         print(f"\n== the {len(slowest)} slowest tests")

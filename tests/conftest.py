@@ -6,9 +6,7 @@ Also which tests share a process when they run on several.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +17,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from bentpipe import KernelError, Scenario, run_on_kernel
+from reproduced import reproduced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,38 +141,10 @@ def file(small: Path) -> Path:
     return path
 
 
-def package() -> str:
-    """Digest of all that decides the results of reproductions: package, engine, dependencies."""
-    digest = hashlib.sha256((ROOT / "uv.lock").read_bytes())
-    for path in sorted((ROOT / "python").rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
-    return digest.hexdigest()
-
-
 @pytest.fixture(scope="session")
 def reproductions() -> Path:
-    """The folder of `bentpipe papers run --out`, and its JSON as `printed.json`.
-
-    It is made again when the package, the engine or a dependency has changed.
-    """
-    cache = ROOT / ".cache" / "reproductions"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = cache / package()
-        if not folder.exists():
-            for old in filter(Path.is_dir, cache.iterdir()):
-                shutil.rmtree(old)
-            unfinished = cache / "unfinished"
-            command = [sys.executable, "-m", "bentpipe", "papers", "run", "--json"]
-            done = subprocess.run(
-                [*command, "--out", str(unfinished)], check=True, stdout=subprocess.PIPE
-            )
-            (unfinished / "printed.json").write_bytes(done.stdout)
-            unfinished.rename(folder)
-    return folder
+    """The folder of `bentpipe papers run --out`, and its JSON as `printed.json`."""
+    return reproduced()
 
 
 @pytest.fixture

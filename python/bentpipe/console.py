@@ -417,6 +417,7 @@ def print_path_mtu(recording: Recording) -> None:
         "passed",
         "lost",
         "black holes",
+        "cached",
     )
     counts = (
         "leg",
@@ -427,6 +428,7 @@ def print_path_mtu(recording: Recording) -> None:
         "probe_successes",
         "probe_failures",
         "black_holes",
+        "cache_hits",
     )
     for row in recording.table("path_mtu").iter_rows(named=True):
         listed.add_row(row["flow"], *(decimals(row[name], 0) for name in counts))

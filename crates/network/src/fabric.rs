@@ -78,6 +78,16 @@ pub trait Fabric<B> {
         false
     }
 
+    /// Returns true if hosts have more to do with packets that arrive than to take them in: these have feedback
+    /// fields, or are perhaps messages of routers.
+    #[inline(always)]
+    fn has_more_for_hosts(&self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
     /// A host sends a packet with a feedback field, where packets have one.
     fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, field: Field) {
         let _ = field;

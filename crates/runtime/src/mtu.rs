@@ -115,6 +115,11 @@ impl Gates {
         Self { gates, next }
     }
 
+    /// Returns true if no link has an MTU.
+    pub fn is_empty(&self) -> bool {
+        self.gates.is_empty()
+    }
+
     /// The place of the gate that a packet from `node` to `to` meets next.
     fn place(&self, node: NodeId, to: NodeId) -> Option<usize> {
         *self.next.get(usize::from(node.0))?.get(usize::from(to.0))?

@@ -352,6 +352,10 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         !self.links.is_empty()
     }
 
+    fn has_more_for_hosts(&self) -> bool {
+        self.has_fields() || !self.gates.is_empty()
+    }
+
     fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, mut field: Field) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
         let stop = self.stop(from, to);

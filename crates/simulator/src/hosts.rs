@@ -8,7 +8,7 @@ use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
 use scenario::model::Gateway;
 use tcp::{Config, Segment};
-use transport::{AbortCause, Endpoint as _};
+use transport::{AbortCause, Endpoint as _, PathCache};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -220,6 +220,8 @@ pub(crate) struct Hosts {
     touched: Vec<EndpointId>,
     /// Connections that gateways split.
     pub(crate) splits: Vec<Split>,
+    /// What messages of routers have told hosts about paths.
+    paths: PathCache,
 }
 
 impl Hosts {
@@ -249,6 +251,9 @@ impl Hosts {
             let mut connection = tcp::Connection::new(end.config.clone(), controller, sequence);
             if end.config.quick_start.is_some() && node == blueprint.to {
                 connection.only_answer();
+            }
+            if let Some(known) = self.paths.get((node.0, peer_node.0)) {
+                connection.know_path(known);
             }
             self.endpoints.push(Endpoint {
                 connection: Connection::Tcp(connection),
@@ -368,11 +373,41 @@ impl Hosts {
         (*number, wakes)
     }
 
-    /// Takes in the feedback field of a packet, which is taken in after it.
+    /// Takes in a packet with its feedback field, or the message of a router.
     #[cold]
     #[inline(never)]
-    pub(crate) fn receive_field(&mut self, now: Time, packet: &Packet<Body>, field: &Field) {
-        self.endpoints[packet.body.endpoint.index()].connection.on_field(now, field);
+    pub(crate) fn receive_more(
+        &mut self,
+        now: Time,
+        packet: &Packet<Body>,
+        field: Option<&Field>,
+    ) -> (EndpointId, bool) {
+        let Body { endpoint: number, segment } = &packet.body;
+        if segment.reported_mss().is_some() {
+            let received = self.receive(now, packet);
+            self.share_path(*number);
+            return received;
+        }
+        if let Some(field) = field {
+            self.endpoints[number.index()].connection.on_field(now, field);
+        }
+        self.receive(now, packet)
+    }
+
+    /// A message about the path may have reached an endpoint. What it knows now, the other connections between
+    /// the same hosts know too.
+    fn share_path(&mut self, number: EndpointId) {
+        let Endpoint { connection, node, peer_node, .. } = &self.endpoints[number.index()];
+        let (ends, path) = ((*node, *peer_node), (node.0, peer_node.0));
+        let Some(known) = connection.known_path() else { return };
+        if !self.paths.learn(path, known) {
+            return;
+        }
+        for (place, other) in self.endpoints.iter_mut().enumerate() {
+            if (other.node, other.peer_node) == ends && place != number.index() {
+                other.connection.know_path(known);
+            }
+        }
     }
 
     /// Shows the observer a segment that has arrived.

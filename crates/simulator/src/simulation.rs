@@ -252,14 +252,15 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     /// Lets the next packet arrive at the end of a port, and if it is at its destination, there.
     #[inline]
     fn advance(&mut self) {
+        let has_more = self.fabric.has_more_for_hosts();
         let has_fields = self.fabric.has_fields();
         let Self { hosts, options, .. } = self;
         let receive = |at, packet: &Packet<Body>, field: &Field| {
             if let Some(observer) = &mut options.observer {
                 hosts.show_received(at, &packet.body, observer);
             }
-            if has_fields && packet.body.segment.reported_mss().is_none() {
-                hosts.receive_field(at, packet, field);
+            if has_more {
+                return hosts.receive_more(at, packet, has_fields.then_some(field));
             }
             hosts.receive(at, packet)
         };

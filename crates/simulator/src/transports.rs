@@ -2,7 +2,7 @@
 
 use sketch::Sketch;
 use tcp::Segment;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, KnownPath, Sample};
 use units::Time;
 use wire::feedback::Field;
 
@@ -11,6 +11,22 @@ use wire::feedback::Field;
 pub(crate) enum Connection {
     /// TCP.
     Tcp(tcp::Connection),
+}
+
+impl Connection {
+    /// What routers have reported of the path.
+    pub(crate) fn known_path(&self) -> Option<KnownPath> {
+        match self {
+            Self::Tcp(connection) => connection.known_path(),
+        }
+    }
+
+    /// Another connection between the same hosts has found this.
+    pub(crate) fn know_path(&mut self, known: KnownPath) {
+        match self {
+            Self::Tcp(connection) => connection.know_path(known),
+        }
+    }
 }
 
 impl Endpoint for Connection {

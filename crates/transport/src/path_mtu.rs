@@ -14,6 +14,7 @@
 
 use units::{Span, Time};
 
+use crate::path_cache::KnownPath;
 use crate::ranges::Range;
 
 /// Payload of the first segments while the path is searched (`tcp_base_mss`).
@@ -73,6 +74,8 @@ pub struct PathMtuCounters {
     pub failures: u64,
     /// Timeouts that were taken for a black hole.
     pub black_holes: u64,
+    /// Connections that started with the size that another one had found.
+    pub cache_hits: u64,
 }
 
 /// What the sender could do when it asks for a probe.
@@ -178,6 +181,30 @@ impl PathMtu {
         self.high = self.high.min(size);
         self.expires = now + EXPIRY;
         true
+    }
+
+    /// Another connection of this host has got reports about the path. Returns true if they make segments
+    /// smaller. `options` bytes of each are no payload.
+    pub fn take_over(&mut self, known: KnownPath, options: u64) -> bool {
+        let size = known.mss.saturating_sub(options).max(self.least);
+        let is_smaller = size < self.reported;
+        if is_smaller {
+            self.reported = size;
+            self.high = self.high.min(size);
+            self.expires = known.expires;
+        }
+        is_smaller
+    }
+
+    /// A connection starts with what another one has found.
+    pub fn start_with(&mut self, known: KnownPath, options: u64) {
+        self.counters.cache_hits += u64::from(self.take_over(known, options));
+    }
+
+    /// What routers have reported of the path, if anything. `options` bytes of each segment are no payload.
+    pub fn known(&self, options: u64) -> Option<KnownPath> {
+        let Self { reported, expires, .. } = *self;
+        (expires != Time::NEVER).then_some(KnownPath { mss: reported + options, expires })
     }
 
     /// A report does not fit the connection: it may be forged (RFC 5927 section 4.1).
@@ -352,6 +379,36 @@ mod tests {
         assert!(path.forgets(at(601)));
         assert_eq!(path.segment(), AGREED);
         assert!(!path.forgets(at(602)));
+    }
+
+    /// RFC 1191 section 6.2: what one connection finds, others need not.
+    #[test]
+    fn another_connection_starts_with_the_size_and_forgets_it_at_the_same_time() {
+        let mut first = path(MtuProbing::Off);
+        assert_eq!(first.known(OPTIONS), None);
+        assert!(first.on_report(at(1), 1348));
+        let known = first.known(OPTIONS).unwrap();
+        assert_eq!(known, KnownPath { mss: 1360, expires: at(601) });
+        // The next one has no timestamps.
+        let mut second = PathMtu::new(at(300), MtuProbing::Off, 1460, 0);
+        second.start_with(known, 0);
+        assert_eq!(second.segment(), 1360);
+        assert_eq!(second.counters(), PathMtuCounters { cache_hits: 1, ..Default::default() });
+        assert!(!second.on_report(at(301), 1360), "that is known");
+        assert!(!second.forgets(at(600)));
+        assert!(second.forgets(at(601)));
+        assert_eq!((second.segment(), second.known(0)), (1460, None));
+    }
+
+    #[test]
+    fn what_another_connection_has_found_limits_the_search_and_makes_no_segment_larger() {
+        let known = KnownPath { mss: 1212, expires: at(600) };
+        let mut searching = path(MtuProbing::Always);
+        searching.start_with(known, OPTIONS);
+        assert!(search(&mut searching, 1200).into_iter().all(|size| size <= 1200));
+        let mut small = PathMtu::new(Time::ZERO, MtuProbing::Off, 500, OPTIONS);
+        small.start_with(known, OPTIONS);
+        assert_eq!((small.segment(), small.counters().cache_hits), (500, 0));
     }
 
     #[test]

@@ -30,6 +30,8 @@ extra_table! {
         probe_failures: u64,
         /// Timeouts that were taken for a black hole.
         black_holes: u64,
+        /// Connections that started with the size that another one had found.
+        cache_hits: u64,
     }
 }
 
@@ -58,6 +60,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
             successes,
             failures,
             black_holes,
+            cache_hits,
         } = info.path_mtu.unwrap_or_default();
         sum.reductions += reductions;
         sum.ignored_messages += ignored_messages;
@@ -65,6 +68,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
         sum.successes += successes;
         sum.failures += failures;
         sum.black_holes += black_holes;
+        sum.cache_hits += cache_hits;
     }
     let mut table = Discoveries::default();
     for (flow, legs) in scenario.flows.iter().zip(rows) {
@@ -79,6 +83,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
                 probe_successes: sum.successes,
                 probe_failures: sum.failures,
                 black_holes: sum.black_holes,
+                cache_hits: sum.cache_hits,
             });
         }
     }

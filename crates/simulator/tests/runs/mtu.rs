@@ -197,3 +197,67 @@ fn a_split_proxy_discovers_for_its_own_legs() {
     assert_eq!(total(&recording, "mtu", "icmp_packets"), 10);
     assert_eq!(tcp(&recording).segments_retransmitted, 0, "the leg of the server is wide");
 }
+
+/// The flow of [`tunnel`], and later ones of the same kind.
+fn successive(transport: &str, starts: &[&str]) -> Recording {
+    let text = tunnel("1400", "reno", transport, "100kB").replace("120s", "1000s");
+    let (links, flow) = text.split_once("[[flow]]").unwrap();
+    let later = starts.iter().map(|start| format!("[[flow]]{flow}start = \"{start}\"\n"));
+    run(&[links.to_owned(), later.collect()].concat())
+}
+
+/// The values of a column of `path_mtu`, one of each flow.
+fn by_flow(recording: &Recording, name: &str) -> Vec<u64> {
+    let table = recording.tables.iter().find(|table| table.name() == "path_mtu").unwrap();
+    let columns = table.columns();
+    let column = columns.iter().find(|column| column.name == name).unwrap();
+    let Values::U64(counts) = &column.values else { panic!("counts") };
+    counts.to_vec()
+}
+
+/// RFC 1191 sections 6.2 and 6.3: a host knows a path for ten minutes, and then it may be wider.
+#[test]
+fn later_connections_start_with_the_mtu_that_the_first_has_found_for_ten_minutes() {
+    for recovery in ["reno", "newreno", "sack", "linux"] {
+        let transport = format!("recovery = \"{recovery}\"");
+        let runs = successive(&transport, &["0s", "5s", "599s", "602s"]);
+        assert!(runs.flows.iter().all(|flow| flow.bytes == 100_000), "{recovery}");
+        assert_eq!(by_flow(&runs, "cache_hits"), [0, 1, 1, 0], "{recovery}");
+        assert_eq!(by_flow(&runs, "icmp_reductions"), [1, 0, 0, 1], "{recovery}");
+        assert_eq!(by_flow(&runs, "mss_bytes"), [1348; 4], "{recovery}");
+        assert_eq!(total(&runs, "mtu", "too_big_packets"), 20, "{recovery}");
+        let again: Vec<_> =
+            runs.flows.iter().map(|flow| flow.tcp().unwrap().segments_retransmitted).collect();
+        assert_eq!(again, [11, 0, 0, 11], "{recovery}");
+    }
+}
+
+/// The path to another host may be wider, and the way back is another path.
+#[test]
+fn only_connections_from_the_same_host_to_the_same_host_know_the_path() {
+    let text = tunnel("1400", "reno", "", "100kB");
+    let (links, flow) = text.split_once("[[flow]]").unwrap();
+    let second = "[[link]]\nbetween = [\"hub\", \"other\"]\nrate = \"50Mbit/s\"\ndelay = \"5ms\"\n";
+    let elsewhere = flow.replace("to = \"client\"", "to = \"other\"");
+    let back = flow
+        .replace("to = \"client\"", "to = \"server\"")
+        .replace("from = \"server\"", "from = \"client\"");
+    let later = |flow: &str| format!("[[flow]]{flow}start = \"5s\"\n");
+    let flows = [format!("[[flow]]{flow}"), later(flow), later(&elsewhere), later(&back)];
+    let recording = run(&[links, second, &flows.concat()].concat());
+    assert!(recording.flows.iter().all(|flow| flow.bytes == 100_000));
+    assert_eq!(by_flow(&recording, "cache_hits"), [0, 1, 0, 0]);
+    assert_eq!(by_flow(&recording, "icmp_reductions"), [1, 0, 1, 1]);
+}
+
+/// Connections that are set up while the first one is told: each has a window under way, and is told too.
+#[test]
+fn connections_that_have_data_under_way_get_messages_of_their_own() {
+    let recording = successive("", &["0s", "1ms"]);
+    assert_eq!(by_flow(&recording, "icmp_reductions"), [1, 1]);
+    assert_eq!(total(&recording, "mtu", "too_big_packets"), 20);
+    for flow in &recording.flows {
+        let tcp = flow.tcp().unwrap();
+        assert_eq!((flow.bytes, tcp.timeouts, tcp.fast_recoveries), (100_000, 0, 0));
+    }
+}

@@ -9,7 +9,7 @@ use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Acknowledgement;
 use crate::sequence::Space;
 use crate::timestamps::round_trip;
-use transport::Range;
+use transport::{KnownPath, Range};
 
 use super::Connection;
 impl Connection {
@@ -197,9 +197,26 @@ impl Connection {
     /// of this end.
     #[cold]
     fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
-        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let quoted = self.out.unwrap(message.sequence, self.sender.una());
-        self.sender.on_too_big(now, &self.config, quoted, mss.into(), options.into());
+        let options = self.option_bytes();
+        self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
+    }
+
+    /// Another connection between the same hosts has found the MTU of the path.
+    #[cold]
+    pub fn know_path(&mut self, known: KnownPath) {
+        let options = self.option_bytes();
+        self.sender.know_path(&self.config, known, options);
+    }
+
+    /// What routers have reported of the path to this connection, if anything.
+    pub fn known_path(&self) -> Option<KnownPath> {
+        self.sender.known_path(self.option_bytes())
+    }
+
+    /// Bytes of options in each segment.
+    fn option_bytes(&self) -> u64 {
+        if self.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
     }
 
     /// Whether the SACK blocks of a segment report something that was not known to have arrived.

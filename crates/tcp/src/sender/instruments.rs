@@ -3,7 +3,7 @@
 
 use crate::config::Recovery;
 use congestion::{Controller, Feedback, Needs, Sent, TcpPolicy, Window};
-use transport::{MtuProbing, Pacing};
+use transport::{KnownPath, MtuProbing, Pacing};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -46,6 +46,8 @@ pub(super) struct Instruments {
     pub(super) linux: Option<Linux>,
     /// For paths that are searched, or on which a router has found a segment too large.
     pub(super) path_mtu: Option<Box<Discovery>>,
+    /// What another connection has found of the path, until this one is open.
+    pub(super) known_path: Option<KnownPath>,
 }
 
 impl Instruments {
@@ -85,6 +87,7 @@ impl Instruments {
             min_rtt: None,
             linux,
             path_mtu: None,
+            known_path: None,
         }
     }
 

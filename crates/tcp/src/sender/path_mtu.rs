@@ -15,7 +15,7 @@
 //! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that do not fit.
 
 use congestion::{Controller, TcpPolicy};
-use transport::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters, Range};
+use transport::{Advice, KnownPath, MtuProbing, Opportunity, PathMtu, PathMtuCounters, Range};
 use units::Time;
 
 use crate::config::Config;
@@ -55,11 +55,47 @@ impl Sender {
     /// The connection is open, and `options` bytes of each segment are no payload.
     pub(super) fn search_path(&mut self, now: Time, config: &Config, options: u64) {
         let Some(instruments) = &mut self.instruments else { return };
-        if config.mtu_probing != MtuProbing::Off {
-            let path = PathMtu::new(now, config.mtu_probing, self.mss, options);
+        let known = instruments.known_path.take().filter(|known| known.expires > now);
+        if config.mtu_probing != MtuProbing::Off || known.is_some() {
+            let mut path = PathMtu::new(now, config.mtu_probing, self.mss, options);
+            if let Some(known) = known {
+                path.start_with(known, options);
+            }
             instruments.path_mtu = Some(Discovery::new(config, path));
             self.take_size();
         }
+    }
+
+    /// Another connection of this host has found the MTU of the path. A connection that is not open yet starts
+    /// with it. One that has nothing outstanding takes it: whatever else is too large for the path draws a
+    /// message of its own, by which it is known to be lost.
+    pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
+        if self.una == 0 {
+            self.instruments_for_path(config).known_path = Some(known);
+        } else if self.flight() == 0 {
+            // A sender that searches has begun to when the connection was opened.
+            let began = Time::ZERO;
+            self.discovery(began, config, options).path.take_over(known, options);
+            self.take_size();
+        }
+    }
+
+    /// What routers have reported to this connection.
+    pub(crate) fn known_path(&self, options: u64) -> Option<KnownPath> {
+        self.instruments.as_ref()?.path_mtu.as_ref()?.path.known(options)
+    }
+
+    /// What the connection knows of the path, from now on if nothing has called for it before.
+    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
+        let mss = self.mss;
+        self.instruments_for_path(config).path_mtu.get_or_insert_with(|| {
+            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
+        })
+    }
+
+    fn instruments_for_path(&mut self, config: &Config) -> &mut Instruments {
+        let needs = self.controller.needs();
+        self.instruments.get_or_insert_with(|| Box::new(Instruments::of(config, needs)))
     }
 
     /// A router reports that it could not send the segment `quoted` on, and that its link takes segments of
@@ -73,13 +109,9 @@ impl Sender {
         size: u64,
         options: u64,
     ) {
-        let (needs, mss) = (self.controller.needs(), self.mss);
-        let instruments =
-            self.instruments.get_or_insert_with(|| Box::new(Instruments::of(config, needs)));
-        let discovery = instruments.path_mtu.get_or_insert_with(|| {
-            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
-        });
-        if !quoted.is_some_and(|quoted| self.una <= quoted && quoted <= self.max) {
+        let (una, max) = (self.una, self.max);
+        let discovery = self.discovery(now, config, options);
+        if !quoted.is_some_and(|quoted| una <= quoted && quoted <= max) {
             discovery.path.on_forged_report();
         } else if discovery.path.on_report(now, size.saturating_sub(options)) {
             discovery.path.on_retransmission();

@@ -2,7 +2,9 @@
 
 use tcp::Recovery::{Linux, NewReno, Reno, Sack};
 use tcp::{Config, Phase, Recovery, Segment};
-use transport::{MtuProbing, PathMtuCounters};
+use transport::{KnownPath, MtuProbing, PathMtuCounters};
+
+use units::Time;
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};
@@ -87,5 +89,38 @@ fn segments_are_small_after_three_seconds_of_timeouts_if_black_holes_are_looked_
         }
         let is_small = script.end.info().mss < MSS;
         assert_eq!(is_small, mtu_probing == MtuProbing::BlackHole, "{recovery:?}");
+    }
+}
+
+fn known(size: u64) -> KnownPath {
+    KnownPath { mss: size, expires: Time::NEVER }
+}
+
+/// RFC 1191 section 6.2: a message is about a path, and all connections on it are told.
+#[test]
+fn an_idle_connection_takes_the_size_that_another_one_has_found() {
+    for recovery in ALL {
+        let mut script = Script::new(&Config { recovery, ..config() });
+        let before = script.cwnd();
+        script.end.know_path(known(MSS - 100));
+        script.end.write(100 * MSS);
+        assert_eq!(script.sent().len() as u64, before, "{recovery:?}");
+        assert!(
+            script.segments.iter().all(|one| u64::from(one.payload) == MSS - 100),
+            "{recovery:?}"
+        );
+        assert_eq!(script.end.counters().retransmissions, 0, "{recovery:?}");
+    }
+}
+
+/// Its own message says what of its segments is lost.
+#[test]
+fn a_connection_with_data_outstanding_waits_for_a_message_of_its_own() {
+    for recovery in ALL {
+        let mut script = sender(recovery);
+        script.end.know_path(known(MSS - 100));
+        assert_eq!(script.end.info().mss, MSS, "{recovery:?}");
+        assert!(!message(&mut script, 12, MSS - 100).is_empty(), "{recovery:?}");
+        assert_eq!(script.end.known_path().unwrap().mss, MSS - 100, "{recovery:?}");
     }
 }

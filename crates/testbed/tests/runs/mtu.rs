@@ -7,6 +7,7 @@ use recording::{ExtraTable, Values};
 use scenario::Scenario;
 use serde_json::{Value, json};
 use testbed::shell;
+use units::Span;
 
 use super::{fetching, is_skipped, over_both, recorded};
 
@@ -94,4 +95,21 @@ fn a_message_costs_real_tcp_no_timeout() {
     assert!(flow.completed, "{flow:?}");
     assert_eq!(flow.tcp().unwrap().timeouts, 0);
     assert_eq!(total(&recording.tables, "too_big_packets"), 10);
+}
+
+/// The kernel remembers a path, as the simulator does: the second connection loses nothing.
+#[test]
+fn later_connections_of_real_tcp_know_the_path() {
+    if is_skipped() {
+        return;
+    }
+    for mut scenario in over_both(tunnel(&json!(1400), "off", "20s")) {
+        let mut later = scenario.flows[0].clone();
+        later.name = "later".to_owned();
+        later.start = Span::from_secs(4);
+        scenario.flows.push(later);
+        let recording = recorded(&scenario);
+        assert!(recording.flows.iter().all(|flow| flow.completed), "{:?}", recording.flows);
+        assert_eq!(total(&recording.tables, "too_big_packets"), 10, "{:?}", scenario.ip);
+    }
 }

@@ -21,9 +21,9 @@ use wire::feedback::Request;
 pub use crate::controllers::AnyController;
 
 /// A controller from another crate.
-pub trait External: Controller + TcpPolicy + Debug {}
+pub trait External: Controller + TcpPolicy + Debug + Send + Sync {}
 
-impl<C: Controller + TcpPolicy + Debug> External for C {}
+impl<C: Controller + TcpPolicy + Debug + Send + Sync> External for C {}
 
 /// Declares the module of each controller and imports its type, and that of its variant of Linux; makes
 /// the enum over all of them and the list for the registry.

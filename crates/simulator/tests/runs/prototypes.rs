@@ -1,7 +1,7 @@
 //! Controllers that are in no registry.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use congestion::{
     Ack, AnyController, Controller, External, Settings, Specification, TcpPolicy, Window,
@@ -14,7 +14,7 @@ use crate::{geo, parse, run};
 #[derive(Debug)]
 struct Stranger {
     reno: AnyController,
-    acks_left: Rc<Cell<u32>>,
+    acks_left: Arc<AtomicU32>,
 }
 
 impl Controller for Stranger {
@@ -27,7 +27,8 @@ impl Controller for Stranger {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.acks_left.set(self.acks_left.get().saturating_sub(1));
+        let left = self.acks_left.load(Ordering::Relaxed);
+        self.acks_left.store(left.saturating_sub(1), Ordering::Relaxed);
         self.reno.on_ack(ack);
     }
 }
@@ -37,12 +38,12 @@ impl TcpPolicy for Stranger {}
 /// Strangers for one flow.
 struct For {
     flow: usize,
-    acks_left: Rc<Cell<u32>>,
+    acks_left: Arc<AtomicU32>,
 }
 
 impl For {
     fn flow(flow: usize, acks: u32) -> Self {
-        Self { flow, acks_left: Rc::new(Cell::new(acks)) }
+        Self { flow, acks_left: Arc::new(AtomicU32::new(acks)) }
     }
 }
 
@@ -58,7 +59,7 @@ impl Controllers for For {
     }
 
     fn failed(&self) -> bool {
-        self.acks_left.get() == 0
+        self.acks_left.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -87,7 +88,7 @@ fn a_flow_with_the_same_rules_from_elsewhere_runs_the_same() {
     let published = |name: &str| (name.to_owned(), "published".to_owned());
     assert_eq!(named(&ours), [published("newreno"), published("cubic")]);
     assert_eq!(named(&theirs), [("stranger".into(), "unknown".into()), published("cubic")]);
-    assert!(others.acks_left.get() < u32::MAX, "the stranger heard of ACKs");
+    assert!(others.acks_left.load(Ordering::Relaxed) < u32::MAX, "the stranger heard of ACKs");
     theirs.flows[0].controller = "newreno".into();
     theirs.flows[0].controller_status = "published".into();
     assert_eq!(theirs.digest(), ours.digest());

@@ -1,8 +1,7 @@
 //! Reports of each mark: accurate ECN (RFC 9768) and DCTCP's (RFC 8257).
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use congestion::{
     AnyController, Controller, Ecn, Feedback, Needs, Specification, TcpPolicy, Window,
@@ -425,8 +424,8 @@ fn the_sender_sees_the_share_of_marks_of_the_network() {
 #[derive(Debug)]
 struct Ledger {
     reno: AnyController,
-    acked: Rc<Cell<u64>>,
-    marked: Rc<Cell<u64>>,
+    acked: Arc<AtomicU64>,
+    marked: Arc<AtomicU64>,
 }
 
 impl Controller for Ledger {
@@ -443,8 +442,8 @@ impl Controller for Ledger {
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {
-        self.acked.set(self.acked.get() + feedback.acked);
-        self.marked.set(self.marked.get() + feedback.marked_bytes);
+        self.acked.fetch_add(feedback.acked, Ordering::Relaxed);
+        self.marked.fetch_add(feedback.marked_bytes, Ordering::Relaxed);
     }
 }
 
@@ -455,7 +454,7 @@ impl TcpPolicy for Ledger {}
 #[test]
 fn marked_bytes_are_counted_when_they_are_acknowledged() {
     let config = Config { recovery: Recovery::Sack, ..config() };
-    let (acked, marked) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (acked, marked) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let sender = Ledger {
         reno: Specification::named("reno").unwrap().build(&config.controller()),
         acked: acked.clone(),
@@ -476,5 +475,6 @@ fn marked_bytes_are_counted_when_they_are_acknowledged() {
     wire.write(A, 12 * MSS);
     wire.run_for(ms(2000));
     assert_eq!(wire.ends[A].acknowledged(), 12 * MSS);
-    assert_eq!((acked.get(), marked.get()), (12 * MSS, 12 * MSS));
+    let counted = [acked, marked].map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(counted, [12 * MSS; 2]);
 }

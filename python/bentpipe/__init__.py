@@ -34,6 +34,7 @@ from bentpipe._native import (
     run_on_kernel,
     schema,
     shell,
+    transports,
     version,
 )
 from bentpipe.errors import (
@@ -120,5 +121,6 @@ __all__ = [
     "run_on_kernel",
     "schema",
     "shell",
+    "transports",
     "version",
 ]

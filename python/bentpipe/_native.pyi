@@ -551,7 +551,7 @@ class Mechanism:
 
 @final
 class MechanismSetting:
-    """A parameter of a mechanism."""
+    """A parameter of a mechanism or of a transport protocol."""
 
     @property
     def name(self) -> str:
@@ -568,6 +568,43 @@ class MechanismSetting:
     @property
     def meaning(self) -> str:
         """Meaning, with unit and source."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Transport:
+    """A transport protocol that a flow can have."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios: a value of `transport.protocol`."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def source(self) -> str:
+        """The standard that defines it."""
+
+    @property
+    def status(self) -> str:
+        """Provenance: `published`, `from an implementation` or `reconstructed`."""
+
+    @property
+    def implementation(self) -> str | None:
+        """The implementation in which its rules were read, if it was not the source."""
+
+    @property
+    def backends(self) -> list[str]:
+        """The backends that have it."""
+
+    @property
+    def parameters(self) -> list[MechanismSetting]:
+        """Its keys in `transport`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -1745,3 +1782,6 @@ def _panic(message: str | None = None) -> str | None:
 
 def build_profile() -> str:
     """How the engine was compiled: `release`, or `debug` which is ten times slower."""
+
+def transports() -> list[Transport]:
+    """All transport protocols, in the order of `bentpipe transports`."""

@@ -182,6 +182,12 @@ def mechanism_values(context: click.Context, word: str) -> Iterator[CompletionIt
             yield CompletionItem(entry.name, help=entry.kind)
 
 
+def transport_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of transport protocols."""
+    for entry in _native.transports():
+        yield CompletionItem(entry.name, help=first_line(entry.summary))
+
+
 def several(values: Completer) -> Completer:
     """The last of several values with commas between them."""
 
@@ -338,6 +344,7 @@ VALUES: dict[str, Completer] = {
     "paper": papers,
     "host": hosts,
     "override": overrides,
+    "transport": transport_values,
 }
 
 

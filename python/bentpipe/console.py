@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Column, Table
 
-    from bentpipe._native import ControllerEntry, KernelQuality, Mechanism, Recording
+    from bentpipe._native import (
+        ControllerEntry,
+        KernelQuality,
+        Mechanism,
+        Recording,
+        Transport,
+    )
 
 PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
@@ -486,6 +492,27 @@ def print_controller(entry: ControllerEntry) -> None:
         for row in entry.parameters:
             listed.add_row(row.name, row.default, row.allowed, row.meaning)
         show(listed)
+
+
+def print_transports(entries: Iterable[Transport]) -> None:
+    """Print a table of transport protocols."""
+    listed = table("transport", "<status", "<backends", "<summary", "<source")
+    for entry in entries:
+        backends = ", ".join(entry.backends)
+        listed.add_row(entry.name, entry.status, backends, entry.summary, entry.source)
+    show(listed)
+
+
+def print_transport(entry: Transport) -> None:
+    """Print the description and the keys of one transport protocol."""
+    show(f"{entry.name}: {entry.summary}")
+    read_in = f" ({entry.implementation})" if entry.implementation else ""
+    show(f"source: {entry.source}\nstatus: {entry.status}{read_in}")
+    show(f"backends: {', '.join(entry.backends)}")
+    listed = table("key of transport", "<default", "<allowed", "<meaning")
+    for row in entry.parameters:
+        listed.add_row(row.name, row.default, row.allowed, row.meaning)
+    show(listed)
 
 
 def print_mechanisms(entries: Iterable[Mechanism]) -> None:

@@ -21,6 +21,7 @@ mod run;
 mod scenario;
 mod study;
 mod totals;
+mod transports;
 mod values;
 
 use std::sync::OnceLock;
@@ -107,7 +108,8 @@ pub fn define(
         totals::LinkRate,
         totals::Page,
         totals::PageObject,
-        totals::TcpTotals;
+        totals::TcpTotals,
+        transports::Transport;
         functions
         version,
         build_profile,
@@ -135,6 +137,7 @@ pub fn define(
         study::run_study,
         study::study_reference,
         study::study_schema,
+        transports::transports,
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ record! {
 }
 
 record! {
-    /// A parameter of a mechanism.
+    /// A parameter of a mechanism or of a transport protocol.
     MechanismSetting {
         /// Name in scenarios.
         name: String,
@@ -47,13 +47,16 @@ pub fn mechanisms() -> Vec<Mechanism> {
     scenario::mechanisms().into_iter().map(describe).collect()
 }
 
+impl From<MechanismParameter> for MechanismSetting {
+    fn from(parameter: MechanismParameter) -> Self {
+        let MechanismParameter { name, default, allowed, meaning } = parameter;
+        Self { name, default, allowed, meaning }
+    }
+}
+
 fn describe(mechanism: MechanismExplanation) -> Mechanism {
     let MechanismExplanation { name, key, kind, summary, source, status, hurts, parameters } =
         mechanism;
-    let parameters = parameters.into_iter().map(|parameter| {
-        let MechanismParameter { name, default, allowed, meaning } = parameter;
-        MechanismSetting { name, default, allowed, meaning }
-    });
-    let parameters = parameters.collect();
+    let parameters = parameters.into_iter().map(MechanismSetting::from).collect();
     Mechanism { name, key, kind, summary, source, status, hurts, parameters }
 }

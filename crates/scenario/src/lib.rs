@@ -49,6 +49,7 @@ pub mod shape;
 mod study;
 mod suggest;
 mod trace;
+mod transports;
 mod tree;
 mod typed;
 mod write;
@@ -70,6 +71,7 @@ pub use renamed::{OldName, Rename, present_path, renames, renames_table};
 pub use routes::{Hop, Routes, routes};
 pub use schema::schema;
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
+pub use transports::{TransportExplanation, transports};
 pub use typed::{Refused, TypedFile};
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub struct MechanismExplanation {
     pub parameters: Vec<MechanismParameter>,
 }
 
-/// A parameter of a mechanism.
+/// A parameter of a mechanism, or of a transport.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MechanismParameter {
     /// Name in scenarios.
@@ -92,7 +92,8 @@ fn table(name: &str, key: &str) -> &'static Json {
     options.into_iter().find(named).unwrap_or(&Json::Null)
 }
 
-fn parameters(table: &Json) -> Vec<MechanismParameter> {
+/// The keys of the table of a mechanism or transport, but for its name.
+pub(crate) fn parameters(table: &Json) -> Vec<MechanismParameter> {
     let names = shape::keys(table).filter(|key| !matches!(*key, "name" | "preset"));
     let parameter = |name: &str| {
         let property = &table["properties"][name];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Specification;
+use transport::Protocol;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
@@ -162,6 +163,8 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// The congestion controller of both ends.
     pub controller: Specification,
+    /// The transport protocol.
+    pub protocol: Protocol,
     /// TCP settings of both ends; shared by the flows of one entry.
     pub transport: Arc<tcp::Config>,
     /// How fast the applications read; `None` reads at once.

@@ -11,6 +11,7 @@ mod flows;
 mod graph;
 mod modems;
 mod mtu;
+mod protocols;
 mod proxies;
 mod reorder;
 mod rules;
@@ -50,6 +51,7 @@ pub(crate) fn resolve(
     let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
+    protocols::check(document, tree, &mut problems);
     let (flows, entries) = flows::flows(document, &numbers, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {

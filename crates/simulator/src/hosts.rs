@@ -1,4 +1,4 @@
-//! Hosts: TCP endpoints, their timers, and the packets between them.
+//! Hosts: endpoints, their timers, and the packets between them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
 use scenario::model::Gateway;
 use tcp::{Config, Segment};
-use transport::{AbortCause, Endpoint as _, PathCache};
+use transport::{AbortCause, PathCache};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -28,8 +28,8 @@ pub struct Body {
 
 /// One end of a connection on a host.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
-    pub(crate) connection: Connection,
+pub(crate) struct Endpoint<C> {
+    pub(crate) connection: C,
     /// Number of delivered bytes at which the application is notified.
     pub(crate) wake_at: u64,
     /// The earliest time for which the schedule holds an entry of this endpoint.
@@ -71,7 +71,7 @@ fn capable(segment: &Segment) -> Ecn {
     if segment.is_low_latency() { Ecn::Scalable } else { Ecn::Capable }
 }
 
-impl Endpoint {
+impl<C: Connection> Endpoint<C> {
     #[inline]
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let segment = &body.segment;
@@ -210,9 +210,9 @@ const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
 
 /// All endpoints, and the timers of endpoints and applications.
-#[derive(Debug, Default)]
-pub(crate) struct Hosts {
-    pub(crate) endpoints: Vec<Endpoint>,
+#[derive(Debug)]
+pub(crate) struct Hosts<C> {
+    pub(crate) endpoints: Vec<Endpoint<C>>,
     /// Who is whose peer, in the order of the endpoints.
     pub(crate) ends: Ends,
     timers: Schedule,
@@ -224,7 +224,20 @@ pub(crate) struct Hosts {
     paths: PathCache,
 }
 
-impl Hosts {
+impl<C> Default for Hosts<C> {
+    fn default() -> Self {
+        Self {
+            endpoints: Vec::new(),
+            ends: Ends::default(),
+            timers: Schedule::default(),
+            touched: Vec::new(),
+            splits: Vec::new(),
+            paths: PathCache::default(),
+        }
+    }
+}
+
+impl<C: Connection> Hosts<C> {
     /// Makes the two ends of a connection, both closed.
     pub(crate) fn open_pair(
         &mut self,
@@ -248,15 +261,15 @@ impl Hosts {
                 foreign.map_or_else(|| end.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
             let reader = end.reader_rate.map(|rate| Reader { rate, piece: 0 });
-            let mut connection = tcp::Connection::new(end.config.clone(), controller, sequence);
-            if end.config.quick_start.is_some() && node == blueprint.to {
-                connection.only_answer();
-            }
-            if let Some(known) = self.paths.get((node.0, peer_node.0)) {
+            let only_answers = node == blueprint.to;
+            let mut connection = C::new(end, controller, sequence, only_answers);
+            if let (Some(known), Some(connection)) =
+                (self.paths.get((node.0, peer_node.0)), connection.tcp_mut())
+            {
                 connection.know_path(known);
             }
             self.endpoints.push(Endpoint {
-                connection: Connection::Tcp(connection),
+                connection,
                 wake_at: u64::MAX,
                 armed: Time::NEVER,
                 node,
@@ -301,14 +314,15 @@ impl Hosts {
         let ends = split.ends();
         self.touched.extend(ends);
         let pair = self.endpoints.get_disjoint_mut(ends.map(EndpointId::index)).ok()?;
-        split.drive(pair.map(|endpoint| {
-            let Connection::Tcp(connection) = &mut endpoint.connection;
-            connection
-        }))
+        // Gateways split connections of TCP only.
+        let [Some(first), Some(last)] = pair.map(|endpoint| endpoint.connection.tcp_mut()) else {
+            return None;
+        };
+        split.drive([first, last])
     }
 
     /// An endpoint for an application to act on.
-    pub(crate) fn act_on(&mut self, endpoint: EndpointId) -> &mut Endpoint {
+    pub(crate) fn act_on(&mut self, endpoint: EndpointId) -> &mut Endpoint<C> {
         self.touched.push(endpoint);
         &mut self.endpoints[endpoint.index()]
     }
@@ -399,13 +413,15 @@ impl Hosts {
     fn share_path(&mut self, number: EndpointId) {
         let Endpoint { connection, node, peer_node, .. } = &self.endpoints[number.index()];
         let (ends, path) = ((*node, *peer_node), (node.0, peer_node.0));
-        let Some(known) = connection.known_path() else { return };
+        let known = connection.tcp().and_then(tcp::Connection::known_path);
+        let Some(known) = known else { return };
         if !self.paths.learn(path, known) {
             return;
         }
         for (place, other) in self.endpoints.iter_mut().enumerate() {
-            if (other.node, other.peer_node) == ends && place != number.index() {
-                other.connection.know_path(known);
+            let is_other = (other.node, other.peer_node) == ends && place != number.index();
+            if is_other && let Some(connection) = other.connection.tcp_mut() {
+                connection.know_path(known);
             }
         }
     }
@@ -477,14 +493,14 @@ impl Hosts {
         self.touched.pop()
     }
 
-    pub(crate) fn connection(&self, endpoint: EndpointId) -> &Connection {
+    pub(crate) fn connection(&self, endpoint: EndpointId) -> &C {
         &self.endpoints[endpoint.index()].connection
     }
 }
 
 /// The connections of one flow, as its application acts on them.
-pub(crate) struct FlowConnections<'a> {
-    pub(crate) hosts: &'a mut Hosts,
+pub(crate) struct FlowConnections<'a, C> {
+    pub(crate) hosts: &'a mut Hosts<C>,
     pub(crate) flow: FlowId,
     /// Blueprints of the flow's legs.
     pub(crate) blueprints: &'a [Arc<Blueprint>],
@@ -494,7 +510,7 @@ pub(crate) struct FlowConnections<'a> {
     pub(crate) gateways: &'a [Gateway],
 }
 
-impl FlowConnections<'_> {
+impl<C: Connection> FlowConnections<'_, C> {
     /// Opens a connection that gateways split: those of all its legs. Returns its two ends.
     fn open_split(&mut self) -> Pair {
         let Self { flow, blueprints, controllers, gateways, .. } = *self;
@@ -515,7 +531,7 @@ impl FlowConnections<'_> {
     }
 }
 
-impl Connections for FlowConnections<'_> {
+impl<C: Connection> Connections for FlowConnections<'_, C> {
     fn open(&mut self) -> Pair {
         let [blueprint] = self.blueprints else { return self.open_split() };
         let (flow, sequence) = (self.flow, self.initial_sequence);

@@ -12,10 +12,11 @@ use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, 
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
-use transport::{Counters, Endpoint as _, Sample};
+use transport::{Counters, Sample};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
+use crate::transports::Connection;
 
 /// Rows of samples between two looks at the progress: some milliseconds.
 const ROWS_AT_A_TIME: usize = 1 << 15;
@@ -72,7 +73,7 @@ impl Recorder {
     pub(crate) fn sample_some_until<F: Fabric<Body>>(
         &mut self,
         now: Time,
-        hosts: &Hosts,
+        hosts: &Hosts<impl Connection>,
         applications: &[Application],
         fabric: &mut F,
     ) -> bool {
@@ -93,7 +94,7 @@ impl Recorder {
     pub(crate) fn sample_end<F: Fabric<Body>>(
         &mut self,
         end: Time,
-        hosts: &Hosts,
+        hosts: &Hosts<impl Connection>,
         applications: &[Application],
         fabric: &mut F,
     ) {
@@ -105,7 +106,7 @@ impl Recorder {
     fn sample<F: Fabric<Body>>(
         &mut self,
         at: Time,
-        hosts: &Hosts,
+        hosts: &Hosts<impl Connection>,
         applications: &[Application],
         fabric: &mut F,
     ) {
@@ -125,7 +126,7 @@ impl Recorder {
         &mut self,
         now: Time,
         endpoint: EndpointId,
-        hosts: &Hosts,
+        hosts: &Hosts<impl Connection>,
         applications: &[Application],
     ) {
         let flow = hosts.endpoints[endpoint.index()].flow.0 as usize;
@@ -154,7 +155,7 @@ impl Recorder {
         self,
         scenario: &Scenario,
         end: Time,
-        hosts: &Hosts,
+        hosts: &Hosts<impl Connection>,
         applications: &[Application],
         ports: &[PortReport],
         nodes: &[NodeReport],
@@ -193,7 +194,7 @@ struct Totals {
     sent: Counters,
 }
 
-fn totals(application: &Application, hosts: &Hosts) -> Totals {
+fn totals(application: &Application, hosts: &Hosts<impl Connection>) -> Totals {
     let mut totals = Totals { delivered: 0, sent: Counters::default() };
     for pair in &application.pairs {
         totals.delivered += hosts.connection(pair.receiver).delivered();
@@ -209,7 +210,7 @@ fn totals(application: &Application, hosts: &Hosts) -> Totals {
 }
 
 /// The RTT samples of all connections of a flow.
-fn rtt_record(application: &Application, hosts: &Hosts) -> Option<RttRecord> {
+fn rtt_record(application: &Application, hosts: &Hosts<impl Connection>) -> Option<RttRecord> {
     let mut samples =
         application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
     if application.pairs.len() == 1 {
@@ -221,11 +222,16 @@ fn rtt_record(application: &Application, hosts: &Hosts) -> Option<RttRecord> {
 }
 
 /// The sender that speaks for a flow with several connections: that of the one opened last.
-fn data_sender(application: &Application, hosts: &Hosts) -> Option<Sample> {
+fn data_sender(application: &Application, hosts: &Hosts<impl Connection>) -> Option<Sample> {
     application.pairs.last().map(|pair| hosts.connection(pair.sender).sample())
 }
 
-fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) -> FlowSample {
+fn flow_sample(
+    at: Time,
+    flow: usize,
+    application: &Application,
+    hosts: &Hosts<impl Connection>,
+) -> FlowSample {
     let totals = totals(application, hosts);
     #[expect(clippy::cast_possible_truncation, reason = "a scenario has a million flows at most")]
     let flow = flow as u32;
@@ -251,7 +257,12 @@ fn flow_sample(at: Time, flow: usize, application: &Application, hosts: &Hosts) 
     sample
 }
 
-fn flow_record(end: Time, flow: &Flow, application: &Application, hosts: &Hosts) -> FlowRecord {
+fn flow_record(
+    end: Time,
+    flow: &Flow,
+    application: &Application,
+    hosts: &Hosts<impl Connection>,
+) -> FlowRecord {
     let totals = totals(application, hosts);
     let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
     let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };

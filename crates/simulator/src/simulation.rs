@@ -8,7 +8,7 @@ use recording::Recording;
 use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
 use tcp::Segment;
-use transport::{AbortCause, Endpoint as _};
+use transport::AbortCause;
 use units::{Span, Time};
 use wire::feedback::Field;
 
@@ -79,17 +79,20 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
+/// A run in which all flows speak TCP.
+type OfTcp<'a, F> = Simulation<'a, F, tcp::Connection>;
+
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers);
-        return Simulation::new(scenario, seed, network, options).run();
+        return OfTcp::new(scenario, seed, network, options).run();
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    Simulation::new(scenario, seed, network, options).run()
+    OfTcp::new(scenario, seed, network, options).run()
 }
 
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
@@ -99,14 +102,14 @@ pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers);
-        return Simulation::new(scenario, seed, network, options).run();
+        return OfTcp::new(scenario, seed, network, options).run();
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    Simulation::new(scenario, seed, network, options).run()
+    OfTcp::new(scenario, seed, network, options).run()
 }
 
-struct Simulation<'a, F> {
+struct Simulation<'a, F, C> {
     scenario: &'a Scenario,
     seed: u64,
     now: Time,
@@ -115,7 +118,7 @@ struct Simulation<'a, F> {
     /// sample, or to stop.
     horizon: Time,
     fabric: F,
-    hosts: Hosts,
+    hosts: Hosts<C>,
     applications: Vec<Application>,
     /// For each flow, those of its legs.
     blueprints: Vec<Vec<Arc<Blueprint>>>,
@@ -128,7 +131,7 @@ struct Simulation<'a, F> {
     next_look: u64,
 }
 
-impl<'a, F: Fabric<Body>> Simulation<'a, F> {
+impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::default();
@@ -292,8 +295,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     #[cold]
     fn attend(&mut self, number: EndpointId) {
         let endpoint = &self.hosts.endpoints[number.index()];
-        let Connection::Tcp(connection) = &endpoint.connection;
-        if let Some(cause) = connection.failure() {
+        if let Some(cause) = endpoint.connection.tcp().and_then(tcp::Connection::failure) {
             self.abort(endpoint.flow, cause);
         } else if endpoint.has_reader() {
             self.hosts.start_reading(self.now, number);
@@ -365,7 +367,7 @@ impl<'a, F: Fabric<Body>> Simulation<'a, F> {
     }
 
     /// The application of a flow, and what it acts on.
-    fn flow(&mut self, flow: FlowId) -> (&mut Application, FlowConnections<'_>) {
+    fn flow(&mut self, flow: FlowId) -> (&mut Application, FlowConnections<'_, C>) {
         let number = flow.0 as usize;
         let connections = FlowConnections {
             hosts: &mut self.hosts,

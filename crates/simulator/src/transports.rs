@@ -1,192 +1,62 @@
 //! The transport protocols that a simulated host speaks.
+//!
+//! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP has that of
+//! the crate `tcp`, so that nothing of its packets has to ask which protocol it is. Another protocol is a
+//! variant of an enum over all protocols, which implements [`Connection`] and runs in a loop of its own.
 
-use sketch::Sketch;
+use congestion::AnyController;
 use tcp::Segment;
-use transport::{AbortCause, Counters, Endpoint, KnownPath, Sample};
-use units::Time;
-use wire::feedback::Field;
+use transport::Endpoint;
 
-/// One end of a connection. Another protocol is another variant.
-#[derive(Debug)]
-pub(crate) enum Connection {
-    /// TCP.
-    Tcp(tcp::Connection),
+use crate::hosts::BlueprintEnd;
+
+/// One end of a connection, as the loop needs it.
+pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
+    /// An end that is closed. One that only answers sends no data to speak of.
+    fn new(
+        end: &BlueprintEnd,
+        controller: AnyController,
+        initial_sequence: u32,
+        only_answers: bool,
+    ) -> Self;
+
+    /// The end if it is one of TCP.
+    fn tcp(&self) -> Option<&tcp::Connection>;
+
+    /// The end if it is one of TCP.
+    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection>;
 }
 
-impl Connection {
-    /// What routers have reported of the path.
-    pub(crate) fn known_path(&self) -> Option<KnownPath> {
-        match self {
-            Self::Tcp(connection) => connection.known_path(),
+impl Connection for tcp::Connection {
+    fn new(
+        end: &BlueprintEnd,
+        controller: AnyController,
+        initial_sequence: u32,
+        only_answers: bool,
+    ) -> Self {
+        let mut connection = Self::new(end.config.clone(), controller, initial_sequence);
+        if only_answers && end.config.quick_start.is_some() {
+            connection.only_answer();
         }
+        connection
     }
 
-    /// Another connection between the same hosts has found this.
-    pub(crate) fn know_path(&mut self, known: KnownPath) {
-        match self {
-            Self::Tcp(connection) => connection.know_path(known),
-        }
+    fn tcp(&self) -> Option<&Self> {
+        Some(self)
+    }
+
+    fn tcp_mut(&mut self) -> Option<&mut Self> {
+        Some(self)
     }
 }
 
-impl Endpoint for Connection {
-    type Packet = Segment;
+#[cfg(test)]
+mod tests {
+    use crate::hosts::Body;
 
-    #[inline]
-    fn connect(&mut self) {
-        match self {
-            Self::Tcp(connection) => Endpoint::connect(connection),
-        }
-    }
-
-    #[inline]
-    fn listen(&mut self) {
-        match self {
-            Self::Tcp(connection) => Endpoint::listen(connection),
-        }
-    }
-
-    #[inline]
-    fn on_congestion_experienced(&mut self) {
-        match self {
-            Self::Tcp(connection) => Endpoint::on_congestion_experienced(connection),
-        }
-    }
-
-    #[inline]
-    fn may_send(&self) -> bool {
-        match self {
-            Self::Tcp(connection) => Endpoint::may_send(connection),
-        }
-    }
-
-    #[inline]
-    fn may_have_low_priority(&self) -> bool {
-        match self {
-            Self::Tcp(connection) => Endpoint::may_have_low_priority(connection),
-        }
-    }
-
-    #[inline]
-    fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
-        match self {
-            Self::Tcp(connection) => Endpoint::next_of_low_priority(connection, now),
-        }
-    }
-
-    #[inline]
-    fn deadline(&self) -> Time {
-        match self {
-            Self::Tcp(connection) => Endpoint::deadline(connection),
-        }
-    }
-
-    #[inline]
-    fn on_deadline(&mut self, now: Time) {
-        match self {
-            Self::Tcp(connection) => Endpoint::on_deadline(connection, now),
-        }
-    }
-
-    #[inline]
-    fn write(&mut self, bytes: u64) {
-        match self {
-            Self::Tcp(connection) => Endpoint::write(connection, bytes),
-        }
-    }
-
-    #[inline]
-    fn withdraw(&mut self) -> u64 {
-        match self {
-            Self::Tcp(connection) => Endpoint::withdraw(connection),
-        }
-    }
-
-    #[inline]
-    fn read(&mut self, bytes: u64) {
-        match self {
-            Self::Tcp(connection) => Endpoint::read(connection, bytes),
-        }
-    }
-
-    #[inline]
-    fn unread(&self) -> u64 {
-        match self {
-            Self::Tcp(connection) => Endpoint::unread(connection),
-        }
-    }
-
-    #[inline]
-    fn delivered(&self) -> u64 {
-        match self {
-            Self::Tcp(connection) => Endpoint::delivered(connection),
-        }
-    }
-
-    #[inline]
-    fn close(&mut self) {
-        match self {
-            Self::Tcp(connection) => Endpoint::close(connection),
-        }
-    }
-
-    #[inline]
-    fn abort_cause(&self) -> Option<AbortCause> {
-        match self {
-            Self::Tcp(connection) => Endpoint::abort_cause(connection),
-        }
-    }
-
-    #[inline]
-    fn counters(&self) -> &Counters {
-        match self {
-            Self::Tcp(connection) => Endpoint::counters(connection),
-        }
-    }
-
-    #[inline]
-    fn on_packet(&mut self, now: Time, packet: &Segment) {
-        match self {
-            Self::Tcp(connection) => Endpoint::on_packet(connection, now, packet),
-        }
-    }
-
-    #[cold]
-    fn on_marked_packet(&mut self, now: Time, packet: &Segment) {
-        match self {
-            Self::Tcp(connection) => Endpoint::on_marked_packet(connection, now, packet),
-        }
-    }
-
-    #[inline]
-    fn next_packet(&mut self, now: Time) -> Option<Segment> {
-        match self {
-            Self::Tcp(connection) => Endpoint::next_packet(connection, now),
-        }
-    }
-
-    #[inline]
-    fn sample(&self) -> Sample {
-        match self {
-            Self::Tcp(connection) => Endpoint::sample(connection),
-        }
-    }
-
-    fn take_field(&mut self, packet: &Segment) -> Field {
-        match self {
-            Self::Tcp(connection) => Endpoint::take_field(connection, packet),
-        }
-    }
-
-    fn on_field(&mut self, now: Time, field: &Field) {
-        match self {
-            Self::Tcp(connection) => Endpoint::on_field(connection, now, field),
-        }
-    }
-
-    fn rtt_samples(&self) -> &Sketch {
-        match self {
-            Self::Tcp(connection) => Endpoint::rtt_samples(connection),
-        }
+    /// Packets are moved for each hop. What other protocols carry has to wait elsewhere.
+    #[test]
+    fn what_a_packet_carries_stays_small() {
+        assert!(size_of::<Body>() <= 64);
     }
 }

@@ -6,6 +6,7 @@
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
 //! - [`PathMtu`]: the largest packet that the path takes
+//! - [`Protocol`]: the list of transport protocols
 //! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
@@ -14,6 +15,7 @@ mod endpoint;
 mod pacing;
 mod path_cache;
 mod path_mtu;
+mod protocol;
 mod quick_start;
 mod ranges;
 mod reassembly;
@@ -25,6 +27,7 @@ pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
 pub use pacing::{Pacer, Pacing, usual_rate};
 pub use path_cache::{KnownPath, PathCache};
 pub use path_mtu::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters};
+pub use protocol::{Protocol, ProtocolEntry, TakenKeys};
 pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;

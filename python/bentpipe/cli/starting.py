@@ -198,3 +198,24 @@ def path(name: str | None, as_json: bool) -> None:
         print_mechanism(known[name])
     else:
         print_mechanisms(known.values())
+
+
+@cli.command()
+@click.argument("name", type=Completed("transport"), required=False)
+@json_option
+def transports(name: str | None, as_json: bool) -> None:
+    """List the transport protocols, or describe the protocol NAME."""
+    from bentpipe.console import nearest, print_transport, print_transports
+
+    known = {entry.name: entry for entry in bentpipe.transports()}
+    if name is not None and name not in known:
+        refuse(f"there is no transport {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"transports": [entry.to_dict() for entry in listed]}))
+    elif name:
+        print_transport(known[name])
+    else:
+        print_transports(known.values())

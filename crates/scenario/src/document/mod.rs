@@ -147,7 +147,7 @@ pub(crate) struct Flow {
     /// Stop time of the application. It sends no more data and requests no more pages. Data in flight
     /// still arrives. Default: never.
     pub stop: Option<Span>,
-    /// TCP settings of both ends.
+    /// Transport protocol, with the settings of both ends.
     #[serde(default)]
     pub transport: Transport,
     /// Traffic of the application.

@@ -4,16 +4,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcp::{Config, Recovery};
-use transport::RtoConfig;
+use transport::{Protocol, RtoConfig};
 use units::{Rate, Span};
 
 use super::words::{Accurate, Linux, Off};
 
-/// TCP settings of both ends of a flow.
+/// Transport protocol of a flow, with the settings of both ends. The settings are those of TCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Transport {
+    /// The transport protocol. `bentpipe transports` lists them.
+    pub protocol: Protocol,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
     /// that the controller was designed for.
     pub recovery: Option<Recovery>,

@@ -67,6 +67,7 @@ pub(super) fn flows(
                 start: flow.start,
                 stop: flow.stop,
                 controller: controller.clone(),
+                protocol: flow.transport.protocol,
                 transport: transport.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),

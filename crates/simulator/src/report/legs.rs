@@ -4,15 +4,13 @@ use recording::ExtraTable;
 use runtime::{LegTotals, Side};
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::Connection as Tcp;
-use transport::Endpoint as _;
 use units::Span;
 
 use crate::hosts::Hosts;
 use crate::transports::Connection;
 
 /// The table of legs; `None` if no flow is split.
-pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
+pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
     if hosts.splits.is_empty() {
         return None;
     }
@@ -26,27 +24,21 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
         let connection = hosts.connection(number);
         match end.side {
             Side::Sender => add_sender(leg, connection, hosts.connection(end.peer)),
-            Side::Receiver => {
-                let Connection::Tcp(receiver) = connection;
-                leg.bytes += receiver.delivered() + receiver.unread();
-            }
+            Side::Receiver => leg.bytes += connection.delivered() + connection.unread(),
         }
     }
     for split in &hosts.splits {
         let end = hosts.ends.get(split.ends()[0]);
         let leg = &mut totals[end.flow.0 as usize][usize::from(end.leg)];
-        leg.held += split.held(split.ends().map(|end| tcp(hosts, end)))[0];
+        if let [Some(first), Some(last)] = split.ends().map(|end| hosts.connection(end).tcp()) {
+            leg.held += split.held([first, last])[0];
+        }
         leg.discarded += split.discarded()[0];
     }
     runtime::legs_table(scenario, &totals, None)
 }
 
-fn tcp(hosts: &Hosts, end: runtime::EndpointId) -> &Tcp {
-    let Connection::Tcp(connection) = hosts.connection(end);
-    connection
-}
-
-fn add_sender(leg: &mut LegTotals, sender: &Connection, receiver: &Connection) {
+fn add_sender<C: Connection>(leg: &mut LegTotals, sender: &C, receiver: &C) {
     leg.connections += 1;
     let is_aborted = sender.abort_cause().or(receiver.abort_cause()).is_some();
     leg.aborted += u32::from(is_aborted);

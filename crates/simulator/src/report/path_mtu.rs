@@ -36,7 +36,7 @@ extra_table! {
 }
 
 /// The table; `None` if nothing calls for discovery.
-pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
+pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
     let has_mtu = scenario.links.iter().any(|link| link.mtu.iter().any(Option::is_some));
     let probes = scenario.flows.iter().any(|flow| flow.transport.mtu_probing != MtuProbing::Off);
     if !has_mtu && !probes {
@@ -48,7 +48,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
         .map(|flow| vec![(0, PathMtuCounters::default()); flow.gateways.len() + 1])
         .collect();
     for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
-        let Connection::Tcp(connection) = hosts.connection(number);
+        let Some(connection) = hosts.connection(number).tcp() else { continue };
         let (mss, sum) = &mut rows[end.flow.0 as usize][usize::from(end.leg)];
         let info = connection.info();
         *mss = info.mss;

@@ -1,0 +1,80 @@
+//! The transport protocols that a flow can have: names, provenance, and the keys that each of them takes.
+//!
+//! This is the one list of them. Scenarios, backends, `bentpipe transports` and its page read it.
+
+use congestion::Status;
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+}
+
+impl Protocol {
+    /// All of them, in the order of lists.
+    pub const ALL: [Self; 1] = [Self::Tcp];
+
+    /// Description of the protocol.
+    pub fn entry(self) -> &'static ProtocolEntry {
+        match self {
+            Self::Tcp => &TCP,
+        }
+    }
+
+    /// The name in scenarios.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+}
+
+/// Description of a protocol, for lists, errors and the reference.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolEntry {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// Description in one sentence.
+    pub summary: &'static str,
+    /// The standard that defines it.
+    pub source: &'static str,
+    /// Confidence that it is the protocol of its source.
+    pub status: Status,
+    /// Whether the kernel backend has it.
+    pub on_kernel: bool,
+    /// The table of `transport` with its own settings.
+    pub table: Option<&'static str>,
+    /// The other keys of `transport` that it takes.
+    pub keys: TakenKeys,
+}
+
+/// Keys of `transport` that are not the table of a protocol: all of them are settings of TCP.
+#[derive(Clone, Copy, Debug)]
+pub enum TakenKeys {
+    /// All but these.
+    AllBut(&'static [&'static str]),
+    /// Only these.
+    Only(&'static [&'static str]),
+}
+
+impl ProtocolEntry {
+    /// Whether the protocol takes the key `key` of `transport`, which is no table of a protocol.
+    pub fn takes(&self, key: &str) -> bool {
+        match self.keys {
+            TakenKeys::AllBut(others) => !others.contains(&key),
+            TakenKeys::Only(keys) => keys.contains(&key),
+        }
+    }
+}
+
+const TCP: ProtocolEntry = ProtocolEntry {
+    name: "tcp",
+    summary: "TCP with SACK, timestamps, window scaling and the recovery that the scenario chooses",
+    source: "RFC 9293",
+    status: Status::Published,
+    on_kernel: true,
+    table: None,
+    keys: TakenKeys::AllBut(&[]),
+};

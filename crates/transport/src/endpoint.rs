@@ -38,6 +38,11 @@ pub enum AbortCause {
     Reset,
     /// One of the first three; a kernel does not report which.
     TimedOut,
+    /// Nothing arrived for the idle timeout of QUIC (RFC 9000 section 10.1).
+    IdleTimeout,
+    /// One of the ends found that the other breaks the protocol, or exceeds a limit of its own (RFC 9000
+    /// section 11.1).
+    ProtocolError,
 }
 
 impl AbortCause {
@@ -49,6 +54,8 @@ impl AbortCause {
             Self::KeepAlive => "keep-alive",
             Self::Reset => "reset",
             Self::TimedOut => "timed-out",
+            Self::IdleTimeout => "idle-timeout",
+            Self::ProtocolError => "protocol-error",
         }
     }
 }

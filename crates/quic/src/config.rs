@@ -1,0 +1,172 @@
+//! Settings of a connection, and quinn's own types made of them.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use quinn_controllers::{Factory, Unsuitable};
+use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+use units::{Bytes, SizeLimit, Span};
+
+use crate::clock::{duration, instant};
+use crate::meter::{Meter, Metered};
+
+/// Settings of QUIC. The defaults are quinn's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Bytes of all streams that may be outstanding: the flow-control window of the connection
+    /// (`initial_max_data`, RFC 9000 section 4.1).
+    pub receive_window: SizeLimit,
+    /// Bytes of one stream that may be outstanding (`initial_max_stream_data`, RFC 9000 section 4.1).
+    pub stream_receive_window: Bytes,
+    /// Bytes that the sender keeps until they are acknowledged.
+    pub send_window: Bytes,
+    /// Assumed round-trip time before the first sample (RFC 9002 section 6.2.2).
+    pub initial_rtt: Span,
+    /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency section 4);
+    /// `None` if the extension is off, and each second packet is acknowledged (RFC 9000 section 13.2.2).
+    pub ack_threshold: Option<u32>,
+    /// Longest delay of an ACK that the sender asks for; `None` for the receiver's own 25 ms. With `ack_threshold`.
+    pub ack_delay: Option<Span>,
+    /// Silence after which a connection ends (RFC 9000 section 10.1).
+    pub idle_timeout: Span,
+    /// Whether larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
+    pub mtu_discovery: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        // 12.5 MB/s at a round-trip time of 100 ms.
+        let window = 1_250_000;
+        Self {
+            receive_window: SizeLimit::UNLIMITED,
+            stream_receive_window: Bytes(window),
+            send_window: Bytes(8 * window),
+            initial_rtt: Span::from_millis(333),
+            ack_threshold: None,
+            ack_delay: None,
+            idle_timeout: Span::from_secs(30),
+            mtu_discovery: true,
+        }
+    }
+}
+
+impl Settings {
+    /// The largest flow-control window (RFC 9000 section 16).
+    pub const LARGEST_WINDOW: u64 = (1 << 62) - 1;
+
+    /// Bytes of one stream that can be in flight: the smallest of the windows.
+    pub fn window(&self) -> u64 {
+        let receiver = self.stream_receive_window.get().min(self.receive_window.get());
+        receiver.min(self.send_window.get())
+    }
+}
+
+/// The congestion controller of an end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// One of the laboratory.
+    Laboratory(Specification),
+    /// quinn's own NewReno.
+    NewReno,
+    /// quinn's own CUBIC, its default.
+    Cubic,
+}
+
+/// How the ends of connections are made.
+pub struct Config {
+    settings: Settings,
+    factory: Arc<dyn ControllerFactory + Send + Sync>,
+}
+
+impl Config {
+    /// `initial_window` in bytes replaces the default of the controller.
+    ///
+    /// # Errors
+    /// When quinn lacks what the controller needs.
+    pub fn new(
+        settings: Settings,
+        choice: Choice,
+        initial_window: Option<u64>,
+    ) -> Result<Self, Unsuitable> {
+        let factory: Arc<dyn ControllerFactory + Send + Sync> = match choice {
+            Choice::Laboratory(specification) => {
+                let mut factory = Factory::of(specification)?
+                    .epoch(instant(units::Time::ZERO))
+                    .advertised_window(settings.window());
+                if let Some(bytes) = initial_window {
+                    factory = factory.initial_window(bytes);
+                }
+                Arc::new(factory)
+            }
+            Choice::NewReno => {
+                let mut config = NewRenoConfig::default();
+                if let Some(bytes) = initial_window {
+                    config.initial_window(bytes);
+                }
+                Arc::new(config)
+            }
+            Choice::Cubic => {
+                let mut config = CubicConfig::default();
+                if let Some(bytes) = initial_window {
+                    config.initial_window(bytes);
+                }
+                Arc::new(config)
+            }
+        };
+        Ok(Self { settings, factory })
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// quinn's settings of an end with this meter.
+    pub(crate) fn transport(&self, meter: Meter) -> TransportConfig {
+        let Settings {
+            receive_window,
+            stream_receive_window,
+            send_window,
+            initial_rtt,
+            ack_threshold,
+            ack_delay,
+            idle_timeout,
+            mtu_discovery,
+        } = self.settings;
+        let mut transport = TransportConfig::default();
+        transport
+            .congestion_controller_factory(Arc::new(Metered { inner: self.factory.clone(), meter }))
+            // Each datagram is a packet on the link.
+            .enable_segmentation_offload(false)
+            .receive_window(variable(receive_window.get()))
+            .stream_receive_window(variable(stream_receive_window.get()))
+            .send_window(send_window.get())
+            .initial_rtt(duration(initial_rtt))
+            .mtu_discovery_config(mtu_discovery.then(MtuDiscoveryConfig::default))
+            .max_idle_timeout(Some(IdleTimeout::from(variable(milliseconds(idle_timeout)))));
+        if let Some(threshold) = ack_threshold {
+            let mut frequency = AckFrequencyConfig::default();
+            frequency
+                .ack_eliciting_threshold(variable(u64::from(threshold)))
+                .max_ack_delay(ack_delay.map(duration));
+            transport.ack_frequency_config(Some(frequency));
+        }
+        transport
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// quinn's integers have 62 bits; what is larger is no limit.
+fn variable(number: u64) -> VarInt {
+    VarInt::from_u64(number).unwrap_or(VarInt::MAX)
+}
+
+const fn milliseconds(span: Span) -> u64 {
+    span.as_nanos() / 1_000_000
+}

@@ -1,0 +1,446 @@
+//! One end of a connection: datagrams, time and the application's calls go in, datagrams and a
+//! deadline come out.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use quinn_proto::{
+    ClientConfig, ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
+    EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, ServerConfig, StreamEvent,
+    StreamId, Transmit, ValidationTokenConfig,
+};
+use sketch::Sketch;
+use transport::{AbortCause, Counters, Endpoint, Sample};
+use units::{Span, Time};
+
+use crate::clock::{instant, span, time};
+use crate::config::Config;
+use crate::content;
+use crate::identity::{Numbers, reset_key, token_key};
+use crate::meter::Meter;
+use crate::tls;
+
+/// The address of the other end. Addresses of packets are the network's.
+const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
+
+/// A UDP payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// QUIC packets.
+    pub bytes: Vec<u8>,
+    /// Routers may mark it instead of dropping it.
+    pub is_ecn_capable: bool,
+}
+
+/// The side that an end takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opens the connection.
+    Client,
+    /// Waits for it.
+    Server,
+}
+
+/// What quinn counts, beyond [`Counters`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// QUIC packets sent.
+    pub packets_sent: u64,
+    /// QUIC packets found to be lost.
+    pub packets_lost: u64,
+    /// ACK frames sent.
+    pub acks_sent: u64,
+    /// Probes of the path MTU.
+    pub mtu_probes: u64,
+    /// The largest UDP payload in bytes that the path is known to take.
+    pub mtu: u16,
+}
+
+/// One end of a QUIC connection.
+pub struct Connection {
+    endpoint: QuinnEndpoint,
+    state: Option<(ConnectionHandle, quinn_proto::Connection)>,
+    config: Arc<Config>,
+    meter: Meter,
+    seed: u64,
+    /// The application has opened the connection, and the first packet is not made yet.
+    opens: bool,
+    /// The stream to the other end.
+    outgoing: Option<StreamId>,
+    /// Bytes of the application, and those of them that quinn has.
+    written: u64,
+    handed_over: u64,
+    /// The application will write no more, and quinn knows.
+    closed: bool,
+    finished: bool,
+    delivered: u64,
+    /// Answers of the endpoint itself, for no connection.
+    answers: Vec<Datagram>,
+    may_send: bool,
+    deadline: Time,
+    failure: Option<ConnectionError>,
+    counters: Counters,
+    rtt: Sketch,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    /// An end that is closed. Two ends of a connection have different seeds.
+    pub fn new(role: Role, config: Arc<Config>, seed: u64) -> Self {
+        let meter = Meter::new();
+        let mut numbers = Numbers::new(seed);
+        let mut endpoint = EndpointConfig::new(reset_key());
+        let identities = numbers;
+        endpoint
+            .cid_generator(move || Box::new(Numbers::new(identities.clone().next())))
+            .rng_seed(Some(numbers.bytes()));
+        let server = (role == Role::Server).then(|| {
+            let mut server = ServerConfig::new(tls::server(), token_key());
+            let mut tokens = ValidationTokenConfig::default();
+            tokens.sent(0);
+            server
+                .transport_config(Arc::new(config.transport(meter.clone())))
+                .validation_token_config(tokens)
+                .migration(false);
+            Arc::new(server)
+        });
+        Self {
+            endpoint: QuinnEndpoint::new(Arc::new(endpoint), server, true, Some(numbers.bytes())),
+            state: None,
+            config,
+            meter,
+            seed,
+            opens: false,
+            outgoing: None,
+            written: 0,
+            handed_over: 0,
+            closed: false,
+            finished: false,
+            delivered: 0,
+            answers: Vec::new(),
+            may_send: false,
+            deadline: Time::NEVER,
+            failure: None,
+            counters: Counters::default(),
+            rtt: Sketch::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Why the connection ended before its time, in quinn's words.
+    pub fn failure(&self) -> Option<&ConnectionError> {
+        self.failure.as_ref()
+    }
+
+    /// quinn's statistics.
+    pub fn statistics(&self) -> Statistics {
+        let Some((_, connection)) = &self.state else { return Statistics::default() };
+        let stats = connection.stats();
+        Statistics {
+            packets_sent: stats.path.sent_packets,
+            packets_lost: stats.path.lost_packets,
+            acks_sent: stats.frame_tx.acks,
+            mtu_probes: stats.path.sent_plpmtud_probes,
+            mtu: stats.path.current_mtu,
+        }
+    }
+
+    /// Makes the first packet of a client.
+    fn open(&mut self, now: Time) {
+        let mut client = ClientConfig::new(tls::client());
+        let mut numbers = Numbers::new(!self.seed);
+        let first = numbers.bytes();
+        client
+            .transport_config(Arc::new(self.config.transport(self.meter.clone())))
+            .initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first[..20])));
+        #[expect(clippy::expect_used, reason = "name, address and version are constants")]
+        let opened = self
+            .endpoint
+            .connect(instant(now), client, PEER, tls::NAME)
+            .expect("a client with constant settings");
+        self.state = Some(opened);
+        self.drive();
+    }
+
+    fn take_in(&mut self, now: Time, datagram: &Datagram, is_marked: bool) {
+        let ecn = match (datagram.is_ecn_capable, is_marked) {
+            (false, _) => None,
+            (true, false) => Some(EcnCodepoint::Ect0),
+            (true, true) => Some(EcnCodepoint::Ce),
+        };
+        self.buffer.clear();
+        let bytes = BytesMut::from(datagram.bytes.as_slice());
+        let now = instant(now);
+        match self.endpoint.handle(now, PEER, None, ecn, bytes, &mut self.buffer) {
+            None => {}
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.state {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => self.answer(&transmit),
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                match self.endpoint.accept(incoming, now, &mut self.buffer, None) {
+                    Ok(accepted) => self.state = Some(accepted),
+                    Err(error) => {
+                        if let Some(transmit) = error.response {
+                            self.answer(&transmit);
+                        }
+                        self.failure = Some(error.cause);
+                    }
+                }
+            }
+        }
+        self.drive();
+    }
+
+    fn answer(&mut self, transmit: &Transmit) {
+        self.answers.push(self.datagram(transmit));
+    }
+
+    /// The datagram that quinn has put into the buffer.
+    fn datagram(&self, transmit: &Transmit) -> Datagram {
+        let bytes = self.buffer[..transmit.size].to_vec();
+        Datagram { bytes, is_ecn_capable: transmit.ecn.is_some() }
+    }
+
+    /// Passes events on until there are none.
+    fn drive(&mut self) {
+        self.may_send = true;
+        loop {
+            let Some((handle, connection)) = &mut self.state else { return };
+            while let Some(event) = connection.poll_endpoint_events() {
+                if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                    connection.handle_event(event);
+                }
+            }
+            match connection.poll() {
+                None => return,
+                Some(Event::Connected) => self.hand_over(),
+                Some(Event::ConnectionLost { reason }) => self.failure = Some(reason),
+                Some(Event::Stream(event)) => self.on_stream(&event),
+                Some(
+                    Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked,
+                ) => {}
+            }
+        }
+    }
+
+    fn on_stream(&mut self, event: &StreamEvent) {
+        match *event {
+            StreamEvent::Opened { dir } => {
+                while let Some(id) =
+                    self.state.as_mut().and_then(|(_, connection)| connection.streams().accept(dir))
+                {
+                    self.receive(id);
+                }
+            }
+            StreamEvent::Readable { id } => self.receive(id),
+            StreamEvent::Writable { .. } | StreamEvent::Available { .. } => self.hand_over(),
+            StreamEvent::Finished { .. } | StreamEvent::Stopped { .. } => {}
+        }
+    }
+
+    /// Reads all that has arrived in order.
+    fn receive(&mut self, id: StreamId) {
+        let Some((_, connection)) = &mut self.state else { return };
+        let mut stream = connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            debug_assert!(content::is_at(self.delivered, &chunk.bytes), "the bytes of the sender");
+            self.delivered += chunk.bytes.len() as u64;
+        }
+        // Whether flow control has something to say shows when packets are made.
+        let _ = chunks.finalize();
+    }
+
+    /// Hands quinn what it takes of the application's bytes.
+    fn hand_over(&mut self) {
+        let Some((_, connection)) = &mut self.state else { return };
+        if connection.is_handshaking() || (self.written == 0 && !self.closed) {
+            return;
+        }
+        if self.outgoing.is_none() {
+            self.outgoing = connection.streams().open(Dir::Uni);
+        }
+        let Some(id) = self.outgoing else { return };
+        let mut stream = connection.send_stream(id);
+        while self.handed_over < self.written {
+            let mut piece = [content::piece(self.handed_over, self.written - self.handed_over)];
+            let Ok(taken) = stream.write_chunks(&mut piece) else { return };
+            self.handed_over += taken.bytes as u64;
+        }
+        if self.closed && !self.finished {
+            self.finished = stream.finish().is_ok();
+        }
+    }
+
+    /// Counts a datagram that leaves. `frames` is the number of stream frames that quinn had sent before.
+    fn count(&mut self, bytes: usize, frames: u64) {
+        let Some((_, connection)) = &self.state else { return };
+        let stats = connection.stats();
+        if stats.frame_tx.stream > frames {
+            self.counters.segments += 1;
+            self.counters.bytes += bytes as u64;
+        }
+        self.counters.retransmissions = stats.path.lost_packets;
+    }
+
+    fn stream_frames(&self) -> u64 {
+        self.state.as_ref().map_or(0, |(_, connection)| connection.stats().frame_tx.stream)
+    }
+
+    /// Nothing is to be sent: the timers are as they will be.
+    fn rest(&mut self) {
+        self.may_send = false;
+        let Some((_, connection)) = &mut self.state else { return };
+        self.deadline = connection.poll_timeout().map_or(Time::NEVER, time);
+        let mut measured = self.meter.read();
+        self.counters.fast_recoveries = measured.recoveries;
+        self.counters.timeouts = measured.persistent;
+        measured.round_trips.drain(..).for_each(|sample| self.rtt.record(sample));
+    }
+}
+
+impl Endpoint for Connection {
+    type Packet = Datagram;
+
+    fn connect(&mut self) {
+        self.opens = true;
+        self.may_send = true;
+    }
+
+    /// A server waits from the start.
+    fn listen(&mut self) {}
+
+    fn on_packet(&mut self, now: Time, packet: &Datagram) {
+        self.take_in(now, packet, false);
+    }
+
+    /// QUIC looks at the mark with the packet.
+    fn on_congestion_experienced(&mut self) {}
+
+    fn on_marked_packet(&mut self, now: Time, packet: &Datagram) {
+        self.take_in(now, packet, true);
+    }
+
+    fn may_send(&self) -> bool {
+        self.may_send
+    }
+
+    fn next_packet(&mut self, now: Time) -> Option<Datagram> {
+        if std::mem::take(&mut self.opens) {
+            self.open(now);
+        }
+        if let Some(answer) = self.answers.pop() {
+            return Some(answer);
+        }
+        let frames = self.stream_frames();
+        let transmit = self.state.as_mut().and_then(|(_, connection)| {
+            self.buffer.clear();
+            connection.poll_transmit(instant(now), 1, &mut self.buffer)
+        });
+        let Some(transmit) = transmit else {
+            self.rest();
+            return None;
+        };
+        self.count(transmit.size, frames);
+        Some(self.datagram(&transmit))
+    }
+
+    fn may_have_low_priority(&self) -> bool {
+        false
+    }
+
+    fn next_of_low_priority(&mut self, _now: Time) -> Option<Datagram> {
+        None
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        if let Some((_, connection)) = &mut self.state {
+            connection.handle_timeout(instant(now));
+        }
+        self.drive();
+    }
+
+    fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+        self.may_send = true;
+        self.hand_over();
+    }
+
+    /// What quinn has counts as sent.
+    fn withdraw(&mut self) -> u64 {
+        self.written = self.handed_over;
+        self.written
+    }
+
+    /// The application reads all at once.
+    fn read(&mut self, _bytes: u64) {}
+
+    fn unread(&self) -> u64 {
+        0
+    }
+
+    fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.may_send = true;
+        self.hand_over();
+    }
+
+    fn abort_cause(&self) -> Option<AbortCause> {
+        match self.failure.as_ref()? {
+            ConnectionError::LocallyClosed => None,
+            ConnectionError::TimedOut => Some(AbortCause::IdleTimeout),
+            ConnectionError::Reset | ConnectionError::ApplicationClosed(_) => {
+                Some(AbortCause::Reset)
+            }
+            ConnectionError::VersionMismatch
+            | ConnectionError::TransportError(_)
+            | ConnectionError::ConnectionClosed(_)
+            | ConnectionError::CidsExhausted => Some(AbortCause::ProtocolError),
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn sample(&self) -> Sample {
+        let measured = self.meter.read();
+        let path = self.state.as_ref().map(|(_, connection)| connection.stats().path);
+        let has_rtt = self.rtt.count() > 0;
+        Sample {
+            cwnd: measured.cwnd,
+            ssthresh: measured.ssthresh.unwrap_or(u64::MAX),
+            flight: measured.flight,
+            srtt: path.filter(|_| has_rtt).map(|path| span(path.rtt)),
+            min_rtt: path.filter(|_| has_rtt).map(|path| span(path.min_rtt)),
+            rto: Span::ZERO,
+        }
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        &self.rtt
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("written", &self.written)
+            .field("delivered", &self.delivered)
+            .field("failure", &self.failure)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

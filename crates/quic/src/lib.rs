@@ -1,0 +1,28 @@
+//! One end of a QUIC connection, without I/O.
+//!
+//! The QUIC is quinn's, unchanged (`quinn-proto`). This crate gives it simulated time, seeded random
+//! numbers and the controllers of the laboratory, and carries datagrams in and out. Handshake, packets,
+//! loss detection, flow control, pacing and the search for the path MTU are quinn's.
+//!
+//! Each end has one unidirectional stream to the other. The bytes of a stream follow from their position, and the
+//! receiver compares them.
+//!
+//! **Determinism.** Packet lengths and times depend on the scenario and the seed only. Keys of TLS are
+//! random, because ring draws them from the system, but of constant length; so the contents of encrypted
+//! packets differ between two runs, and nothing else does. quinn's BBR draws from a generator
+//! of the thread, which no seed controls, and is not offered: the laboratory's `bbr` takes its place.
+
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+mod clock;
+mod config;
+mod connection;
+mod content;
+mod identity;
+mod meter;
+mod tls;
+
+pub use config::{Choice, Config, Settings};
+pub use connection::{Connection, Datagram, Role, Statistics};
+pub use quinn_proto::ConnectionError;

@@ -13,6 +13,12 @@ use crate::meter::{Meter, Metered};
 
 /// Settings of QUIC. The defaults are quinn's.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    serde(default),
+    schemars(inline, extend("additionalProperties" = false))
+)]
 pub struct Settings {
     /// Bytes of all streams that may be outstanding: the flow-control window of the connection
     /// (`initial_max_data`, RFC 9000 section 4.1).
@@ -22,6 +28,7 @@ pub struct Settings {
     /// Bytes that the sender keeps until they are acknowledged.
     pub send_window: Bytes,
     /// Assumed round-trip time before the first sample (RFC 9002 section 6.2.2).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub initial_rtt: Span,
     /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency section 4);
     /// `None` if the extension is off, and each second packet is acknowledged (RFC 9000 section 13.2.2).
@@ -29,6 +36,7 @@ pub struct Settings {
     /// Longest delay of an ACK that the sender asks for; `None` for the receiver's own 25 ms. With `ack_threshold`.
     pub ack_delay: Option<Span>,
     /// Silence after which a connection ends (RFC 9000 section 10.1).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub idle_timeout: Span,
     /// Whether larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
     pub mtu_discovery: bool,

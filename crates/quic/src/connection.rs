@@ -33,15 +33,6 @@ pub struct Datagram {
     pub is_ecn_capable: bool,
 }
 
-/// The side that an end takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Opens the connection.
-    Client,
-    /// Waits for it.
-    Server,
-}
-
 /// What quinn counts, beyond [`Counters`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -87,26 +78,14 @@ pub struct Connection {
 
 impl Connection {
     /// An end that is closed. Two ends of a connection have different seeds.
-    pub fn new(role: Role, config: Arc<Config>, seed: u64) -> Self {
+    pub fn new(config: Arc<Config>, seed: u64) -> Self {
         let meter = Meter::new();
         let mut numbers = Numbers::new(seed);
+        let identities = Numbers::new(numbers.next());
         let mut endpoint = EndpointConfig::new(reset_key());
-        let identities = numbers;
-        endpoint
-            .cid_generator(move || Box::new(Numbers::new(identities.clone().next())))
-            .rng_seed(Some(numbers.bytes()));
-        let server = (role == Role::Server).then(|| {
-            let mut server = ServerConfig::new(tls::server(), token_key());
-            let mut tokens = ValidationTokenConfig::default();
-            tokens.sent(0);
-            server
-                .transport_config(Arc::new(config.transport(meter.clone())))
-                .validation_token_config(tokens)
-                .migration(false);
-            Arc::new(server)
-        });
+        endpoint.cid_generator(move || Box::new(identities)).rng_seed(Some(numbers.bytes()));
         Self {
-            endpoint: QuinnEndpoint::new(Arc::new(endpoint), server, true, Some(numbers.bytes())),
+            endpoint: QuinnEndpoint::new(Arc::new(endpoint), None, true, Some(numbers.bytes())),
             state: None,
             config,
             meter,
@@ -311,8 +290,16 @@ impl Endpoint for Connection {
         self.may_send = true;
     }
 
-    /// A server waits from the start.
-    fn listen(&mut self) {}
+    fn listen(&mut self) {
+        let mut server = ServerConfig::new(tls::server(), token_key());
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        server
+            .transport_config(Arc::new(self.config.transport(self.meter.clone())))
+            .validation_token_config(tokens)
+            .migration(false);
+        self.endpoint.set_server_config(Some(Arc::new(server)));
+    }
 
     fn on_packet(&mut self, now: Time, packet: &Datagram) {
         self.take_in(now, packet, false);

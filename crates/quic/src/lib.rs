@@ -24,5 +24,5 @@ mod meter;
 mod tls;
 
 pub use config::{Choice, Config, Settings};
-pub use connection::{Connection, Datagram, Role, Statistics};
+pub use connection::{Connection, Datagram, Statistics};
 pub use quinn_proto::ConnectionError;

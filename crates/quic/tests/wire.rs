@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::Specification;
-use quic::{Choice, Config, Connection, Datagram, Role, Settings};
+use quic::{Choice, Config, Connection, Datagram, Settings};
 use transport::{AbortCause, Endpoint};
 use units::{Bytes, Span, Time};
 
@@ -54,8 +54,7 @@ struct Wire {
 impl Wire {
     fn new(config: Config, seed: u64, loss: Option<u64>) -> Self {
         let config = Arc::new(config);
-        let end = |role, offset| Connection::new(role, config.clone(), 2 * seed + offset);
-        let mut ends = [end(Role::Client, 0), end(Role::Server, 1)];
+        let mut ends = [0, 1].map(|offset| Connection::new(config.clone(), 2 * seed + offset));
         ends[SERVER].listen();
         ends[CLIENT].connect();
         let direction = |random| Direction {

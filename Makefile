@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -63,6 +63,10 @@ replay-kernel: ## compare controllers with the kernel's C, of Debian's package l
 
 soak: ## random scenarios for MINUTES (60), checked and as users have it; findings in out/soak
 	@scripts/soak.sh $(or $(MINUTES),60) $(SEED)
+
+proxy-soak: ## load the daemon for MINUTES (60), then compare the bytes of CONNECTIONS (100000)
+	@PROXY_SOAK_S=$$((60 * $(or $(MINUTES),60))) PROXY_CONNECTIONS=$(or $(CONNECTIONS),100000) \
+		cargo test --quiet --release -p proxy --test load -- --test-threads=1 --nocapture
 
 fuzz: ## coverage-guided fuzzing of all parsers, each for SECONDS (60)
 	@scripts/fuzz.sh $(or $(SECONDS),60)

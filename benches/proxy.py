@@ -2,6 +2,7 @@
 """The daemon of `bentpipe proxy` compared with HAProxy, PEPsal and no proxy at all.
 
     proxy.py [--quick] [--write]    prints a table; --write puts it into docs/proxy.md
+    proxy.py --open 50000           memory of the daemon with that many open connections
 
 Client, gateway and server are three network namespaces joined by veth. Each proxy has one core, and
 the client and the server have another one. Rounds are interleaved: in each of them every proxy is
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -100,8 +101,8 @@ def run(*command: object, text: str | None = None) -> str:
 class Lab:
     """The three namespaces."""
 
-    def __init__(self) -> None:
-        self.names = {end: f"bench{os.getpid()}{end}" for end in "cgs"}
+    def __init__(self, number: int = 0) -> None:
+        self.names = {end: f"bench{os.getpid()}x{number}{end}" for end in "cgs"}
 
     def __enter__(self) -> Self:
         for name in self.names.values():
@@ -163,9 +164,9 @@ class Lab:
 
 
 @contextmanager
-def ready() -> Iterator[Lab]:
+def ready(number: int = 0) -> Iterator[Lab]:
     """New namespaces with a server: no socket in TIME-WAIT is left of the measurement before."""
-    with Lab() as lab, lab.started("s", lab.load("s", "serve", *PORTS)[4:]):
+    with Lab(number) as lab, lab.started("s", lab.load("s", "serve", *PORTS)[4:]):
         yield lab
 
 
@@ -294,6 +295,38 @@ def hold(lab: Lab, gateway: Gateway, count: int) -> None:
             gateway.open_kib = (resident_kib(process) - before) / count
 
 
+def slab_kib() -> int:
+    """Memory of the kernel's objects on this machine."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Slab:"))
+
+
+def hold_all(count: int) -> str:
+    """Memory of the daemon with `count` open connections, in as many daemons as descriptors allow."""
+    gateway = Gateway("bentpipe", ours, our_rules)
+    parts = -(-count // HELD)
+    shares = [count // parts + (number < count % parts) for number in range(parts)]
+    kernel = slab_kib()
+    with ExitStack() as stack:
+        grown = 0
+        for number, share in enumerate(shares):
+            lab = stack.enter_context(ready(number))
+            process = stack.enter_context(gateway.runs(lab))
+            if process is None:
+                sys.exit("no daemon runs")
+            before = resident_kib(process)
+            command = lab.load("c", "hold", SERVER, ",".join(PORTS), share)[4:]
+            client = stack.enter_context(lab.started("c", command))
+            if client.stdout is None or client.stdout.readline() != f"{share}\n":
+                sys.exit(f"not all of {share} connections were opened")
+            grown += resident_kib(process) - before
+        kernel = slab_kib() - kernel
+    return (
+        f"{count} open connections in {parts} daemons: {grown / count:.2f} KiB each in the daemon, "
+        f"and {kernel / count:.1f} KiB in the kernel with both hosts"
+    )
+
+
 def table(gateways: list[Gateway], rounds: int, held: int, remarks: list[str]) -> Table:
     """All figures."""
     columns = ["", *(gateway.name for gateway in gateways)]
@@ -320,10 +353,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="proxies side by side")
     parser.add_argument("--quick", action="store_true", help="short measurements")
     parser.add_argument("--write", action="store_true", help="write docs/proxy.md")
+    parser.add_argument("--open", type=int, metavar="COUNT", help="only memory of open connections")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("network namespaces need root")
     run("make", "-s", "-C", ROOT, "proxy")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    if arguments.open:
+        print(hold_all(arguments.open))
+        return
     gateways = [Gateway("no proxy"), Gateway("bentpipe", ours, our_rules)]
     remarks = []
     if shutil.which("haproxy"):
@@ -342,7 +380,6 @@ def main() -> None:
     if HELD < OPEN:
         remarks.append(f"A process of this machine may have {DESCRIPTORS} descriptors.")
     rounds, seconds, pings, held = (1, 1.0, 500, 1000) if arguments.quick else (3, 4.0, 5000, HELD)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     for _ in range(rounds):
         for gateway in gateways:
             with ready() as lab:

@@ -3,7 +3,8 @@
 //! - A table of nftables gives SYNs that cross from one side to the other to the daemon's listeners
 //!   (TPROXY). Where no listener is, TPROXY does nothing, and the packet goes its way unsplit.
 //! - Packets of connections that the daemon has are found by their socket, and marked. Others are
-//!   never taken over.
+//!   never taken over. ICMP errors about these connections have the client's address, and are found by
+//!   the header in them. Without them the daemon would not learn the path MTU (RFC 1191).
 //! - A rule and a table of routes deliver marked packets to this machine.
 //! - Routes of the interfaces of a side get its initial window.
 
@@ -203,9 +204,10 @@ pub fn ruleset(config: &Config) -> String {
     }
     line(1, "chain split {");
     line(2, "type filter hook prerouting priority mangle; policy accept;");
-    line(2, "meta l4proto != tcp return");
-    line(2, "# Packets of connections that the proxy has.");
+    line(2, "meta l4proto != { tcp, icmp, ipv6-icmp } return");
+    line(2, "# Packets of connections that the proxy has, and ICMP errors about them.");
     line(2, &format!("socket transparent 1 meta mark set {mark:#x} accept"));
+    line(2, "meta l4proto != tcp return");
     line(2, "# New connections only, and none to this machine.");
     line(2, "tcp flags & (syn | ack) != syn return");
     line(2, "fib daddr type != unicast return");

@@ -24,6 +24,8 @@ pub const SERVER: &str = "10.2.0.2";
 pub const SERVER_SIDE: &str = "10.2.0.1";
 pub const SERVER6: &str = "fd02::2";
 pub const CLIENT6: &str = "fd01::2";
+/// A host behind the server.
+pub const FAR: &str = "10.3.0.2";
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -98,6 +100,26 @@ impl Lab {
         format!("{}{end}", self.name)
     }
 
+    /// Adds a host behind the server, which routes to it over a link with `mtu`. Returns its address.
+    pub fn behind(&self, mtu: u32) -> &'static str {
+        let [g, s, x] = ["g", "s", "x"].map(|end| self.namespace(end));
+        for command in [
+            format!("ip netns add {x}"),
+            format!("ip link add far0 netns {s} type veth peer name eth0 netns {x}"),
+            format!("ip -n {s} link set far0 mtu {mtu} up"),
+            format!("ip -n {x} link set eth0 up"),
+            format!("ip -n {x} link set lo up"),
+            format!("ip -n {s} address add 10.3.0.1/24 dev far0"),
+            format!("ip -n {x} address add {FAR}/24 dev eth0"),
+            format!("ip -n {x} route add default via 10.3.0.1"),
+            format!("ip -n {g} route add 10.3.0.0/24 via {SERVER}"),
+            format!("ip netns exec {s} sysctl -qw net.ipv4.ip_forward=1"),
+        ] {
+            shell(&command).unwrap();
+        }
+        FAR
+    }
+
     /// Runs a command on the gateway.
     pub fn gateway(&self, command: &str) -> Result<String, String> {
         shell(&format!("ip netns exec {} {command}", self.namespace("g")))
@@ -130,8 +152,9 @@ impl Lab {
     }
 
     pub fn listen(&self, address: &str) -> TcpListener {
+        let end = if address == FAR { "x" } else { "s" };
         let address = SocketAddr::new(address.parse::<IpAddr>().unwrap(), 0);
-        let listener = self.inside("s", || TcpListener::bind(address)).unwrap();
+        let listener = self.inside(end, || TcpListener::bind(address)).unwrap();
         // With the 128 of the standard library many clients at once wait for seconds.
         rustix::net::listen(&listener, 4096).unwrap();
         listener
@@ -139,8 +162,12 @@ impl Lab {
 
     /// A connection from the client to a server, and the server's end.
     pub fn pair(&self) -> (TcpStream, TcpStream) {
-        let listener = self.listen(SERVER);
-        let client = self.connect_to(SERVER, port(&listener)).unwrap();
+        self.pair_with(SERVER)
+    }
+
+    pub fn pair_with(&self, address: &str) -> (TcpStream, TcpStream) {
+        let listener = self.listen(address);
+        let client = self.connect_to(address, port(&listener)).unwrap();
         let (server, _) = listener.accept().unwrap();
         server.set_read_timeout(Some(PATIENCE)).unwrap();
         server.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -182,6 +209,7 @@ impl Lab {
     pub fn start(&self) -> Daemon {
         let path = self.folder.join("proxy.toml");
         let mut command = self.command(&["run", path.to_str().unwrap()]);
+        command.env("NOTIFY_SOCKET", self.folder.join("notify"));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -212,6 +240,14 @@ impl Lab {
         })
     }
 
+    /// Starts a program in the namespace `c`, `g` or `s`. `ip` becomes that program.
+    pub fn run(&self, end: &str, words: &[&str]) -> Process {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace(end)]).args(words);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Process(pipes.spawn().unwrap())
+    }
+
     /// A metric without labels.
     pub fn metric(&self, name: &str) -> u64 {
         let name = format!("bentpipe_proxy_{name} ");
@@ -236,8 +272,18 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        for end in ["c", "g", "s"] {
-            let _ = shell(&format!("ip netns del {}", self.namespace(end)));
+        for end in ["c", "g", "s", "x"] {
+            let name = self.namespace(end);
+            if !PathBuf::from(format!("/run/netns/{name}")).exists() {
+                continue;
+            }
+            // Nothing of a test that has failed goes on: a daemon that took over is nobody's child.
+            let own = std::process::id().to_string();
+            let processes = shell(&format!("ip netns pids {name}")).unwrap_or_default();
+            for process in processes.lines().filter(|process| *process != own) {
+                let _ = shell(&format!("kill -KILL {process}"));
+            }
+            let _ = shell(&format!("ip netns del {name}"));
         }
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -276,6 +322,35 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A program of a host. It is killed with the value.
+pub struct Process(pub Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Resident memory of a process in KiB.
+pub fn resident_kib(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Number of sockets that a process has open.
+pub fn sockets(process: u32) -> usize {
+    let folder = fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let links = folder.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+}
+
+/// A number from the environment: the commands of docs/proxy.md run some tests for longer.
+pub fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
 pub fn port(listener: &TcpListener) -> u16 {

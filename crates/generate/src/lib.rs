@@ -403,7 +403,7 @@ fn middlebox() -> impl Strategy<Value = (Middlebox, String)> {
 pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
     let transport = (
         prop_oneof![Just(65_535u32), 3_000u32..1_000_000],
-        any::<[bool; 5]>(),
+        any::<[bool; 6]>(),
         prop::sample::select(vec!["", ", ecn = true", ", ecn = \"accurate\""]),
         prop::sample::select(vec!["\"off\"", "\"200ms\"", "\"40ms\"", "\"linux\""]),
         prop::sample::select(vec![1000u32, 1460, 536]),
@@ -412,9 +412,10 @@ pub fn flows() -> impl Strategy<Value = Vec<Flow>> {
         prop_oneof![2 => Just(None), 1 => (80u32..20_000).prop_map(Some)],
     )
         .prop_map(|(buffer, switches, ecn, delayed_ack, mss, probing, reader, quick)| {
-            let [timestamps, limited, nagle, dsack, eln] = switches;
+            let [timestamps, limited, nagle, dsack, eln, ack_control] = switches;
+            let ack_control = ack_control && delayed_ack != "\"linux\"";
             let mut text = format!(
-                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, eln = {eln}, delayed_ack = {delayed_ack}, mss = {mss}, mtu_probing = {probing:?}"
+                "receive_buffer = \"{buffer}B\", timestamps = {timestamps}, limited_transmit = {limited}, nagle = {nagle}{ecn}, dsack = {dsack}, eln = {eln}, ack_control = {ack_control}, delayed_ack = {delayed_ack}, mss = {mss}, mtu_probing = {probing:?}"
             );
             if let Some(rate) = reader {
                 write!(text, ", reader_rate = \"{rate}kbit/s\"").expect("a text takes all");

@@ -9,7 +9,7 @@ use std::io::Write;
 use recording::{CaptureError, CaptureWriter};
 use tcp::Segment;
 use wire::ip::{ECT_0, ECT_1, LOWER_EFFORT};
-use wire::tcp::EcnCounters;
+use wire::tcp::{AckRatio, EcnCounters};
 use wire::{Addresses, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
@@ -122,6 +122,10 @@ pub(crate) fn packet<'a>(
             unmarked: counters.unmarked,
             marked: counters.marked,
         }),
+        ack_ratio: segment
+            .ack_ratio()
+            .map(AckRatio::Ratio)
+            .or(segment.permits_ack_control().then_some(AckRatio::Permitted)),
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()
     }

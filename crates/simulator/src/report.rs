@@ -1,5 +1,6 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
+mod ack_control;
 mod legs;
 mod path_mtu;
 
@@ -172,6 +173,7 @@ impl Recorder {
         tables.extend(sampled);
         tables.extend(legs::table(scenario, hosts));
         tables.extend(path_mtu::table(scenario, hosts));
+        tables.extend(ack_control::table(scenario, hosts));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

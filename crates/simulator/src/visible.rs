@@ -38,7 +38,8 @@ impl Visible for Body {
             // Probes and their answers have a reserved bit, a SYN has options of its own.
             has_more: segment.is_low_priority()
                 || segment.flags.contains(Flags::SYN)
-                || segment.counters().is_some(),
+                || segment.counters().is_some()
+                || segment.ack_ratio().is_some(),
         })
     }
 

@@ -278,6 +278,10 @@ pub struct Config {
     /// it. The data of the flow has to pass a node with `middlebox = { name = "snoop", eln = true }` behind the
     /// lossy link, and its ACKs the same node. Works with every controller.
     pub eln: bool,
+    /// ACK congestion control (RFC 5690): the data sender notices lost or marked ACKs, and asks the receiver to
+    /// acknowledge fewer segments, at least two times in a window. For return links that are slower than the
+    /// ACKs. Works with every controller, and not with `delayed_ack = "linux"`.
+    pub ack_control: bool,
 }
 
 impl Default for Config {
@@ -314,6 +318,7 @@ impl Default for Config {
             careful_resume: None,
             quick_start: None,
             eln: false,
+            ack_control: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One end of a TCP connection (RFC 9293): set-up, data both ways, close.
 
 mod acceptance;
+mod ack_control;
 mod arrival;
 mod departure;
 mod endpoint;
@@ -105,7 +106,7 @@ pub struct Connection {
     ect: Options,
     dsack: bool,
     /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
-    /// reported: then no segment is ordinary.
+    /// reported or ACKs are controlled: then no segment is ordinary.
     ordinary_bits: u8,
     /// What each segment reports of marks: ECE until the other end answers (RFC 3168 section 6.1.3),
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
@@ -160,7 +161,7 @@ impl Connection {
                 || ecn.is_accurate(),
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
-            marks: ecn.reports_each_mark().then(Box::default),
+            marks: (ecn.reports_each_mark() || config.ack_control).then(Box::default),
             unanswered_probes: 0,
             peer_probes: false,
             shift: 0,

@@ -4,6 +4,7 @@ use congestion::{Controller, Ecn};
 use transport::PathMtuCounters;
 use units::Span;
 
+use crate::ack_congestion::AckCounters;
 use crate::connection::{Connection, State};
 use crate::sender::Phase;
 
@@ -65,6 +66,8 @@ pub struct Info {
     pub advertised: u64,
     /// What path MTU discovery has done, if anything has called for it.
     pub path_mtu: Option<PathMtuCounters>,
+    /// What congestion control of ACKs has done, if both ends have it.
+    pub ack_control: Option<AckCounters>,
 }
 
 impl Connection {
@@ -103,6 +106,7 @@ impl Connection {
             ecn: agreed.ecn != Ecn::Off,
             advertised: sender.advertised(),
             path_mtu: sender.path_mtu_counters(),
+            ack_control: self.ack_counters(),
         }
     }
 }

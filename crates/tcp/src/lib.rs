@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod accurate_ecn;
+mod ack_congestion;
 mod config;
 mod connection;
 mod flight;
@@ -21,6 +22,7 @@ mod sender;
 mod sequence;
 mod timestamps;
 
+pub use ack_congestion::AckCounters;
 pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,

@@ -40,6 +40,8 @@ pub(crate) struct Receiver {
     unacknowledged: u64,
     /// So many of them make an ACK due at once.
     ack_from: u64,
+    /// Full-sized segments of an ACK, if the other end has asked for another number (RFC 5690).
+    ack_ratio: Option<u8>,
     /// Payload of a full-sized segment of the other end: the largest that has arrived (as Linux,
     /// `tcp_measure_rcv_mss`), at first that of an end that names no MSS.
     full: u64,
@@ -68,7 +70,8 @@ impl Receiver {
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
-            ack_from: bytes_of_an_ack(config, full),
+            ack_from: bytes_of_an_ack(config, None, full),
+            ack_ratio: None,
             full,
             ack_now: false,
             ack_at: Time::NEVER,

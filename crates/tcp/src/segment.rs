@@ -128,6 +128,9 @@ impl Options {
     pub const PROBE: Self = Self(8);
     /// The probe's payload is no data for the receiver.
     pub const DUMMY: Self = Self(16);
+    /// An option of ACK congestion control (RFC 5690): the bit of [`DUMMY`](Self::DUMMY), in a segment that is
+    /// no probe. A SYN with it permits, others have [`Segment::ack_ratio`].
+    pub(crate) const ACK_RATIO: Self = Self::DUMMY;
     /// An ACK, of low priority, that answers a probe.
     pub const PROBE_ANSWER: Self = Self(32);
     /// The option of accurate ECN (RFC 9768 section 3.2.3). Its counters are [`Segment::counters`].
@@ -135,6 +138,8 @@ impl Options {
     /// ECT(1) and not ECT(0) (RFC 9331): with [`ECN_CAPABLE`](Self::ECN_CAPABLE) the code point of the
     /// packet, with [`ACCURATE_ECN`](Self::ACCURATE_ECN), which is sent without ECT, that of the counter.
     pub const LOW_LATENCY: Self = Self(128);
+    /// Options that few segments have.
+    const RARE: Self = Self(Self::ACCURATE_ECN.0 | Self::ACK_RATIO.0);
     /// All that only probes and their answers have.
     pub(crate) const OF_PROBES: Self = Self(Self::PROBE.0 | Self::DUMMY.0 | Self::PROBE_ANSWER.0);
 
@@ -200,6 +205,31 @@ impl Segment {
         self.sack[MAX_SACK_BLOCKS - 1] = Block { start: counters.marked, end: counters.unmarked };
     }
 
+    /// Whether the SYN permits ACK congestion control (RFC 5690 section 4.1).
+    pub fn permits_ack_control(&self) -> bool {
+        self.flags.contains(Flags::SYN) && self.has_ack_option()
+    }
+
+    /// The ACK ratio that the other end is to use, if the segment has the option (RFC 5690 section 4.2).
+    ///
+    /// It is in the room of the fourth SACK block, which does not fit next to this option.
+    pub fn ack_ratio(&self) -> Option<u8> {
+        let [ratio, ..] = self.sack[MAX_SACK_BLOCKS - 1].start.to_le_bytes();
+        (self.has_ack_option() && !self.flags.contains(Flags::SYN)).then_some(ratio)
+    }
+
+    /// Adds the option. The segment has no data and no counters of accurate ECN.
+    pub(crate) fn set_ack_ratio(&mut self, ratio: u8) {
+        // 40 bytes have room for two blocks next to timestamps, and for three without.
+        self.sack_blocks = self.sack_blocks.min(if self.has_timestamps() { 2 } else { 3 });
+        self.options = self.options.with_if(true, Options::ACK_RATIO);
+        self.sack[MAX_SACK_BLOCKS - 1] = Block { start: ratio.into(), end: 0 };
+    }
+
+    fn has_ack_option(&self) -> bool {
+        self.options.contains(Options::ACK_RATIO) && !self.options.contains(Options::PROBE)
+    }
+
     /// The message of a router that the largest segment that its link takes has `mss` bytes, without options
     /// (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the header of IP.
     ///
@@ -232,8 +262,7 @@ impl Segment {
     pub fn option_bytes(&self) -> u32 {
         let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
         let sack = u32::from(tcp::sack(self.sack_blocks));
-        let is_rare =
-            self.flags.contains(Flags::SYN) || self.options.contains(Options::ACCURATE_ECN);
+        let is_rare = self.flags.contains(Flags::SYN) || self.options.contains(Options::RARE);
         timestamps + sack + if is_rare { self.rare_option_bytes() } else { 0 }
     }
 
@@ -242,7 +271,8 @@ impl Segment {
     fn rare_option_bytes(&self) -> u32 {
         let syn = if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { 0 };
         let has_counters = self.options.contains(Options::ACCURATE_ECN);
-        syn + if has_counters { u32::from(tcp::ACCURATE_ECN) } else { 0 }
+        let counters = if has_counters { u32::from(tcp::ACCURATE_ECN) } else { 0 };
+        syn + counters + if self.has_ack_option() { u32::from(tcp::ACK_RATIO) } else { 0 }
     }
 
     /// Bytes of the options that only a SYN has.

@@ -252,6 +252,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         careful_resume,
         quick_start,
         eln,
+        ack_control,
     } = &*flow.transport;
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
@@ -357,6 +358,11 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         let possible =
             "false: the TCP of Linux knows no explicit loss notification; use the simulator";
         judge.rejected("transport.eln", eln, possible);
+    }
+    if *ack_control {
+        let possible =
+            "false: the TCP of Linux has no ACK congestion control (RFC 5690); use the simulator";
+        judge.rejected("transport.ack_control", ack_control, possible);
     }
 
     let switch = |on: bool| u8::from(on).to_string();

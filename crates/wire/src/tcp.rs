@@ -47,6 +47,9 @@ pub const SACK_PERMITTED: u16 = 4;
 /// Bytes of the option of accurate ECN with two of its three counters (RFC 9768 section 3.2.3).
 pub const ACCURATE_ECN: u16 = 8;
 
+/// Bytes of an option of ACK congestion control with its padding (RFC 5690 sections 4.1 and 4.2).
+pub const ACK_RATIO: u16 = 4;
+
 /// Bytes of the SACK option with so many blocks, padding included (RFC 2018 section 3).
 #[inline]
 pub const fn sack(blocks: u8) -> u16 {
@@ -91,8 +94,20 @@ pub struct TcpPacket<'a> {
     pub sack: &'a [(u32, u32)],
     /// The option of accurate ECN: its first two counters, each of 24 bits.
     pub counters: Option<EcnCounters>,
+    /// The option of ACK congestion control.
+    pub ack_ratio: Option<AckRatio>,
     /// Bytes of payload.
     pub payload_len: u32,
+}
+
+/// An option of ACK congestion control (RFC 5690). IANA has given it no kind, so captures have that of
+/// experiments, 253 (RFC 4727).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckRatio {
+    /// On a SYN: this end takes part (section 4.1).
+    Permitted,
+    /// Number of segments after which the other end sends an ACK (section 4.2).
+    Ratio(u8),
 }
 
 /// The option of accurate ECN with two counters (RFC 9768 section 3.2.3).
@@ -108,6 +123,8 @@ pub struct EcnCounters {
 
 /// Kinds of the option: the counter of ECT(0) first, or that of ECT(1).
 const ACCURATE_ECN_KINDS: [u8; 2] = [172, 174];
+/// The kind of an experiment.
+const ACK_RATIO_KIND: u8 = 253;
 
 impl TcpPacket<'_> {
     /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
@@ -180,6 +197,11 @@ impl TcpPacket<'_> {
             options.put(&[ACCURATE_ECN_KINDS[usize::from(counters.low_latency)], 8]);
             options.put(&counters.unmarked.to_be_bytes()[1..]);
             options.put(&counters.marked.to_be_bytes()[1..]);
+        }
+        match self.ack_ratio {
+            Some(AckRatio::Permitted) => options.put(&[NOP, NOP, ACK_RATIO_KIND, 2]),
+            Some(AckRatio::Ratio(ratio)) => options.put(&[NOP, ACK_RATIO_KIND, 3, ratio]),
+            None => {}
         }
         let blocks =
             self.sack.len().min((usize::from(MAX_OPTIONS) - options.len).saturating_sub(4) / 8);
@@ -286,6 +308,21 @@ mod tests {
         assert_eq!(out[40], 174);
         let blocks = [(1, 2); 4];
         assert_eq!(TcpPacket { sack: &blocks, ..packet }.write(0, &mut out), 40 + 8 + 4 + 3 * 8);
+    }
+
+    /// RFC 5690 sections 4.1 and 4.2.
+    #[test]
+    fn ack_congestion_control_has_an_option_of_two_bytes_and_one_of_three() {
+        let mut out = Vec::new();
+        for (option, bytes) in
+            [(AckRatio::Permitted, [1, 1, 253, 2]), (AckRatio::Ratio(22), [1, 253, 3, 22])]
+        {
+            let packet = TcpPacket { ack_ratio: Some(option), ..TcpPacket::default() };
+            assert_eq!(packet.write(0, &mut out), 40 + u32::from(ACK_RATIO));
+            assert_eq!(out[40..], bytes);
+        }
+        let with_all = TcpPacket { ack_ratio: Some(AckRatio::Permitted), ..syn() };
+        assert_eq!(with_all.write(0, &mut out), 64);
     }
 
     #[test]

@@ -7,9 +7,8 @@
 //! What recovery changes in the window between two steps, it changes for both. Fractions of a byte
 //! that a window keeps belong to each controller: a difference of them shows when it is a byte.
 
-use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use congestion::{
     AnyController, Controller as _, External, Needs, Probe, ProbeState, SendState, Sizing,
@@ -139,10 +138,12 @@ impl Controllers for Pairs {
         let pair = Pair {
             flow: name.clone(),
             name: specification.entry().name,
-            after: Cell::new(*registered.window()),
+            prototype: Mutex::new(Prototype {
+                bridge: prototype,
+                after: *registered.window(),
+                at: Time::ZERO,
+            }),
             registered,
-            prototype: RefCell::new(prototype),
-            at: Cell::new(Time::ZERO),
             log: Arc::clone(&self.log),
             failure: self.prototypes.failure(),
         };
@@ -162,17 +163,28 @@ struct Pair {
     flow: String,
     name: &'static str,
     registered: AnyController,
-    prototype: RefCell<Bridge>,
-    /// The window after the last step. What has changed since then, the transport has changed.
-    after: Cell<Window>,
-    at: Cell<Time>,
+    /// Behind a lock because controllers may be moved between threads. Nothing waits for it.
+    prototype: Mutex<Prototype>,
     log: SharedLog,
     failure: Arc<Failure>,
 }
 
+#[derive(Debug)]
+struct Prototype {
+    bridge: Bridge,
+    /// The window after the last step. What has changed since then, the transport has changed.
+    after: Window,
+    /// The time of the last event that has one.
+    at: Time,
+}
+
 impl Pair {
+    fn prototype(&self) -> MutexGuard<'_, Prototype> {
+        self.prototype.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn compare_start(&self) {
-        let (one, other) = (self.registered.needs(), self.prototype.borrow().needs());
+        let (one, other) = (self.registered.needs(), self.prototype().bridge.needs());
         // What only informs a controller changes no other.
         let active = |n: Needs| (n.pacing, n.marks, n.duplicate_reports, n.own_recovery);
         let shown = |n: Needs| {
@@ -196,19 +208,20 @@ impl Pair {
     /// Passes on what the transport has done to the window, and returns the window before the step.
     fn begin(&self) -> Window {
         let window = *self.registered.window();
-        if window != self.after.get() {
-            *self.prototype.borrow_mut().window_mut() = window;
-            self.after.set(window);
+        let mut prototype = self.prototype();
+        if window != prototype.after {
+            *prototype.bridge.window_mut() = window;
+            prototype.after = window;
         }
         window
     }
 
     /// Compares the windows after an event.
     fn end(&self, method: &str, before: Window, argument: impl FnOnce(Python<'_>) -> String) {
-        self.after.set(*self.registered.window());
         let equal = {
-            let prototype = self.prototype.borrow();
-            let (one, other) = (self.registered.window(), prototype.window());
+            let mut prototype = self.prototype();
+            prototype.after = *self.registered.window();
+            let (one, other) = (self.registered.window(), prototype.bridge.window());
             (one.cwnd, one.ssthresh) == (other.cwnd, other.ssthresh)
         };
         self.note(method, before, equal, argument, None);
@@ -244,9 +257,9 @@ impl Pair {
             return;
         }
         let (one, other) = answers.unzip();
-        let prototype = self.prototype.borrow();
+        let prototype = self.prototype();
         let (event, name, attributes) = Python::attach(|py| {
-            let (name, attributes) = prototype.described(py);
+            let (name, attributes) = prototype.bridge.described(py);
             (format!("{method}({})", argument(py)), name, attributes)
         });
         let state = |controller: String, window: &Window, answer, attributes| StepState {
@@ -259,7 +272,7 @@ impl Pair {
         log.difference = Some(StepDifference {
             flow: self.flow.clone(),
             step: log.steps,
-            at_s: self.at.get().as_secs_f64(),
+            at_s: prototype.at.as_secs_f64(),
             event,
             cwnd_before: before.cwnd,
             ssthresh_before: before.ssthresh,
@@ -269,7 +282,7 @@ impl Pair {
                 one,
                 format!("{:?}", self.registered),
             ),
-            prototype: state(name, prototype.window(), other, attributes),
+            prototype: state(name, prototype.bridge.window(), other, attributes),
         });
     }
 }
@@ -286,9 +299,9 @@ fn shown<'py, T: IntoPyObject<'py>>(py: Python<'py>, argument: T) -> String {
 macro_rules! event {
     ($self:ident.$method:ident($($argument:expr),*), $shown:expr $(, at $at:expr)?) => {{
         let before = $self.begin();
-        $($self.at.set($at);)?
+        $($self.prototype().at = $at;)?
         $self.registered.$method($($argument),*);
-        $self.prototype.get_mut().$method($($argument),*);
+        $self.prototype().bridge.$method($($argument),*);
         $self.end(stringify!($method), before, $shown);
     }};
 }
@@ -298,7 +311,7 @@ macro_rules! question {
     ($self:ident.$method:ident($($argument:expr),*), $shown:expr) => {{
         let before = $self.begin();
         let answer = $self.registered.$method($($argument),*);
-        let other = $self.prototype.borrow().$method($($argument),*);
+        let other = $self.prototype().bridge.$method($($argument),*);
         let texts = || (debug(&answer), debug(&other));
         $self.compare(stringify!($method), before, answer == other, $shown, texts);
         answer
@@ -323,7 +336,7 @@ impl congestion::Controller for Pair {
     }
 
     fn needs(&self) -> Needs {
-        self.registered.needs().or(self.prototype.borrow().needs())
+        self.registered.needs().or(self.prototype().bridge.needs())
     }
 
     fn on_rtt(&mut self, now: Time, sample: Span) {
@@ -423,9 +436,9 @@ impl congestion::TcpPolicy for Pair {
 
     fn finds_loss(&mut self, feedback: &congestion::Feedback) -> bool {
         let before = self.begin();
-        self.at.set(feedback.now);
+        self.prototype().at = feedback.now;
         let answer = self.registered.finds_loss(feedback);
-        let other = self.prototype.get_mut().finds_loss(feedback);
+        let other = self.prototype().bridge.finds_loss(feedback);
         let text = |py: Python<'_>| shown(py, Feedback(*feedback));
         let texts = || (debug(&answer), debug(&other));
         self.compare("finds_loss", before, answer == other, text, texts);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
+use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
 
 use super::bounds;
@@ -117,6 +117,11 @@ pub(super) fn check_transport(transport: &Config, path: &Path, problems: &mut Ve
         }
     }
     check_recovery(transport, path, problems);
+    if transport.ack_control && transport.delayed_ack == AckTiming::Linux {
+        let expected = "false, or another `delayed_ack` than \"linux\"";
+        let problem = Problem::new(path.key("ack_control"), expected, "true");
+        problems.push(problem.because("Linux decides by itself when it acknowledges"));
+    }
     let rto = &transport.rto;
     if rto.min > rto.max {
         let expected = format!("at most `max`, {:?}", rto.max.to_string());

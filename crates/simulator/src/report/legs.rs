@@ -4,6 +4,7 @@ use recording::ExtraTable;
 use runtime::{LegTotals, Side};
 use scenario::Scenario;
 use scenario::model::Flow;
+use tcp::Info;
 use units::Span;
 
 use crate::hosts::Hosts;
@@ -36,6 +37,24 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         leg.discarded += split.discarded()[0];
     }
     runtime::legs_table(scenario, &totals, None)
+}
+
+/// A value for each leg of each flow, to which `add` adds what the data senders know: flow, leg and value.
+pub(super) fn of_senders<'a, T: Clone + Default>(
+    scenario: &'a Scenario,
+    hosts: &Hosts<impl Connection>,
+    mut add: impl FnMut(&mut T, &Info),
+) -> impl Iterator<Item = (&'a Flow, u32, T)> {
+    let legs = |flow: &Flow| vec![T::default(); flow.gateways.len() + 1];
+    let mut rows: Vec<_> = scenario.flows.iter().map(legs).collect();
+    for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
+        let row = &mut rows[end.flow.0 as usize][usize::from(end.leg)];
+        if let Some(connection) = hosts.connection(number).tcp() {
+            add(row, &connection.info());
+        }
+    }
+    let flows = scenario.flows.iter().zip(rows);
+    flows.flat_map(|(flow, legs)| (0..).zip(legs).map(move |(leg, value)| (flow, leg, value)))
 }
 
 fn add_sender<C: Connection>(leg: &mut LegTotals, sender: &C, receiver: &C) {

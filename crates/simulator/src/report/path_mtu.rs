@@ -2,12 +2,13 @@
 //! flows that probe.
 
 use recording::{ExtraTable, extra_table};
-use runtime::Side;
 use scenario::Scenario;
 use transport::{MtuProbing, PathMtuCounters};
 
 use crate::hosts::Hosts;
 use crate::transports::Connection;
+
+use super::legs::of_senders;
 
 extra_table! {
     /// Path MTU discovery of the ends that send data. Counters are sums over the connections of the leg.
@@ -42,15 +43,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
     if !has_mtu && !probes {
         return None;
     }
-    let mut rows: Vec<_> = scenario
-        .flows
-        .iter()
-        .map(|flow| vec![(0, PathMtuCounters::default()); flow.gateways.len() + 1])
-        .collect();
-    for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
-        let Some(connection) = hosts.connection(number).tcp() else { continue };
-        let (mss, sum) = &mut rows[end.flow.0 as usize][usize::from(end.leg)];
-        let info = connection.info();
+    let rows = of_senders(scenario, hosts, |(mss, sum): &mut (u64, PathMtuCounters), info| {
         *mss = info.mss;
         // Without `..`, so that a new counter has to stand in the table.
         let PathMtuCounters {
@@ -69,23 +62,21 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         sum.failures += failures;
         sum.black_holes += black_holes;
         sum.cache_hits += cache_hits;
-    }
+    });
     let mut table = Discoveries::default();
-    for (flow, legs) in scenario.flows.iter().zip(rows) {
-        for (leg, (mss_bytes, sum)) in (0..).zip(legs) {
-            table.push(Discovery {
-                flow: flow.name.clone(),
-                leg,
-                mss_bytes,
-                icmp_reductions: sum.reductions,
-                icmp_ignored: sum.ignored_messages,
-                probes: sum.probes,
-                probe_successes: sum.successes,
-                probe_failures: sum.failures,
-                black_holes: sum.black_holes,
-                cache_hits: sum.cache_hits,
-            });
-        }
+    for (flow, leg, (mss_bytes, sum)) in rows {
+        table.push(Discovery {
+            flow: flow.name.clone(),
+            leg,
+            mss_bytes,
+            icmp_reductions: sum.reductions,
+            icmp_ignored: sum.ignored_messages,
+            probes: sum.probes,
+            probe_successes: sum.successes,
+            probe_failures: sum.failures,
+            black_holes: sum.black_holes,
+            cache_hits: sum.cache_hits,
+        });
     }
     table.into_table().filled()
 }

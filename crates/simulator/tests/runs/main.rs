@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod ack_control;
 mod acm;
 mod aqm;
 mod arq;

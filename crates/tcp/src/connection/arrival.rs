@@ -72,6 +72,9 @@ impl Connection {
         }
         self.watch.heard = now;
         let fin = segment.flags.contains(Flags::FIN);
+        if self.marks.is_some() {
+            self.take_ack_ratio(segment);
+        }
         if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
             self.report = Flags::default();
         }
@@ -145,6 +148,7 @@ impl Connection {
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         if self.marks.is_some() {
             self.read_report(segment, number);
+            self.control_acks(now, segment, number);
         }
         let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
         let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;

@@ -138,6 +138,9 @@ impl Connection {
         if self.ecn != Ecn::Off {
             self.agree_on_ecn(segment);
         }
+        if self.marks.is_some() {
+            self.agree_on_ack_control(segment);
+        }
         self.scaling &= segment.window_scale != Segment::NO_SCALE;
         if self.scaling {
             self.peer_shift = segment.window_scale.min(14);
@@ -183,7 +186,8 @@ impl Connection {
             window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
             options: Options::default()
                 .with_if(self.sack, Options::SACK_PERMITTED)
-                .with_if(self.timestamps, Options::TIMESTAMPS),
+                .with_if(self.timestamps, Options::TIMESTAMPS)
+                .with_if(self.offers_ack_control(answer), Options::ACK_RATIO),
             timestamp: timestamp(now),
             ..Segment::default()
         };

@@ -1,23 +1,27 @@
 //! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2) and
-//! accurate ECN (RFC 9768, in `accurate_ecn`).
+//! accurate ECN (RFC 9768, in `accurate_ecn`). Congestion control of ACKs (`ack_control`) looks at each segment
+//! too.
 //!
-//! A connection that reports each mark takes no segment for an ordinary one. So others do not pay for it.
+//! A connection with one of them takes no segment for an ordinary one. So others do not pay for it.
 
 use congestion::Ecn;
 use units::Time;
 
 use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};
+use crate::ack_congestion::AckRatio;
 use crate::segment::{Flags, Options, Segment};
 
 use super::{Connection, Urgent};
 
-/// State of these reports, in a box that other connections do not have.
+/// State of both, in a box that other connections do not have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     /// The segment that is being taken in was marked.
     pub(super) arrived_marked: bool,
-    /// An ACK of what arrived before the marks began or ended.
-    earlier: Option<Segment>,
+    /// An ACK of what arrived before the marks began or ended, or one with an ACK ratio.
+    pub(super) earlier: Option<Segment>,
+    /// Congestion control of ACKs; `None` if one of the ends does not have it.
+    pub(super) acks: Option<AckRatio>,
     received: Received,
     known: Known,
     /// AE, CWR and ECE of the first ACK: how the SYN with ACK arrived.
@@ -60,6 +64,8 @@ impl Connection {
             self.on_segment(now, segment);
             if let Some(marks) = &mut self.marks {
                 marks.arrived_marked = false;
+            }
+            if self.ecn.reports_each_mark() || self.is_marked_ack(segment) {
                 return;
             }
         } else {
@@ -117,11 +123,6 @@ impl Connection {
         self.ect = Options::default()
             .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
             .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
-        if !self.ecn.reports_each_mark() {
-            self.marks = None;
-            return;
-        }
-        self.ordinary_bits = 0;
         self.write_field();
     }
 
@@ -172,7 +173,9 @@ impl Connection {
             if segment.payload > 0 {
                 self.follow_mark(now, arrived == CodePoint::Ce);
             }
-        } else if let Some(marks) = &mut self.marks {
+        } else if self.ecn.is_accurate()
+            && let Some(marks) = &mut self.marks
+        {
             let unacknowledged = self.receiver.has_delayed_ack();
             if marks.received.count(arrived, segment.payload.into(), unacknowledged) {
                 self.receiver.request_ack();
@@ -231,6 +234,7 @@ impl Connection {
     /// An ACK without data is about to leave.
     #[cold]
     pub(super) fn complete_report(&mut self, segment: &mut Segment) {
+        self.let_ack_be_marked(segment);
         if !self.ecn.is_accurate() {
             return;
         }

@@ -49,7 +49,14 @@ impl Receiver {
     #[cold]
     fn note_full_segment(&mut self, config: &Config, length: u64) {
         self.full = self.full.max(length.min(self.mss));
-        self.ack_from = bytes_of_an_ack(config, self.full);
+        self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);
+    }
+
+    /// The other end asks for an ACK of so many full-sized segments (RFC 5690 section 4.3).
+    pub(crate) fn set_ack_ratio(&mut self, config: &Config, ratio: u8) {
+        self.ack_ratio = Some(ratio);
+        self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);
+        self.ack_now |= self.unacknowledged >= self.ack_from;
     }
 
     /// Whether [`time_ack`](Self::time_ack) is to be called for data.
@@ -152,10 +159,11 @@ impl Receiver {
 /// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
 /// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
 /// [`Receiver::time_ack`] decides.
-pub(super) fn bytes_of_an_ack(config: &Config, full: u64) -> u64 {
-    let segments = match config.delayed_ack {
-        AckTiming::Fixed(delayed) => u64::from(delayed.segments),
-        AckTiming::Linux => return u64::MAX,
+pub(super) fn bytes_of_an_ack(config: &Config, ratio: Option<u8>, full: u64) -> u64 {
+    let segments = match (config.delayed_ack, ratio) {
+        (AckTiming::Linux, _) => return u64::MAX,
+        (AckTiming::Fixed(_), Some(ratio)) => u64::from(ratio),
+        (AckTiming::Fixed(delayed), None) => u64::from(delayed.segments),
     };
     if segments <= 1 || config.recovery == Recovery::Linux {
         segments.saturating_sub(1) * full + 1

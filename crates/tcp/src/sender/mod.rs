@@ -362,6 +362,14 @@ impl Sender {
         self.max - self.una
     }
 
+    /// Whether nothing that is outstanding is known to be lost or to have arrived out of order.
+    #[cold]
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.phase == Phase::Open
+            && self.duplicates == 0
+            && self.scoreboard.pipe(self.una, self.max) == self.flight()
+    }
+
     pub(crate) fn una(&self) -> u64 {
         self.una
     }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod accurate;
+mod ack_control;
 mod close;
 mod endpoint;
 mod fast_retransmit;

@@ -68,6 +68,7 @@ fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
         ),
         (json!({ "quick_start": "5Mbit/s" }), "transport.quick_start", "none: "),
         (json!({ "eln": true }), "transport.eln", "false: "),
+        (json!({ "ack_control": true }), "transport.ack_control", "false: "),
         (
             json!({ "keep_alive": { "idle": "1500ms" } }),
             "transport.keep_alive.idle",

@@ -1,0 +1,66 @@
+//! What congestion control of ACKs has done: a table with one row for each leg of the flows that ask for it.
+
+use recording::{ExtraTable, extra_table};
+use scenario::Scenario;
+use tcp::AckCounters;
+
+use crate::hosts::Hosts;
+use crate::transports::Connection;
+
+use super::legs::of_senders;
+
+extra_table! {
+    /// Congestion control of ACKs (RFC 5690), as the ends that send data see it. Counters are sums over the
+    /// connections of the leg.
+    AckRatios("ack_control") of AckRatio {
+        /// Name of the flow.
+        flow: String,
+        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.
+        leg: u32,
+        /// Segments for which the receiver sends an ACK at the end of the run: of the connection that was
+        /// opened last.
+        ratio: u32,
+        /// The largest such number.
+        ratio_max: u32,
+        /// ACKs that were taken for lost.
+        acks_missing: u64,
+        /// ACKs that arrived with a mark.
+        acks_marked: u64,
+        /// How often the number was raised.
+        increases: u64,
+        /// Segments that told it to the receiver.
+        options: u64,
+    }
+}
+
+/// The table; `None` if no flow asks for it.
+pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
+    let rows = of_senders(scenario, hosts, |sum: &mut AckCounters, info| {
+        // Without `..`, so that a new counter has to stand in the table.
+        let Some(AckCounters { ratio, largest, missing, marked, increases, options }) =
+            info.ack_control
+        else {
+            return;
+        };
+        sum.ratio = ratio;
+        sum.largest = sum.largest.max(largest);
+        sum.missing += missing;
+        sum.marked += marked;
+        sum.increases += increases;
+        sum.options += options;
+    });
+    let mut table = AckRatios::default();
+    for (flow, leg, sum) in rows.filter(|(flow, ..)| flow.transport.ack_control) {
+        table.push(AckRatio {
+            flow: flow.name.clone(),
+            leg,
+            ratio: sum.ratio,
+            ratio_max: sum.largest,
+            acks_missing: sum.missing,
+            acks_marked: sum.marked,
+            increases: sum.increases,
+            options: sum.options,
+        });
+    }
+    table.into_table().filled()
+}

@@ -6,12 +6,12 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::daemon::{DaemonError, Doing, Orders};
+use crate::local::Server;
 use crate::worker::Order;
 
 /// A thread answers within this time, or its connections are missing.
@@ -34,21 +34,18 @@ pub(crate) fn bind(path: &Path) -> Result<UnixListener, DaemonError> {
 }
 
 /// Starts the thread that answers.
-pub(crate) fn serve(listener: UnixListener, orders: Orders) -> io::Result<()> {
-    thread::Builder::new().name("control".into()).spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let (reply, answers) = channel();
-            orders.send(|| Order::List(reply.clone()));
-            drop(reply);
-            let mut all: Vec<Value> = Vec::new();
-            while let Ok(part) = answers.recv_timeout(PATIENCE) {
-                all.extend(part);
-            }
-            let _ = stream.set_write_timeout(Some(PATIENCE));
-            let _ = stream.write_all(Value::Array(all).to_string().as_bytes()); // gone again
+pub(crate) fn serve(listener: UnixListener, orders: Orders) -> io::Result<Server> {
+    Server::start("control", listener, move |mut stream| {
+        let (reply, answers) = channel();
+        orders.send(|| Order::List(reply.clone()));
+        drop(reply);
+        let mut all: Vec<Value> = Vec::new();
+        while let Ok(part) = answers.recv_timeout(PATIENCE) {
+            all.extend(part);
         }
-    })?;
-    Ok(())
+        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let _ = stream.write_all(Value::Array(all).to_string().as_bytes()); // gone again
+    })
 }
 
 /// The state of all connections of a daemon.

@@ -1,11 +1,13 @@
 //! The daemon: set-up, threads, signals.
 //!
-//! SIGHUP reads the file again. SIGTERM and SIGINT let connections end for `stop_within`; a second one
+//! SIGHUP reads the file again. SIGUSR2 hands the listeners over to a new process, and this one goes on
+//! until its connections have ended. SIGTERM and SIGINT let them end for `stop_within`; a second one
 //! resets them at once.
 
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::net::{IpAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,15 +19,18 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::clock::Clock;
-use crate::config::{Config, Document, Loaded, Side, SideName};
+use crate::config::{Config, Document, Loaded};
 use crate::control;
 use crate::counters::All;
 use crate::gate::{Gate, Registered};
+use crate::handover::{Inherited, Program, Sockets};
+use crate::listeners;
+use crate::local::Server;
 use crate::log::Log;
 use crate::machine;
 use crate::metrics;
 use crate::privileges;
-use crate::sockets::{self, Unset};
+use crate::sockets::Unset;
 use crate::sys::{self, Signals};
 use crate::worker::{Listener, Order, Shared, Worker};
 
@@ -62,6 +67,9 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
 /// How often the addresses of the machine are read.
 const ADDRESSES_AFTER: Duration = Duration::from_secs(5);
 
+/// How often the end of threads is looked for.
+const TICK: Duration = Duration::from_millis(50);
+
 /// A thread that relays.
 struct Thread {
     orders: Sender<Order>,
@@ -88,24 +96,30 @@ impl Orders {
 /// # Errors
 /// Everything that is missing or wrong at the start.
 pub fn run(path: &Path) -> Result<(), DaemonError> {
+    let program = Program::of(path)?;
+    let mut inherited = Inherited::take()?;
     let mut loaded = Loaded::load(path)?;
-    machine::check(&mut loaded)?;
+    machine::check(&mut loaded, inherited.sides.is_some())?;
+    if let Some(sides) = &inherited.sides {
+        let refused = listeners::removed(sides, &loaded.config.document);
+        if !refused.is_empty() {
+            return Err(loaded.report(refused).into());
+        }
+    }
     let config = Arc::new(loaded.config);
     let document = &config.document;
     let threads = document.threads.map_or_else(cores, usize::from);
     machine::raise_descriptors(&config, threads)?;
 
-    let signals = [libc::SIGHUP, libc::SIGTERM, libc::SIGINT];
+    let signals = [libc::SIGHUP, libc::SIGUSR2, libc::SIGTERM, libc::SIGINT];
     let signals = Signals::block(&signals).doing("block signals")?;
     let clock = Clock::start();
     let counters = Arc::new(All::default());
     let log = Log::start(document.log.file.as_deref(), document.log.format, Arc::clone(&counters))
         .doing("open the log")?;
 
-    let mut listeners = Vec::new();
-    for _ in 0..threads {
-        listeners.push(open_listeners(&config, &log)?);
-    }
+    let handed = std::mem::take(&mut inherited.listeners);
+    let listeners = listeners::of_threads(&config, threads, handed, &log)?;
     let all = listeners.iter().flatten();
     let all = all.map(|(listener, is_v4)| Registered {
         fd: Arc::clone(&listener.fd),
@@ -115,11 +129,8 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let gate = Arc::new(Gate::new(document.limits, all.collect()));
     let own = sys::own_addresses().doing("read the addresses of this machine")?;
     let own = Arc::new(RwLock::new(own));
-    if let Some(address) = config.metrics {
-        metrics::serve(address, Arc::clone(&counters), clock)
-            .doing(format!("listen on {address} for metrics"))?;
-    }
-    let control = document.control.as_deref().map(control::bind).transpose()?;
+    let page = metrics_listener(&config, inherited.metrics.take())?;
+    let control = control_listener(&config, inherited.control.take())?;
     privileges::drop_all(config.user).doing("drop privileges")?;
 
     let shared = Shared { counters, gate, log, clock, own };
@@ -131,9 +142,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let orders = Orders(
         running.iter().map(|thread| (thread.orders.clone(), Arc::clone(&thread.wake))).collect(),
     );
-    if let Some(control) = control {
-        control::serve(control, orders.clone()).doing("start a thread")?;
-    }
+    let locals = Locals::start(page, control, &shared, &orders)?;
     shared.log.write(
         "ready",
         &[
@@ -143,7 +152,8 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
         ],
     );
     notify("READY=1");
-    supervise(path, config, &shared, &signals, &orders, running);
+    inherited.report_ready();
+    Daemon { program, config, shared, signals, orders, locals }.supervise(path, running);
     Ok(())
 }
 
@@ -151,30 +161,66 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The listeners of one thread: both sides, IPv4 and, where the machine has it, IPv6.
-fn open_listeners(config: &Config, log: &Log) -> Result<Vec<(Listener, bool)>, DaemonError> {
-    let mut listeners = Vec::new();
-    for side in SideName::ALL {
-        let port = config.port_of(side);
-        let options = &config.side(side).tcp;
-        for is_v4 in [true, false] {
-            let listener = sockets::listener(is_v4, port, options, config.document.copy_dscp);
-            let (fd, settings) = match listener {
-                Err(_) if !is_v4 && !machine::has_ipv6() => continue,
-                result => result.doing(format!("listen on port {port} of the loopback address"))?,
-            };
-            report(log, side, settings);
-            listeners.push((Listener { fd: Arc::new(fd), side }, is_v4));
-        }
-    }
-    Ok(listeners)
+/// The listener of the page of metrics, if there is to be one: that of the process before, or a new one.
+fn metrics_listener(
+    config: &Config,
+    inherited: Option<TcpListener>,
+) -> Result<Option<TcpListener>, DaemonError> {
+    let Some(address) = config.metrics else { return Ok(None) };
+    let is_same = |one: &TcpListener| one.local_addr().is_ok_and(|local| local == address);
+    let listener = inherited.filter(is_same).map_or_else(|| TcpListener::bind(address), Ok);
+    listener.doing(format!("listen on {address} for metrics")).map(Some)
 }
 
-fn report(log: &Log, side: SideName, settings: Result<(), Unset>) {
-    if let Err(Unset { key, error }) = settings {
-        let error = error.to_string();
-        let values = [("side", json!(side.key())), ("key", json!(key)), ("error", json!(error))];
-        log.write("the kernel did not accept a setting", &values);
+/// As [`metrics_listener`], of the control socket.
+fn control_listener(
+    config: &Config,
+    inherited: Option<UnixListener>,
+) -> Result<Option<UnixListener>, DaemonError> {
+    let Some(path) = &config.document.control else { return Ok(None) };
+    let is_same = |one: &UnixListener| {
+        one.local_addr().is_ok_and(|local| local.as_pathname() == Some(path.as_path()))
+    };
+    inherited.filter(is_same).map_or_else(|| control::bind(path), Ok).map(Some)
+}
+
+/// Listeners on this machine, with their threads.
+struct Locals {
+    metrics: Option<(OwnedFd, Server)>,
+    control: Option<(OwnedFd, Server)>,
+}
+
+impl Locals {
+    fn start(
+        metrics: Option<TcpListener>,
+        control: Option<UnixListener>,
+        shared: &Shared,
+        orders: &Orders,
+    ) -> Result<Self, DaemonError> {
+        let copy = |fd: &dyn AsFd| fd.as_fd().try_clone_to_owned().doing("copy a descriptor");
+        let metrics = metrics.map(|listener| {
+            let fd = copy(&listener)?;
+            let server = metrics::serve(listener, Arc::clone(&shared.counters), shared.clock);
+            Ok::<_, DaemonError>((fd, server.doing("start a thread")?))
+        });
+        let control = control.map(|listener| {
+            let fd = copy(&listener)?;
+            let server = control::serve(listener, orders.clone());
+            Ok::<_, DaemonError>((fd, server.doing("start a thread")?))
+        });
+        Ok(Self { metrics: metrics.transpose()?, control: control.transpose()? })
+    }
+
+    fn stop(&self) {
+        self.metrics.iter().chain(&self.control).for_each(|(_, server)| server.stop());
+    }
+
+    /// Copies for another process.
+    fn shared(&self) -> io::Result<[Option<OwnedFd>; 2]> {
+        let copy = |local: &Option<(OwnedFd, Server)>| {
+            local.as_ref().map(|(fd, _)| fd.try_clone()).transpose()
+        };
+        Ok([copy(&self.metrics)?, copy(&self.control)?])
     }
 }
 
@@ -206,64 +252,117 @@ fn start_thread(
     Ok(Thread { orders, wake, handle })
 }
 
-/// Waits for signals until the daemon has to end, and ends it.
-fn supervise(
-    path: &Path,
-    mut config: Arc<Config>,
-    shared: &Shared,
-    signals: &Signals,
-    orders: &Orders,
-    running: Vec<Thread>,
-) {
-    let mut read_addresses = shared.clock.now();
-    loop {
-        match signals.wait(Duration::from_secs(1)) {
-            Some(libc::SIGHUP) => match reload(path, &config, shared) {
-                Ok(new) => {
-                    config = Arc::new(new);
-                    orders.send(|| Order::Reload(Arc::clone(&config)));
-                    shared.log.write("reloaded", &[]);
-                }
-                Err(error) => {
-                    let error = json!(error.to_string());
-                    shared.log.write("reload refused; nothing has changed", &[("error", error)]);
-                }
-            },
-            Some(_) => break,
-            None => {}
+/// The daemon while it runs.
+struct Daemon {
+    program: Program,
+    config: Arc<Config>,
+    shared: Shared,
+    signals: Signals,
+    orders: Orders,
+    locals: Locals,
+}
+
+/// Why the daemon does not go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A signal, or a thread that has ended.
+    Stopped,
+    /// Another process has the listeners.
+    HandedOver,
+}
+
+impl Daemon {
+    /// Waits for signals until the daemon has to end, and ends it.
+    fn supervise(mut self, path: &Path, running: Vec<Thread>) {
+        let end = self.work(path, &running);
+        let is_running = || running.iter().any(|thread| !thread.handle.is_finished());
+        if end == End::HandedOver {
+            self.shared.gate.hand_over();
+            self.locals.stop();
+            self.orders.send(|| Order::Drain);
+            // Its connections have all the time that they need, until somebody is in a hurry.
+            let hurries = |signal| ![libc::SIGHUP, libc::SIGUSR2].contains(&signal);
+            while is_running() && !self.signals.wait(TICK).is_some_and(hurries) {}
         }
-        if shared.clock.now() - read_addresses >= ADDRESSES_AFTER {
-            read_addresses = shared.clock.now();
-            if let Ok(addresses) = sys::own_addresses() {
-                remember(&shared.own, addresses);
+        if end == End::Stopped {
+            notify("STOPPING=1");
+        }
+        if is_running() {
+            self.shared.log.write("stopping", &[]);
+            self.shared.gate.dismantle();
+            self.orders.send(|| Order::Drain);
+            let nanos = self.config.document.stop_within.as_nanos();
+            let deadline = self.shared.clock.now() + Duration::from_nanos(nanos);
+            while is_running() && self.shared.clock.now() < deadline {
+                if self.signals.wait(TICK).is_some_and(|signal| signal != libc::SIGHUP) {
+                    break;
+                }
+            }
+            self.orders.send(|| Order::Stop);
+        }
+        for thread in running {
+            let _ = thread.handle.join(); // a panic was printed already
+        }
+        self.shared.log.write("stopped", &[]);
+        if end == End::Stopped
+            && let Some(control) = &self.config.document.control
+        {
+            let _ = std::fs::remove_file(control); // gone already, or not ours any more
+        }
+        thread::sleep(Duration::from_millis(20)); // the log's thread writes its last lines
+    }
+
+    /// Obeys signals until one ends the work.
+    fn work(&mut self, path: &Path, running: &[Thread]) -> End {
+        let mut read_addresses = self.shared.clock.now();
+        loop {
+            match self.signals.wait(Duration::from_secs(1)) {
+                Some(libc::SIGHUP) => match reload(path, &self.config, &self.shared) {
+                    Ok(new) => {
+                        self.config = Arc::new(new);
+                        self.orders.send(|| Order::Reload(Arc::clone(&self.config)));
+                        self.shared.log.write("reloaded", &[]);
+                    }
+                    Err(error) => self.refuse("reload", &error),
+                },
+                Some(libc::SIGUSR2) => match self.hand_over() {
+                    Ok(process) => {
+                        self.shared.log.write("handed over", &[("process", json!(process))]);
+                        return End::HandedOver;
+                    }
+                    Err(error) => self.refuse("upgrade", &error),
+                },
+                Some(_) => return End::Stopped,
+                None => {}
+            }
+            if self.shared.clock.now() - read_addresses >= ADDRESSES_AFTER {
+                read_addresses = self.shared.clock.now();
+                if let Ok(addresses) = sys::own_addresses() {
+                    remember(&self.shared.own, addresses);
+                }
+            }
+            if running.iter().any(|thread| thread.handle.is_finished()) {
+                self.shared.log.write("a thread has ended", &[]);
+                return End::Stopped;
             }
         }
-        if running.iter().any(|thread| thread.handle.is_finished()) {
-            shared.log.write("a thread has ended", &[]);
-            break;
-        }
     }
-    notify("STOPPING=1");
-    shared.log.write("stopping", &[]);
-    shared.gate.dismantle();
-    orders.send(|| Order::Drain);
-    let nanos = config.document.stop_within.as_nanos();
-    let deadline = shared.clock.now() + Duration::from_nanos(nanos);
-    let is_running = || running.iter().any(|thread| !thread.handle.is_finished());
-    while is_running() && shared.clock.now() < deadline {
-        if signals.wait(Duration::from_millis(50)).is_some_and(|signal| signal != libc::SIGHUP) {
-            break;
-        }
+
+    fn refuse(&self, what: &str, error: &DaemonError) {
+        let message = format!("{what} refused; nothing has changed");
+        self.shared.log.write(&message, &[("error", json!(error.to_string()))]);
     }
-    orders.send(|| Order::Stop);
-    for thread in running {
-        let _ = thread.handle.join(); // a panic was printed already
+
+    /// Starts the process that goes on. Returns its number.
+    fn hand_over(&self) -> Result<u32, DaemonError> {
+        let copied = "copy a descriptor";
+        let [metrics, control] = self.locals.shared().doing(copied)?;
+        let listeners = self.shared.gate.shared().doing(copied)?;
+        let sockets = Sockets { listeners, metrics, control };
+        let child = self.program.start(&sockets, &self.config.document)?;
+        notify(&format!("MAINPID={}", child.id()));
+        Ok(child.id())
     }
-    shared.log.write("stopped", &[]);
-    if let Some(control) = &config.document.control {
-        let _ = std::fs::remove_file(control); // gone already, or not ours any more
-    }
-    thread::sleep(Duration::from_millis(20)); // the log's thread writes its last lines
 }
 
 fn remember(own: &RwLock<Vec<IpAddr>>, addresses: Vec<IpAddr>) {
@@ -309,22 +408,8 @@ fn fixed(old: &Document, new: &Document) -> Vec<scenario::Refused> {
         // More descriptors need a capability that was dropped.
         same("limits.connections", &old.limits.connections, &new.limits.connections);
     }
-    let sides = [
-        ("terrestrial", &old.terrestrial, &new.terrestrial),
-        ("satellite", &old.satellite, &new.satellite),
-    ];
-    for (key, old, new) in sides {
-        // Connections inherit from listeners, and those keep what is not set again.
-        let keys = |side: &Side| serde_json::to_value(side).unwrap_or_default();
-        let (old, new) = (keys(old), keys(new));
-        for (name, value) in old.as_object().into_iter().flatten() {
-            if !value.is_null() && new[name].is_null() {
-                let found = "none";
-                let problem = scenario::Refused::new(key, format!("`{name}`"), found);
-                refused.push(problem.because("only a restart brings back the kernel's default"));
-            }
-        }
-    }
+    let sides = [&old.terrestrial, &old.satellite];
+    refused.extend(listeners::removed(&sides.map(listeners::keys), new));
     refused
 }
 

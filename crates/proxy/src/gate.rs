@@ -4,6 +4,7 @@
 //! none and new connections cross unsplit. Handshakes that had begun are still accepted, up to a
 //! hard limit above.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,6 +81,21 @@ impl Gate {
         counters.open.fetch_sub(1, Ordering::Relaxed);
         if self.is_shut.load(Ordering::Relaxed) {
             self.decide(counters);
+        }
+    }
+
+    /// Listeners for another process.
+    pub(crate) fn shared(&self) -> io::Result<Vec<OwnedFd>> {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.iter().map(|listener| listener.fd.try_clone()).collect()
+    }
+
+    /// Opens the listeners and forgets them: another process has them, and no connection yet.
+    pub(crate) fn hand_over(&self) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        for listener in listeners.drain(..) {
+            // It can fail only without CAP_NET_ADMIN, which is kept.
+            let _ = sockets::set_transparent(&*listener.fd, listener.is_v4, true);
         }
     }
 

@@ -16,6 +16,8 @@
 //! - No conntrack: packets of split connections are found by their socket.
 //! - Sockets reset their peer when they are closed, unless both directions have ended. A daemon that
 //!   is killed leaves no truncated stream that looks complete.
+//! - An upgrade is a new process that inherits the listening sockets, so that both share their queues. Sockets
+//!   of connections stay where they are: a relay has bytes in pipes and in memory.
 //! - Relays read and write the first 128 KiB of a direction, then splice through pipes. sockmap has no
 //!   back-pressure, and io_uring's splice blocks a thread of the kernel.
 
@@ -27,6 +29,9 @@ mod control;
 mod counters;
 mod daemon;
 mod gate;
+mod handover;
+mod listeners;
+mod local;
 mod log;
 mod machine;
 mod metrics;
@@ -44,4 +49,5 @@ pub use check::{Finding, check};
 pub use control::list;
 pub use daemon::{DaemonError, run};
 pub use machine::before_rules;
+pub use metrics::answer_to;
 pub use top::table;

@@ -25,12 +25,15 @@ const DESCRIPTORS_OF_THREAD: u64 = 4 + 2 + 2 * pipes::KEPT as u64;
 /// Two sockets, and half a pipe.
 const DESCRIPTORS_OF_CONNECTION: u64 = 3;
 
-/// Everything that the daemon needs. Names of controllers become those of the kernel.
-pub(crate) fn check(loaded: &mut Loaded) -> Result<(), DaemonError> {
+/// Everything that the daemon needs. Names of controllers become those of the kernel. A process that
+/// inherits listeners needs no free ports.
+pub(crate) fn check(loaded: &mut Loaded, inherits: bool) -> Result<(), DaemonError> {
     check_privileges()?;
     check_interfaces(loaded)?;
     check_controllers(loaded)?;
-    check_ports(loaded)?;
+    if !inherits {
+        check_ports(loaded)?;
+    }
     Ok(())
 }
 

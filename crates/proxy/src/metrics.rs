@@ -5,28 +5,24 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::SideName;
 use crate::counters::All;
+use crate::local::Server;
 
 const LONGEST_REQUEST: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Starts the thread.
-pub(crate) fn serve(address: SocketAddr, counters: Arc<All>, clock: Clock) -> io::Result<()> {
-    let listener = TcpListener::bind(address)?;
-    thread::Builder::new().name("metrics".into()).spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // Whoever does not listen to the end gets nothing more.
-            let _ = answer(stream, &counters, clock);
-        }
-    })?;
-    Ok(())
+pub(crate) fn serve(listener: TcpListener, counters: Arc<All>, clock: Clock) -> io::Result<Server> {
+    Server::start("metrics", listener, move |stream| {
+        // Whoever does not listen to the end gets nothing more.
+        let _ = answer(stream, &counters, clock);
+    })
 }
 
 fn answer(mut stream: TcpStream, counters: &All, clock: Clock) -> io::Result<()> {
@@ -50,6 +46,11 @@ fn answer(mut stream: TcpStream, counters: &All, clock: Clock) -> io::Result<()>
 
 fn is_complete(request: &[u8]) -> bool {
     request.windows(4).any(|end| end == b"\r\n\r\n") || request.windows(2).any(|end| end == b"\n\n")
+}
+
+/// The answer of a daemon without connections to a request, whatever its bytes are.
+pub fn answer_to(request: &[u8]) -> Vec<u8> {
+    response(request, &All::default())
 }
 
 /// The answer to a request, whatever its bytes are.
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     fn status(request: &[u8]) -> String {
-        let answer = response(request, &All::default());
+        let answer = answer_to(request);
         String::from_utf8(answer).unwrap().lines().next().unwrap().to_owned()
     }
 
@@ -142,7 +143,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_request_gets_one_answer(request: Vec<u8>) {
-            let answer = response(&request, &All::default());
+            let answer = answer_to(&request);
             prop_assert!(answer.starts_with(b"HTTP/1.1 "));
         }
     }

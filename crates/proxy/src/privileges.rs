@@ -1,10 +1,11 @@
-//! Capabilities: what the daemon keeps, and how it drops the rest.
+//! Capabilities: what the daemon keeps, how it drops the rest, and how a process after it gets them.
 
 use std::io;
 
+use rustix::process::{getegid, geteuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
-    set_capabilities, set_keep_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
+    remove_capability_from_bounding_set, set_capabilities, set_keep_capabilities, set_no_new_privs,
 };
 
 use crate::sys;
@@ -29,12 +30,29 @@ pub(crate) fn drop_all(user: Option<(u32, u32)>) -> io::Result<()> {
             let _ = remove_capability_from_bounding_set(capability);
         }
     }
-    if let Some((user, group)) = user {
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    // After an upgrade the process is that user already, and may not even ask to become it.
+    if let Some((user, group)) = user.filter(|user| *user != own) {
         set_keep_capabilities(true)?;
         sys::become_user(user, group)?;
     }
-    let inheritable = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: KEPT, permitted: KEPT, inheritable })?;
+    keep(CapabilitySet::empty())?;
     set_no_new_privs(true)?;
     Ok(())
+}
+
+fn keep(inheritable: CapabilitySet) -> io::Result<()> {
+    Ok(set_capabilities(None, CapabilitySets { effective: KEPT, permitted: KEPT, inheritable })?)
+}
+
+/// Lets a process that `start` starts have [`KEPT`], whoever its user is.
+pub(crate) fn inherited<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    keep(KEPT)?;
+    for capability in KEPT.iter() {
+        configure_capability_in_ambient_set(capability, true)?;
+    }
+    let started = start();
+    // What is not inheritable is not ambient either (capabilities(7)).
+    keep(CapabilitySet::empty())?;
+    started
 }

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Sets a socket option that is plain data.
@@ -131,6 +131,22 @@ impl Signals {
             unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
         (signal > 0).then_some(signal)
     }
+}
+
+/// Takes descriptors that the process has inherited, by their numbers, and keeps them from processes that
+/// it starts.
+pub(crate) fn adopt(numbers: &[c_int]) -> io::Result<Vec<OwnedFd>> {
+    let is_taken = |(at, number): (usize, &c_int)| *number < 3 || numbers[..at].contains(number);
+    if numbers.iter().enumerate().any(is_taken) {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
+    for number in numbers {
+        // SAFETY: no pointer is passed, and a number that is no open descriptor is an error.
+        outcome(unsafe { libc::fcntl(*number, libc::F_SETFD, libc::FD_CLOEXEC) })?;
+    }
+    // SAFETY: all are open, each is there once, and nothing in this process has opened them: it is
+    // called once, at the start of the process, with the numbers that the process before has set.
+    Ok(numbers.iter().map(|number| unsafe { OwnedFd::from_raw_fd(*number) }).collect())
 }
 
 /// Gives up the identity of the process for another one, for all its threads.

@@ -133,6 +133,12 @@ impl Worker {
         Ok(())
     }
 
+    fn unwatch_listeners(&self) {
+        for listener in &self.listeners {
+            let _ = epoll::delete(&self.epoll, &*listener.fd); // not there during a pause
+        }
+    }
+
     /// Works until it is stopped.
     pub(crate) fn run(mut self) {
         let mut events = Vec::with_capacity(1024);
@@ -193,6 +199,8 @@ impl Worker {
                 }
                 Order::Drain => {
                     self.is_draining = true;
+                    // Another process may have them, so that they stay open without this thread's.
+                    self.unwatch_listeners();
                     self.listeners.clear();
                 }
                 Order::Stop => self.is_stopped = true,
@@ -217,10 +225,7 @@ impl Worker {
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     self.shared.counters.process.out_of_resources.one();
                     self.pause_until = Some(now + PAUSE);
-                    for listener in &self.listeners {
-                        let _ = epoll::delete(&self.epoll, &*listener.fd);
-                    }
-                    return;
+                    return self.unwatch_listeners();
                 }
                 Err(_) => {}
             }

@@ -302,7 +302,7 @@ def slab_kib() -> int:
 
 
 def hold_all(count: int) -> str:
-    """Memory of daemons with `count` open connections. Descriptors say how many daemons it takes."""
+    """Memory of `count` open connections, in as many daemons as descriptors allow."""
     gateway = Gateway("bentpipe", ours, our_rules)
     parts = -(-count // HELD)
     shares = [count // parts + (number < count % parts) for number in range(parts)]

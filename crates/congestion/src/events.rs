@@ -116,6 +116,9 @@ pub struct Needs {
     /// [`Controller::on_router_feedback`](crate::Controller::on_router_feedback) for each ACK that returns
     /// it.
     pub router_feedback: Option<Protocol>,
+    /// Decisions of [`TcpPolicy`](crate::TcpPolicy) without which it is another algorithm, so that no
+    /// other transport can carry it.
+    pub tcp: bool,
 }
 
 impl Needs {
@@ -132,6 +135,7 @@ impl Needs {
             probes: self.probes || other.probes,
             own_recovery: self.own_recovery || other.own_recovery,
             router_feedback: self.router_feedback.or(other.router_feedback),
+            tcp: self.tcp || other.tcp,
         }
     }
 }

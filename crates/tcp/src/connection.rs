@@ -27,8 +27,7 @@ use crate::info::Agreed;
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Options, Segment};
 use crate::sender::{Phase, Sender};
-use crate::sequence::Space;
-use transport::{AbortCause, Counters, RttEstimator};
+use transport::{AbortCause, Counters, RttEstimator, Space};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);

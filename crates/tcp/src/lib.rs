@@ -19,7 +19,6 @@ mod receiver;
 mod scoreboard;
 mod segment;
 mod sender;
-mod sequence;
 mod timestamps;
 
 pub use ack_congestion::AckCounters;

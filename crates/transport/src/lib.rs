@@ -7,6 +7,7 @@
 //! - [`CarefulResume`]: start from what an earlier connection has found
 //! - [`PathMtu`]: the largest packet that the path takes
 //! - [`Protocol`]: the list of transport protocols
+//! - [`Space`]: sequence numbers that wrap on the wire
 //! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
@@ -20,6 +21,7 @@ mod quick_start;
 mod ranges;
 mod reassembly;
 mod rtt;
+mod sequence;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
@@ -32,3 +34,4 @@ pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};
+pub use sequence::Space;

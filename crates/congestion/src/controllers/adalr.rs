@@ -134,7 +134,7 @@ impl Controller for Adalr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { round_trips: true, ..Needs::default() }
+        Needs { round_trips: true, tcp: true, ..Needs::default() }
     }
 
     fn on_rtt(&mut self, _now: Time, sample: Span) {

@@ -69,6 +69,7 @@ pub(crate) const NO_NEEDS: Needs = Needs {
     probes: false,
     own_recovery: false,
     router_feedback: None,
+    tcp: false,
 };
 
 /// Ticks of the clock in a second (`CONFIG_HZ`).

@@ -7,9 +7,8 @@ use units::Time;
 use crate::receiver::{Path, QUICK_AFTER_MARK};
 use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Acknowledgement;
-use crate::sequence::Space;
 use crate::timestamps::round_trip;
-use transport::{KnownPath, Range};
+use transport::{KnownPath, Range, Space};
 
 use super::Connection;
 impl Connection {

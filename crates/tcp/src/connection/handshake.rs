@@ -1,10 +1,10 @@
 //! Set-up (RFC 9293 sections 3.5, 3.10.7.1 to 3.10.7.4).
 
 use congestion::Ecn;
+use transport::Space;
 use units::Time;
 
 use crate::segment::{Flags, Options, Segment, TIMESTAMPS_BYTES};
-use crate::sequence::Space;
 use crate::timestamps::{round_trip, timestamp};
 
 use super::{Connection, DEFAULT_MSS, State, Urgent};

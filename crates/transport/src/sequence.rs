@@ -1,31 +1,33 @@
 //! Sequence numbers: 32 bits that wrap on the wire, and 64 bits internally, which do not.
 //!
-//! Internally, the SYN is number 0, the first byte is number 1, and the FIN follows the last byte.
+//! TCP numbers bytes. Internally, its SYN is number 0, the first byte is number 1, and the FIN follows the
+//! last byte. STP numbers packets.
 
 /// The sequence space of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Space {
+pub struct Space {
     initial: u32,
 }
 
 impl Space {
-    pub(crate) const fn new(initial: u32) -> Self {
+    /// Number 0 is `initial` on the wire.
+    #[inline]
+    pub const fn new(initial: u32) -> Self {
         Self { initial }
     }
 
-    /// The number as it is on the wire.
+    /// The number as it is on the wire, where it wraps.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "sequence numbers wrap")]
-    pub(crate) const fn wrap(self, number: u64) -> u32 {
+    pub const fn wrap(self, number: u64) -> u32 {
         self.initial.wrapping_add(number as u32)
     }
 
-    /// The number on the wire, taken as the one within 2^31 of `near` (RFC 9293 section 3.4);
-    /// `None` if that lies before the SYN.
+    /// The number of `wire`, taken as the one within 2^31 of `near` (RFC 9293 section 3.4);
+    /// `None` if that lies before number 0.
     #[inline]
-    pub(crate) fn unwrap(self, wire: u32, near: u64) -> Option<u64> {
+    pub fn unwrap(self, wire: u32, near: u64) -> Option<u64> {
         let distance = wire.wrapping_sub(self.wrap(near)) as i32;
-        // Streams end far below 2^63, so the sign tells what lies before the SYN.
+        // Streams end far below 2^63, so the sign tells what lies before number 0.
         let number = near.wrapping_add_signed(i64::from(distance));
         (number as i64 >= 0).then_some(number)
     }
@@ -45,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_before_the_syn_is_none() {
+    fn a_number_before_the_first_is_none() {
         assert_eq!(Space::new(100).unwrap(99, 0), None);
     }
 

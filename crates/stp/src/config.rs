@@ -3,24 +3,12 @@
 use congestion::Needs;
 use units::{Bytes, Rate, SizeLimit, Span};
 
-/// Control of the amount that is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// A congestion window in bytes, which a controller changes with each STAT and each loss.
-    Window,
-    /// Packets leave at this rate, counted with their headers and that of IP. Losses change nothing.
-    Rate(Rate),
-}
-
 /// STP settings of one end. Timers and counts that Q.2110 leaves open have the values that are usual for
 /// SSCOP, unless their description says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
 pub struct Config {
-    /// Control of the amount that is sent.
-    #[cfg_attr(feature = "schema", serde(skip))]
-    pub control: Control,
     /// Largest payload of a packet in bytes, the same at both ends.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub mss: u32,
@@ -36,9 +24,13 @@ pub struct Config {
     /// Initial slow start threshold.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub initial_ssthresh: SizeLimit,
-    /// Length of the IP header, which counts for [`Control::Rate`].
+    /// Length of the IP header, which counts for the rate.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ip_header: u16,
+    /// Rate at which data packets leave, with their headers and that of IP. No congestion window limits them
+    /// then, and losses change nothing. Default: the controller's congestion window.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s")))]
+    pub rate: Option<Rate>,
     /// Number of data packets after which a POLL is sent (MaxPD of SSCOP).
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65_535)))]
     pub packets_per_poll: u32,
@@ -76,13 +68,13 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            control: Control::Window,
             mss: 1460,
             receive_buffer: Bytes(4 << 20),
             reads_at_once: true,
             initial_window: 10,
             initial_ssthresh: SizeLimit::UNLIMITED,
             ip_header: 20,
+            rate: None,
             packets_per_poll: 25,
             poll_interval: Span::from_millis(750),
             idle: Span::from_secs(15),

@@ -12,7 +12,7 @@ use congestion::{Ack, AnyController, Controller as _, Loss, PartialAck, Recovery
 use transport::{Pacer, Pacing};
 use units::{Rate, Span, Time};
 
-use crate::config::{Config, Control};
+use crate::config::Config;
 
 /// State of the control of one sender.
 #[derive(Debug)]
@@ -53,14 +53,11 @@ pub(crate) struct Report {
 impl Controlled {
     pub(crate) fn new(config: &Config, controller: AnyController) -> Self {
         let needs = controller.needs();
-        let paced = match config.control {
-            Control::Window => None,
-            Control::Rate(rate) => Some(Paced {
-                pacer: Pacer::new(Pacing::Controller),
-                rate,
-                ip_header: config.ip_header,
-            }),
-        };
+        let paced = config.rate.map(|rate| Paced {
+            pacer: Pacer::new(Pacing::Controller),
+            rate,
+            ip_header: config.ip_header,
+        });
         Self {
             controller,
             takes_round_trips: needs.round_trips,

@@ -28,7 +28,7 @@ mod probing;
 mod receiver;
 mod sender;
 
-pub use config::{Config, Control, missing};
+pub use config::{Config, missing};
 pub use connection::{Connection, State};
 pub use info::Pdus;
 pub use pdu::{Flags, Kind, MAX_LIST, MAX_WINDOW, Packet, SD_HEADER};

@@ -23,8 +23,8 @@
 
 /// Most numbers in the list of a STAT. Longer lists take several PDUs, each of which ends where the next
 /// one begins: with the start of a gap, therefore the number is odd. Q.2110 leaves it open, and 67 is usual in
-/// ATM. With 21 a simulated PDU is as small as a TCP segment.
-pub const MAX_LIST: usize = 21;
+/// ATM. With 19 a simulated PDU fits the place of a TCP segment.
+pub const MAX_LIST: usize = 19;
 
 /// Largest distance of a number in a list from N(R), which is also the largest window in packets.
 pub const MAX_WINDOW: u64 = u16::MAX as u64;
@@ -72,6 +72,18 @@ impl Kind {
         Self::Ustat,
     ];
 
+    /// The type of the byte at offset 4 of the layout.
+    #[inline]
+    pub fn of(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte).wrapping_sub(1)).copied()
+    }
+
+    /// The byte at offset 4 of the layout.
+    #[inline]
+    pub const fn byte(self) -> u8 {
+        self as u8 + 1
+    }
+
     /// The name of Q.2110.
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,6 +104,18 @@ impl Kind {
 pub struct Flags(u8);
 
 impl Flags {
+    /// The flags of a byte of the wire; unknown ones are ignored.
+    #[inline]
+    pub const fn of(byte: u8) -> Self {
+        Self(byte & 7)
+    }
+
+    /// The byte of the wire.
+    #[inline]
+    pub const fn byte(self) -> u8 {
+        self.0
+    }
+
     /// The stream of the sender ends with this SD.
     pub const END_OF_STREAM: Self = Self(1);
     /// The SD is also a POLL, whose N(S) is the number behind its own.
@@ -175,6 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn types_and_flags_are_bytes() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::of(kind.byte()), Some(kind));
+        }
+        assert_eq!([0, 9, 255].map(Kind::of), [None; 3]);
+        assert_eq!((Kind::Begin.byte(), Kind::Ustat.byte()), (1, 8));
+        let flags = Flags::POLL.with_if(true, Flags::ABORT);
+        assert_eq!((flags.byte(), Flags::of(0xfe)), (6, flags));
+    }
+
+    #[test]
     fn lengths_are_those_of_the_layout() {
         let of = |kind, flags, listed, payload| {
             Packet { kind, flags, listed, payload, ..Packet::default() }.bytes()
@@ -188,7 +223,7 @@ mod tests {
         assert_eq!(of(Kind::Data, Flags::POLL, 0, 1460), 1460 + SD_HEADER);
         assert_eq!(of(Kind::Poll, none, 0, 0), 16);
         assert_eq!(of(Kind::Stat, none, 0, 0), 20);
-        assert_eq!(of(Kind::Stat, none, MAX_LIST as u8, 0), 104);
+        assert_eq!(of(Kind::Stat, none, MAX_LIST as u8, 0), 96);
         assert_eq!(of(Kind::Ustat, none, 2, 0), 24);
     }
 }

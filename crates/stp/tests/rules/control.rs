@@ -1,6 +1,6 @@
 //! The congestion window, and the rate.
 
-use stp::{Config, Control, Kind};
+use stp::{Config, Kind};
 use transport::Endpoint as _;
 use units::{Rate, Time};
 
@@ -51,11 +51,8 @@ fn a_closed_congestion_window_polls_once_in_a_round_trip() {
 /// SSCOP: 1500 bytes, 2 Mbit/s, a POLL for 25 packets.
 #[test]
 fn a_rate_spaces_packets_and_few_polls_return_little() {
-    let config = Config {
-        control: Control::Rate(Rate::from_bits_per_second(2_000_000)),
-        mss: 1464,
-        ..config()
-    };
+    let config =
+        Config { rate: Some(Rate::from_bits_per_second(2_000_000)), mss: 1464, ..config() };
     let mut wire = Wire::new(&config).open();
     wire.run_until(at(1000));
     wire.write(A, 1 << 30);
@@ -69,11 +66,8 @@ fn a_rate_spaces_packets_and_few_polls_return_little() {
 
 #[test]
 fn losses_do_not_change_a_rate() {
-    let config = Config {
-        control: Control::Rate(Rate::from_bits_per_second(2_000_000)),
-        mss: 1464,
-        ..config()
-    };
+    let config =
+        Config { rate: Some(Rate::from_bits_per_second(2_000_000)), mss: 1464, ..config() };
     let mut wire = sending(&config, |sent| sent.packet.kind == Kind::Data && sent.nth % 10 == 0);
     wire.run_until(at(61_000));
     let packets = wire.ends[A].pdus().of(Kind::Data) as f64 / 60.0;

@@ -1,7 +1,7 @@
 //! Whatever the wire does and however the ends are configured, every byte arrives once.
 
 use proptest::prelude::*;
-use stp::{Config, Connection, Control, Kind, State};
+use stp::{Config, Connection, Kind, State};
 use units::{Bytes, Rate, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, connection, ms};
@@ -34,9 +34,7 @@ prop_compose! {
     ) -> Config {
         let [poll_interval, keep_alive, set_up_interval] = intervals.map(ms);
         Config {
-            control: rate.map_or(Control::Window, |rate| {
-                Control::Rate(Rate::from_bits_per_second(rate))
-            }),
+            rate: rate.map(Rate::from_bits_per_second),
             mss,
             receive_buffer: Bytes(packets * u64::from(mss)),
             reads_at_once,

@@ -5,16 +5,26 @@
 
 use units::Time;
 
-use crate::event_list::EventList;
+use crate::event_list::{EventList, NOTHING};
+use crate::schedule::{key, parts};
 use crate::winner_tree::WinnerTree;
 
 /// If all ports are busy, a list is 1.6 times as fast with 400 of them, and 1.6 times as slow with
 /// 1,200.
 const MANY: usize = 512;
 
-/// The next arrival of each port with packets in flight.
+/// The next arrival of each port with packets in flight. The earliest is asked for most often, and is
+/// the same in both.
 #[derive(Clone, Debug)]
-pub(crate) enum Arrivals {
+pub(crate) struct Arrivals {
+    /// The key of the earliest.
+    earliest: u128,
+    others: Others,
+}
+
+/// The keys of the others, or of all.
+#[derive(Clone, Debug)]
+enum Others {
     Few(EventList),
     Many(WinnerTree),
 }
@@ -22,46 +32,58 @@ pub(crate) enum Arrivals {
 impl Arrivals {
     /// None of so many ports carries anything.
     pub(crate) fn new(ports: usize) -> Self {
-        if ports < MANY { Self::Few(EventList::new()) } else { Self::Many(WinnerTree::new(ports)) }
+        let others = if ports < MANY {
+            Others::Few(EventList::new())
+        } else {
+            Others::Many(WinnerTree::new(ports))
+        };
+        Self { earliest: NOTHING, others }
     }
 
     /// The earliest arrival and its port, of equals the lowest; never, if none carries anything.
     #[inline]
     pub(crate) fn earliest(&self) -> (Time, u32) {
-        match self {
-            Self::Few(list) => list.earliest(),
-            Self::Many(tree) => tree.earliest(),
-        }
+        let (at, port) = parts(self.earliest);
+        #[expect(clippy::cast_possible_truncation, reason = "no port, or one of 32 bits")]
+        let port = port as u32;
+        (at, port)
     }
 
     /// A port carries something again.
     #[inline]
     pub(crate) fn insert(&mut self, port: usize, at: Time) {
-        match self {
-            Self::Few(list) => list.insert(port, at),
-            Self::Many(tree) => tree.set(port, at),
-        }
+        self.earliest = match &mut self.others {
+            Others::Few(list) => list.insert(self.earliest, key(at, port as u64)),
+            Others::Many(tree) => tree.set(port, at),
+        };
     }
 
     /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
     #[inline(always)]
     pub(crate) fn follow_earliest(&mut self, next: Option<Time>) {
-        match self {
-            Self::Few(list) => list.follow_earliest(next),
-            Self::Many(tree) => {
-                let (_, port) = tree.earliest();
-                tree.set(port as usize, next.unwrap_or(Time::NEVER));
-            }
-        }
+        let (_, port) = self.earliest();
+        self.earliest = match (&mut self.others, next) {
+            (Others::Few(list), Some(at)) => list.exchange(key(at, port.into())),
+            (Others::Few(list), None) => list.take(),
+            (Others::Many(tree), next) => tree.set(port as usize, next.unwrap_or(Time::NEVER)),
+        };
     }
 
     /// The next arrival of any port may have changed.
     #[cold]
     #[inline(never)]
     pub(crate) fn change(&mut self, port: usize, at: Option<Time>) {
-        match self {
-            Self::Few(list) => list.change(port, at),
-            Self::Many(tree) => tree.set(port, at.unwrap_or(Time::NEVER)),
+        let (_, earliest) = self.earliest();
+        self.earliest = match &mut self.others {
+            Others::Few(list) if earliest as usize == port => list.take(),
+            Others::Few(list) => {
+                list.remove(port);
+                self.earliest
+            }
+            Others::Many(tree) => tree.set(port, Time::NEVER),
+        };
+        if let Some(at) = at {
+            self.insert(port, at);
         }
     }
 }

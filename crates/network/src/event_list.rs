@@ -5,92 +5,59 @@
 //! is still running. A tree has fewer steps, but each depends on the previous one. If times are
 //! equal, the port with the lower number is first.
 
-use units::Time;
+use crate::schedule::parts;
 
-use crate::schedule::{key, parts};
-
-/// The next arrival of each port that carries anything.
+/// The next arrivals of all ports that carry anything but one: the earliest, which the caller has.
 #[derive(Clone, Debug)]
-pub struct EventList {
-    earliest: u128,
-    /// The keys of all others, the earliest last.
+pub(crate) struct EventList {
+    /// Their keys, the earliest last.
     others: Vec<u128>,
 }
 
-const NOTHING: u128 = u128::MAX;
+/// The key of no arrival.
+pub(crate) const NOTHING: u128 = u128::MAX;
 
 impl EventList {
-    /// No port carries anything.
-    pub fn new() -> Self {
-        Self { earliest: NOTHING, others: Vec::new() }
+    pub(crate) fn new() -> Self {
+        Self { others: Vec::new() }
     }
 
-    /// The earliest arrival and its port; never, if no port carries anything.
+    /// Adds `new`. Returns the earlier of it and `earliest`.
     #[inline]
-    pub fn earliest(&self) -> (Time, u32) {
-        let (at, port) = parts(self.earliest);
-        #[expect(clippy::cast_possible_truncation, reason = "no port, or one of 32 bits")]
-        let port = port as u32;
-        (at, port)
-    }
-
-    /// A port carries something again.
-    #[inline]
-    pub fn insert(&mut self, port: usize, at: Time) {
-        let new = key(at, port as u64);
-        if new < self.earliest {
-            // Where nothing was, nothing joins the others.
-            if self.earliest().0 != Time::NEVER {
-                self.others.push(self.earliest);
-            }
-            self.earliest = new;
-        } else {
+    pub(crate) fn insert(&mut self, earliest: u128, new: u128) -> u128 {
+        if new > earliest {
             self.others.push(new);
             self.settle(new);
+            return earliest;
         }
-    }
-
-    /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
-    #[inline]
-    pub fn follow_earliest(&mut self, next: Option<Time>) {
-        match next {
-            Some(at) => self.postpone_earliest(at),
-            None => self.remove_earliest(),
+        // Where nothing was, nothing joins the others.
+        if earliest != NOTHING {
+            self.others.push(earliest);
         }
+        new
     }
 
-    /// The port of the earliest arrival carries nothing behind it.
+    /// Takes out the earliest.
     #[inline]
-    fn remove_earliest(&mut self) {
-        self.earliest = self.others.pop().unwrap_or(NOTHING);
+    pub(crate) fn take(&mut self) -> u128 {
+        self.others.pop().unwrap_or(NOTHING)
     }
 
-    /// The next arrival of the port of the earliest one.
+    /// Adds `new` and takes out the earliest.
     #[inline]
-    fn postpone_earliest(&mut self, at: Time) {
-        let (_, port) = parts(self.earliest);
-        let postponed = key(at, port);
+    pub(crate) fn exchange(&mut self, new: u128) -> u128 {
         match self.others.last() {
-            Some(next) if *next < postponed => {
-                self.earliest = *next;
-                self.settle(postponed);
+            Some(&earliest) if earliest < new => {
+                self.settle(new);
+                earliest
             }
-            _ => self.earliest = postponed,
+            _ => new,
         }
     }
 
-    /// The next arrival of any port that carries something may have changed.
-    #[cold]
-    #[inline(never)]
-    pub fn change(&mut self, port: usize, at: Option<Time>) {
-        if self.earliest().1 as usize == port {
-            self.remove_earliest();
-        } else {
-            self.others.retain(|other| parts(*other).1 != port as u64);
-        }
-        if let Some(at) = at {
-            self.insert(port, at);
-        }
+    /// Takes out the key of a port, if it is there.
+    pub(crate) fn remove(&mut self, port: usize) {
+        self.others.retain(|other| parts(*other).1 != port as u64);
     }
 
     /// Puts `key` in its place; the last of the others is to be overwritten.

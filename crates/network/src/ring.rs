@@ -103,10 +103,13 @@ impl<T> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.slots.rotate_left(self.first);
-        self.first = 0;
+        let before = self.slots.len();
         // Of two at least: the second must not lie where the first does.
-        self.slots.resize_with((2 * self.len).max(4), || None);
+        self.slots.resize_with((2 * before).max(4), || None);
+        // Those that had gone round now follow the last place of before.
+        for place in 0..self.first {
+            self.slots.swap(place, before + place);
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use units::Time;
 
-use crate::schedule::{key, parts};
+use crate::schedule::key;
 
 /// The time of each port's next arrival, and the earliest of them.
 #[derive(Clone, Debug)]
@@ -22,18 +22,9 @@ impl WinnerTree {
         Self { winners: vec![key(Time::NEVER, u64::MAX); 2 * leaves], leaves }
     }
 
-    /// The earliest arrival and its port.
+    /// The next arrival of `port` is at `at`; never, if it carries nothing. Returns the earliest key.
     #[inline]
-    pub fn earliest(&self) -> (Time, u32) {
-        let (at, port) = parts(self.winners[1]);
-        #[expect(clippy::cast_possible_truncation, reason = "no port, or one of 32 bits")]
-        let port = port as u32;
-        (at, port)
-    }
-
-    /// The next arrival of `port` is at `at`; never, if it carries nothing.
-    #[inline]
-    pub fn set(&mut self, port: usize, at: Time) {
+    pub fn set(&mut self, port: usize, at: Time) -> u128 {
         let mut place = self.leaves + port;
         let mut winner = key(at, port as u64);
         self.winners[place] = winner;
@@ -42,5 +33,6 @@ impl WinnerTree {
             place /= 2;
             self.winners[place] = winner;
         }
+        winner
     }
 }

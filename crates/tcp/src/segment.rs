@@ -260,6 +260,14 @@ impl Segment {
     /// Bytes of TCP options with their padding.
     #[inline]
     pub fn option_bytes(&self) -> u32 {
+        let counts = Options::TIMESTAMPS.with_if(true, Options::ACCURATE_ECN);
+        let counted = self.options.0 & counts.0 | self.flags.0 & Flags::SYN.0 | self.sack_blocks;
+        if counted == 0 { 0 } else { self.present_option_bytes() }
+    }
+
+    /// The same of a segment that has some.
+    #[inline]
+    fn present_option_bytes(&self) -> u32 {
         let timestamps = if self.has_timestamps() { TIMESTAMPS_BYTES } else { 0 };
         let sack = u32::from(tcp::sack(self.sack_blocks));
         let is_rare = self.flags.contains(Flags::SYN) || self.options.contains(Options::RARE);

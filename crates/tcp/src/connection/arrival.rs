@@ -118,8 +118,8 @@ impl Connection {
     /// unless it is older than the one remembered.
     #[inline]
     pub(super) fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
-        let is_newer = segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
-        if self.timestamps && sequence <= self.last_ack_sent && is_newer {
+        let is_newer = || segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
+        if self.timestamps && sequence <= self.last_ack_sent && is_newer() {
             self.recent_timestamp = segment.timestamp;
         }
     }

@@ -22,12 +22,10 @@ impl Connection {
     /// The next segment to be sent, if there is one.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        match self.urgent {
-            Urgent::Nothing => {}
-            Urgent::Syn => return self.next_syn(now),
-            Urgent::Reset(reset) => return Some(self.next_reset(now, reset)),
-            Urgent::Earlier => return self.next_earlier(),
-            Urgent::KeepAlive => return Some(self.next_keep_alive(now)),
+        if self.urgent != Urgent::Nothing {
+            // A copy, so that the segments of all other calls need not be in memory.
+            let urgent = self.next_urgent(now)?;
+            return Some(Segment { ..urgent });
         }
         // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
         let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
@@ -41,22 +39,35 @@ impl Connection {
         self.receiver.ack_is_due().then(|| self.ack_segment(now))
     }
 
+    /// What goes before everything else.
+    #[cold]
+    #[inline(never)]
+    fn next_urgent(&mut self, now: Time) -> Option<Segment> {
+        match self.urgent {
+            Urgent::Nothing => None,
+            Urgent::Syn => self.next_syn(now),
+            Urgent::Reset(reset) => Some(self.next_reset(now, reset)),
+            Urgent::Earlier => self.next_earlier(),
+            Urgent::KeepAlive => Some(self.next_keep_alive(now)),
+        }
+    }
+
     #[inline(always)]
     fn ack_segment(&mut self, now: Time) -> Segment {
-        let mut segment = self.bare_segment(now);
+        let segment = self.bare_segment(now);
         if self.marks.is_some() {
-            self.complete_report(&mut segment);
+            let complete = self.with_report(segment);
+            return Segment { ..complete };
         }
         segment
     }
 
     #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut segment = self.bare_segment(now);
+        let mut segment = self.segment_at(now, chunk.start);
         if chunk.length > 0 {
             self.receiver.data_sent(now);
         }
-        segment.sequence = self.out.wrap(chunk.start);
         #[expect(clippy::cast_possible_truncation, reason = "at most a full segment")]
         let payload = chunk.length as u16;
         segment.payload = payload;
@@ -89,12 +100,18 @@ impl Connection {
     /// A segment without data, which acknowledges everything received.
     #[inline(always)]
     pub(super) fn bare_segment(&mut self, now: Time) -> Segment {
+        self.segment_at(now, self.sender.number_without_data())
+    }
+
+    /// The same with another sequence number.
+    #[inline(always)]
+    fn segment_at(&mut self, now: Time, sequence: u64) -> Segment {
         let next = self.receiver.next();
         let window = self.receiver.window(&self.config, self.shift, self.window_limit);
         #[expect(clippy::cast_possible_truncation, reason = "the shift is for the largest window")]
         let window = (window >> self.shift) as u16;
         let mut segment = Segment {
-            sequence: self.out.wrap(self.sender.number_without_data()),
+            sequence: self.out.wrap(sequence),
             acknowledgement: self.inward.wrap(next),
             flags: Flags::ACK.with(self.report),
             window,

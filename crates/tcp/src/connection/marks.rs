@@ -231,19 +231,20 @@ impl Connection {
         }
     }
 
-    /// An ACK without data is about to leave.
+    /// An ACK without data, which is about to leave, with what it reports.
     #[cold]
-    pub(super) fn complete_report(&mut self, segment: &mut Segment) {
-        self.let_ack_be_marked(segment);
+    #[inline(never)]
+    pub(super) fn with_report(&mut self, mut segment: Segment) -> Segment {
+        self.let_ack_be_marked(&mut segment);
         if !self.ecn.is_accurate() {
-            return;
+            return segment;
         }
         let opens = self.sender.max() == 1 && !self.passive;
-        let Some(marks) = &mut self.marks else { return };
+        let Some(marks) = &mut self.marks else { return segment };
         marks.received.on_reported();
         if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
             segment.flags = Flags::ACK.with(report(bits));
-            return;
+            return segment;
         }
         if let Some((counters, low_latency)) = marks.received.take_counters() {
             let most = if self.timestamps { 2 } else { 3 };
@@ -251,6 +252,7 @@ impl Connection {
             segment.set_counters(counters);
             segment.options = segment.options.with_if(low_latency, Options::LOW_LATENCY);
         }
+        segment
     }
 
     /// Reads what an ACK that acknowledges everything before `number` reports.

@@ -47,7 +47,8 @@ impl Sender {
         let differs =
             config.duplicate_window == DuplicateWindow::Sender && ack.window != self.taken;
         let window_moved = self.update_window(ack) || differs;
-        let sacked = if self.uses_sack() {
+        // Most ACKs have no blocks.
+        let sacked = if blocks.size_hint() != (0, Some(0)) && self.uses_sack() {
             self.take_sack_blocks(now, config, ack.number, blocks)
         } else {
             0

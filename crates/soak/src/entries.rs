@@ -13,7 +13,7 @@ use wire::{IpPacket, UdpHeader};
 pub type Entry = fn(&[u8]);
 
 /// All entries with the names of their corpora.
-pub const ENTRIES: [(&str, Entry); 7] = [
+pub const ENTRIES: [(&str, Entry); 9] = [
     ("scenario", scenario),
     ("override", set),
     ("fade_csv", fade_csv),
@@ -21,6 +21,8 @@ pub const ENTRIES: [(&str, Entry); 7] = [
     ("study", study),
     ("recording", recording),
     ("packet", packet),
+    ("proxy", proxy),
+    ("proxy_metrics", proxy_metrics),
 ];
 
 /// A scenario file.
@@ -130,6 +132,33 @@ fn whole_recording(folder: &Path) -> bool {
     let recording = simulator::run(&loaded.scenario, 1, simulator::Options::default());
     let output = recording::OutputFolder::create(folder.join("."), true);
     output.is_ok_and(|output| output.save(&recording, &text, &[]).is_ok())
+}
+
+/// A file of the proxy. What it accepts becomes rules, which no value may add to.
+pub fn proxy(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    match proxy::config::Loaded::parse(text, Path::new("fuzz.toml")) {
+        Ok(loaded) => {
+            let rules = proxy::rules::ruleset(&loaded.config);
+            assert_eq!(rules.matches("chain ").count(), 1, "{rules}");
+            assert_eq!(rules.matches('{').count(), rules.matches('}').count(), "{rules}");
+            assert_eq!(rules.matches([';', '\\', '`', '$']).count(), 2, "{rules}");
+        }
+        Err(errors) => assert!(!errors.0.is_empty() && !errors.to_string().is_empty()),
+    }
+}
+
+/// A request to the page of metrics.
+pub fn proxy_metrics(bytes: &[u8]) {
+    let answer = proxy::answer_to(bytes);
+    let text = str::from_utf8(&answer).unwrap_or_default();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+    assert!(head.starts_with("HTTP/1.1 "), "{text}");
+    // Nothing of the request comes back.
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let length: usize = length.and_then(|length| length.parse().ok()).unwrap_or(usize::MAX);
+    assert!(body.is_empty() || body.len() == length, "{text}");
+    assert_eq!(head.lines().count(), 4, "{text}");
 }
 
 /// An IP packet as the kernel bed reads it.

@@ -1,0 +1,277 @@
+//! What the schema cannot express: prefixes, names of interfaces, contradictions.
+
+use std::net::SocketAddr;
+
+use middlebox::Accept;
+use scenario::Refused;
+
+use super::{Config, Document, TcpOptions};
+use crate::prefix::Prefix;
+
+/// Tables that the kernel uses itself: default, main, local.
+const RESERVED_TABLES: [u32; 3] = [253, 254, 255];
+
+/// Checks a file.
+///
+/// # Errors
+/// All contradictions, with their places.
+pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
+    let mut refused = Vec::new();
+    interfaces(document, &mut refused);
+    if RESERVED_TABLES.contains(&document.table) {
+        let found = document.table.to_string();
+        let reason = "the kernel uses 253 to 255 itself";
+        refused.push(Refused::new("table", "a free table", found).because(reason));
+    }
+    if document.accept != Accept::Early {
+        let found = match document.accept {
+            Accept::Late => "\"late\"",
+            _ => "\"early-if-known\"",
+        };
+        let reason = "the daemon cannot hold back a SYN yet";
+        refused.push(Refused::new("accept", "\"early\"", found).because(reason));
+    }
+    for (key, ports) in [("ports", &document.ports), ("bypass.ports", &document.bypass.ports)] {
+        for (i, port) in ports.iter().enumerate() {
+            if *port == 0 {
+                refused.push(Refused::new(&format!("{key}.{i}"), "a port from 1", "0"));
+            } else if key == "bypass.ports" && document.ports.contains(port) {
+                let problem = Refused::new(&format!("{key}.{i}"), "another port", port.to_string());
+                refused.push(problem.because("`ports` has it too"));
+            }
+        }
+    }
+    let bypass = prefixes(
+        document
+            .bypass
+            .subnets
+            .iter()
+            .enumerate()
+            .map(|(i, text)| (format!("bypass.subnets.{i}"), text.as_str())),
+        &mut refused,
+    );
+    let keys = document.subnet.iter().enumerate();
+    let known = prefixes(
+        keys.map(|(i, subnet)| (format!("subnet.{i}.prefix"), subnet.prefix.as_str())),
+        &mut refused,
+    );
+    for (number, prefix) in &known {
+        if let Some((_, wider)) = bypass.iter().find(|(_, bypass)| bypass.includes(*prefix)) {
+            let path = format!("subnet.{number}.prefix");
+            let problem = Refused::new(&path, "a subnet that is split", format!("{prefix}"));
+            refused.push(problem.because(format!("`bypass.subnets` has {wider}")));
+        }
+        if document.subnet[*number].tcp == TcpOptions::default() {
+            let path = format!("subnet.{number}");
+            refused.push(Refused::new(&path, "at least one setting", "only a prefix"));
+        }
+        let tcp = &document.subnet[*number].tcp;
+        let of_routes = "the kernel takes it from routes, which `rules` sets by interface";
+        let of_handshake = "the handshake is over before the client's subnet is known";
+        for (key, is_set, reason) in [
+            ("initial_window", tcp.split.initial_window.is_some(), of_routes),
+            ("mss", tcp.split.mss.is_some(), of_handshake),
+            ("fast_open", tcp.fast_open.is_some(), of_handshake),
+        ] {
+            if is_set {
+                let path = format!("subnet.{number}.{key}");
+                let problem = Refused::new(&path, "no such key for a subnet", "one");
+                refused.push(problem.because(format!("{reason}: set it for the side")));
+            }
+        }
+    }
+    let mut subnets: Vec<_> =
+        known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp.clone())).collect();
+    subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
+    let metrics = document.metrics.as_deref().and_then(|text| metrics(text, &mut refused));
+    let user = document.user.as_deref().and_then(|text| user(text, &mut refused));
+    if let Some(control) = &document.control
+        && control.as_os_str().len() > 100
+    {
+        let problem = Refused::new("control", "a path of at most 100 bytes", "a longer one");
+        refused.push(problem);
+    }
+    if refused.is_empty() {
+        let bypass = bypass.into_iter().map(|(_, prefix)| prefix).collect();
+        Ok(Config { document: document.clone(), subnets, bypass, metrics, user })
+    } else {
+        Err(refused)
+    }
+}
+
+fn interfaces(document: &Document, refused: &mut Vec<Refused>) {
+    // A name in rules and commands: what the kernel allows, without what they would interpret.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
+    for (key, side) in sides {
+        for (i, name) in side.interfaces.iter().enumerate() {
+            let path = format!("{key}.interfaces.{i}");
+            let valid = (1..16).contains(&name.len())
+                && name.chars().all(is_plain)
+                && !name.starts_with(['-', '.']);
+            if !valid {
+                let expected =
+                    "the name of an interface (at most 15 letters, digits, `.`, `_`, `-`)";
+                refused.push(Refused::new(&path, expected, format!("{name:?}")));
+            }
+            let others = side.interfaces[..i].iter();
+            let across = document.terrestrial.interfaces.iter().filter(|_| key == "satellite");
+            if others.chain(across).any(|other| other == name) {
+                let problem = Refused::new(&path, "another interface", format!("{name:?}"));
+                refused.push(problem.because("an interface is on one side, once"));
+            }
+        }
+    }
+}
+
+/// The prefixes that are valid, with their numbers.
+fn prefixes<'a>(
+    texts: impl Iterator<Item = (String, &'a str)>,
+    refused: &mut Vec<Refused>,
+) -> Vec<(usize, Prefix)> {
+    let mut known: Vec<(usize, Prefix)> = Vec::new();
+    for (number, (path, text)) in texts.enumerate() {
+        match text.parse::<Prefix>() {
+            Ok(prefix) if known.iter().any(|(_, other)| *other == prefix) => {
+                let problem = Refused::new(&path, "another prefix", format!("{text:?}"));
+                refused.push(problem.because("it stands above already"));
+            }
+            Ok(prefix) => known.push((number, prefix)),
+            Err(reason) => {
+                let expected = "a prefix such as \"203.0.113.0/24\"";
+                let problem = Refused::new(&path, expected, format!("{text:?}"));
+                refused.push(problem.because(reason.to_string()));
+            }
+        }
+    }
+    known
+}
+
+fn metrics(text: &str, refused: &mut Vec<Refused>) -> Option<SocketAddr> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() && address.port() != 0 => return Some(address),
+        Ok(_) => {
+            let expected = "a loopback address with a port such as \"127.0.0.1:9440\"";
+            let problem = Refused::new("metrics", expected, format!("{text:?}"));
+            refused.push(problem.because("everybody who reaches it can read it"));
+        }
+        Err(_) => {
+            let expected = "an address with a port such as \"127.0.0.1:9440\"";
+            refused.push(Refused::new("metrics", expected, format!("{text:?}")));
+        }
+    }
+    None
+}
+
+fn user(text: &str, refused: &mut Vec<Refused>) -> Option<(u32, u32)> {
+    let numbers = text.split_once(':').and_then(|(user, group)| {
+        let number = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
+        Some((number(user)?, number(group)?))
+    });
+    if numbers.is_none() {
+        let expected = "numbers such as \"65534:65534\"";
+        refused.push(Refused::new("user", expected, format!("{text:?}")));
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use crate::config::Loaded;
+    use crate::rules;
+
+    const PLAIN: &str =
+        "[terrestrial]\ninterfaces = [\"lan0\"]\n[satellite]\ninterfaces = [\"sat0\"]\n";
+    const EVERY_TABLE: &str = include_str!("../../../../fuzz/corpus/proxy/every-table.toml");
+
+    fn refusal(text: &str) -> String {
+        Loaded::parse(text, Path::new("p.toml")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn wrong_files_are_refused_with_place_and_name() {
+        let cases = [
+            (format!("acept = \"early\"\n{PLAIN}"), "p.toml:1:1: ", "did you mean `accept`?"),
+            (PLAIN.replace("sat0", "lan0"), "p.toml:4:15: ", "an interface is on one side"),
+            (PLAIN.replace("sat0", "a\\\"; drop"), "p.toml:4:15: ", "the name of an interface"),
+            (format!("table = 254\n{PLAIN}"), "p.toml:1:9: ", "the kernel uses"),
+            (format!("metrics = \"0.0.0.0:1\"\n{PLAIN}"), "p.toml:1:11: ", "loopback"),
+            (format!("user = \"nobody\"\n{PLAIN}"), "p.toml:1:8: ", "65534:65534"),
+            (format!("port = 65535\n{PLAIN}"), "p.toml:1:8: ", "65534"),
+            (format!("accept = \"late\"\n{PLAIN}"), "p.toml:1:10: ", "hold back a SYN"),
+            (format!("{PLAIN}pacing_rate = \"2mbps\"\n"), "p.toml:5:15: ", "2Mbit/s"),
+            (format!("{PLAIN}[limits]\nconnections = 0\n"), "p.toml:6:15: ", "connections"),
+            (
+                format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.1/8\"\nkeepalive = \"140s\"\n"),
+                "p.toml:6:10: ",
+                "10.0.0.0/8",
+            ),
+            (
+                format!(
+                    "{PLAIN}[bypass]\nsubnets = [\"10.0.0.0/8\"]\n[[subnet]]\nprefix = \
+                     \"10.1.0.0/16\"\nkeepalive = \"140s\"\n"
+                ),
+                "p.toml:8:10: ",
+                "`bypass.subnets` has 10.0.0.0/8",
+            ),
+            (
+                format!(
+                    "{PLAIN}[[subnet]]\nprefix = \"10.0.0.0/8\"\nkeepalive = \"140s\"\n[[subnet]]\nprefix = \
+                     \"10.0.0.0/8\"\nkeepalive = \"130s\"\n"
+                ),
+                "p.toml:9:10: ",
+                "stands above",
+            ),
+            (
+                format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.0/8\"\nmss = 1400\n"),
+                "p.toml:7:7: ",
+                "set it for the side",
+            ),
+            (
+                format!("ports = [80]\n{PLAIN}[bypass]\nports = [80]\n"),
+                "p.toml:7:10: ",
+                "`ports` has it too",
+            ),
+        ];
+        for (text, place, part) in cases {
+            let message = refusal(&text);
+            assert!(message.starts_with(place) && message.contains(part), "{text}\n{message}");
+        }
+    }
+
+    proptest! {
+        /// The fuzz target `proxy` of `fuzz/` looks deeper.
+        #[test]
+        fn a_file_with_anything_in_it_is_refused_or_becomes_rules(
+            at in 0..EVERY_TABLE.len(),
+            length in 0..30_usize,
+            put in r#"[ -~\n]{0,12}|[0-9]{1,20}|[a-z0-9.]{1,16}"#,
+        ) {
+            let end = (at + length).min(EVERY_TABLE.len());
+            are_one_chain(&format!("{}{put}{}", &EVERY_TABLE[..at], &EVERY_TABLE[end..]));
+        }
+
+        #[test]
+        fn no_name_or_prefix_ends_a_rule(text in "[ -~]{1,15}") {
+            let text = format!("{text:?}");
+            are_one_chain(&PLAIN.replace("\"lan0\"", &text));
+            are_one_chain(&format!("{PLAIN}[bypass]\nsubnets = [{text}]\n"));
+        }
+    }
+
+    /// A text that is accepted becomes rules in which no value ends a rule or begins another one.
+    fn are_one_chain(text: &str) {
+        match Loaded::parse(text, Path::new("p.toml")) {
+            Ok(loaded) => {
+                let rules = rules::ruleset(&loaded.config);
+                assert_eq!(rules.matches([';', '`', '$', '\\']).count(), 2, "{rules}");
+                assert_eq!(rules.matches("chain ").count(), 1, "{rules}");
+            }
+            Err(errors) => assert!(!errors.to_string().is_empty()),
+        }
+    }
+}

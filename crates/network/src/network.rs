@@ -211,8 +211,21 @@ impl<B> Network<B> {
         }
         let next = port.direction.next_service();
         if next != planned {
-            let service = self.ports.len() + number;
-            self.arrivals.change(service, (next != Time::NEVER).then_some(next));
+            self.plan_service(number, planned, next);
+        }
+    }
+
+    /// The next service of a port was planned, or was none, and is now at `next` if it is not never.
+    #[inline]
+    fn plan_service(&mut self, number: usize, planned: Time, next: Time) {
+        let service = self.ports.len() + number;
+        let at = (next != Time::NEVER).then_some(next);
+        if planned == Time::NEVER {
+            self.arrivals.insert(service, next);
+        } else if self.arrivals.earliest().1 as usize == service {
+            self.arrivals.follow_earliest(at);
+        } else {
+            self.arrivals.change(service, at);
         }
     }
 
@@ -253,9 +266,11 @@ impl<B> Network<B> {
     /// times.
     fn arm(&mut self, number: usize) {
         let port = &mut self.ports[number];
+        if port.timer().is_none_or(|timer| *timer != Time::NEVER) {
+            return;
+        }
         let deadline = port.direction.deadline();
         if let Some(timer) = port.timer()
-            && *timer == Time::NEVER
             && deadline != Time::NEVER
         {
             *timer = deadline;

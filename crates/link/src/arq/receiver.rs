@@ -88,6 +88,12 @@ impl Receiver {
     }
 
     fn place(&mut self, ahead: u64, taken: Accepted, in_order: bool, accepted: &mut Vec<Accepted>) {
+        if ahead == 0 && self.places.is_empty() {
+            // The expected frame, and none waits for it.
+            self.next += 1;
+            accepted.push(taken);
+            return;
+        }
         let is_new = ahead < u64::from(self.settings.window);
         let place = usize::try_from(ahead).unwrap_or(usize::MAX);
         if !is_new || self.places.get(place).is_some_and(|place| *place != Place::Missing) {

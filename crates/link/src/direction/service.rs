@@ -124,11 +124,8 @@ impl Direction {
                     (Content::Coded(frame), bytes)
                 }
                 Next::Packet => {
-                    let (before, _) = scheduled.discipline.waiting();
                     let dropped_before = scheduled.dropped.len();
-                    let packet = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
-                    let (behind, _) = scheduled.discipline.waiting();
-                    scheduled.pass(before - behind);
+                    let packet = scheduled.dequeue(start);
                     let dropped = (scheduled.dropped.len() - dropped_before) as u64;
                     self.line.dropped_packets += dropped;
                     self.line.accepted_packets -= dropped;

@@ -226,6 +226,7 @@ impl Scheduled {
     }
 
     /// What is sent next; `None` if nothing is, until something changes.
+    #[inline]
     pub fn next(&self) -> Option<Next> {
         let (waiting, _) = self.discipline.waiting();
         let has_packet = waiting > 0 && !self.is_closed();
@@ -257,10 +258,15 @@ impl Scheduled {
         self.status = None;
     }
 
-    /// So many packets have left the queue.
-    pub fn pass(&mut self, packets: usize) {
-        if let Some(status) = &mut self.status {
-            status.ahead = status.ahead.saturating_sub(packets);
-        }
+    /// Takes the next packet out of the queue. Those that leave it, sent or dropped, are no longer ahead
+    /// of the status frame that waits.
+    pub fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        let Self { discipline, dropped, status, .. } = self;
+        let Some(status) = status else { return discipline.dequeue(now, dropped) };
+        let (before, _) = discipline.waiting();
+        let packet = discipline.dequeue(now, dropped);
+        let (behind, _) = discipline.waiting();
+        status.ahead = status.ahead.saturating_sub(before - behind);
+        packet
     }
 }

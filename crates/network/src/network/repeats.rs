@@ -53,6 +53,7 @@ impl Repeats {
 }
 
 /// Takes the first of `queue`; the time of the next one is given too.
+#[inline]
 pub(super) fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Option<Time>) {
     let first = queue.pop_front().map(|(_, first)| first);
     (first, queue.front().map(|(at, _)| *at))

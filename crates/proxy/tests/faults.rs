@@ -12,7 +12,7 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
-use lab::{Lab, SERVER, bytes, digest, port, read_all};
+use lab::{FAR, FAR6, Lab, SERVER, bytes, digest, port, read_all};
 
 const SENT: usize = 200_000;
 
@@ -51,11 +51,14 @@ fn make_black(lab: &Lab, ends: &[&str]) {
 #[test]
 fn the_daemon_learns_the_path_mtu_of_a_router_behind_it() {
     let Some(lab) = Lab::new() else { return };
-    let far = lab.behind(1300);
+    lab.behind(1300);
     let _daemon = lab.proxy("", "", "", "");
-    let (client, server) = lab.pair_with(far);
-    let received = upload(client, server, Duration::from_secs(5));
-    assert_eq!((received.len(), digest(&received)), (SENT, digest(&bytes(1, SENT))));
+    for far in [FAR, FAR6] {
+        let (client, server) = lab.pair_with(far);
+        let received = upload(client, server, Duration::from_secs(5));
+        assert_eq!((received.len(), digest(&received)), (SENT, digest(&bytes(1, SENT))), "{far}");
+    }
+    assert_eq!(lab.metric("split_total"), 2);
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub const SERVER6: &str = "fd02::2";
 pub const CLIENT6: &str = "fd01::2";
 /// A host behind the server.
 pub const FAR: &str = "10.3.0.2";
+pub const FAR6: &str = "fd03::2";
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -100,8 +101,8 @@ impl Lab {
         format!("{}{end}", self.name)
     }
 
-    /// Adds a host behind the server, which routes to it over a link with `mtu`. Returns its address.
-    pub fn behind(&self, mtu: u32) -> &'static str {
+    /// Adds a host behind the server, which routes to it over a link with `mtu`.
+    pub fn behind(&self, mtu: u32) {
         let [g, s, x] = ["g", "s", "x"].map(|end| self.namespace(end));
         for command in [
             format!("ip netns add {x}"),
@@ -113,11 +114,15 @@ impl Lab {
             format!("ip -n {x} address add {FAR}/24 dev eth0"),
             format!("ip -n {x} route add default via 10.3.0.1"),
             format!("ip -n {g} route add 10.3.0.0/24 via {SERVER}"),
+            format!("ip -n {s} address add fd03::1/64 dev far0 nodad"),
+            format!("ip -n {x} address add {FAR6}/64 dev eth0 nodad"),
+            format!("ip -n {x} route add default via fd03::1"),
+            format!("ip -n {g} route add fd03::/64 via {SERVER6}"),
             format!("ip netns exec {s} sysctl -qw net.ipv4.ip_forward=1"),
+            format!("ip netns exec {s} sysctl -qw net.ipv6.conf.all.forwarding=1"),
         ] {
             shell(&command).unwrap();
         }
-        FAR
     }
 
     /// Runs a command on the gateway.
@@ -152,7 +157,7 @@ impl Lab {
     }
 
     pub fn listen(&self, address: &str) -> TcpListener {
-        let end = if address == FAR { "x" } else { "s" };
+        let end = if [FAR, FAR6].contains(&address) { "x" } else { "s" };
         let address = SocketAddr::new(address.parse::<IpAddr>().unwrap(), 0);
         let listener = self.inside(end, || TcpListener::bind(address)).unwrap();
         // With the 128 of the standard library many clients at once wait for seconds.

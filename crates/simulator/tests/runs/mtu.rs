@@ -261,3 +261,54 @@ fn connections_that_have_data_under_way_get_messages_of_their_own() {
         assert_eq!((flow.bytes, tcp.timeouts, tcp.fast_recoveries), (100_000, 0, 0));
     }
 }
+
+/// Routers mark packets while the size of segments changes: accurate reports count packets and bytes, and the
+/// sender knows both sizes.
+#[test]
+fn a_transfer_of_every_controller_ends_with_accurate_ecn() {
+    for entry in congestion::entries() {
+        for (mtu, probing) in [("1400", "off"), (FILTERED, "always")] {
+            for recovery in ["newreno", "sack", "linux"] {
+                let transport = format!(
+                    "ecn = \"accurate\", recovery = \"{recovery}\", mtu_probing = \"{probing}\""
+                );
+                let text = tunnel(mtu, entry.name, &transport, "1500kB").replace(
+                    "queue = { packets = 3000 }",
+                    "queue = { packets = 3000 }\necn_marking = { packets = 20, weight = 1 }",
+                );
+                let recording = run(&text);
+                let case = format!("{} {transport} {mtu}", entry.name);
+                assert_eq!(recording.flows[0].bytes, 1_500_000, "{case}");
+                let reductions = total(&recording, "path_mtu", "icmp_reductions");
+                assert_eq!(reductions, u64::from(mtu != FILTERED), "{case}");
+                // Without records of segments, few duplicate ACKs may be left of a window that marks reduce.
+                if recovery == "linux" {
+                    assert_eq!(tcp(&recording).timeouts, 0, "{case}");
+                }
+            }
+        }
+    }
+}
+
+/// The start of a window that routers have approved is lost at the MTU, and leaves again in smaller segments. The
+/// next connection starts with such a window and the size.
+#[test]
+fn a_quick_start_finds_the_path_mtu_with_every_controller() {
+    for entry in congestion::entries() {
+        for recovery in ["newreno", "sack", "linux"] {
+            let transport = format!("quick_start = \"2.56Mbit/s\", recovery = \"{recovery}\"");
+            let text = tunnel("1400", entry.name, &transport, "400kB")
+                .replace("[[link]]", "[[link]]\nfeedback = \"quick-start\"");
+            let (links, flow) = text.split_once("[[flow]]").unwrap();
+            let recording = run(&format!("{links}[[flow]]{flow}[[flow]]{flow}start = \"30s\"\n"));
+            let case = format!("{} {recovery}", entry.name);
+            assert!(recording.flows.iter().all(|flow| flow.bytes == 400_000), "{case}");
+            assert_eq!(by_flow(&recording, "icmp_reductions"), [1, 0], "{case}");
+            assert_eq!(by_flow(&recording, "cache_hits"), [0, 1], "{case}");
+            assert!(total(&recording, "mtu", "too_big_packets") > 0, "{case}");
+            if recovery == "linux" {
+                assert_eq!(tcp(&recording).timeouts, 0, "{case}");
+            }
+        }
+    }
+}

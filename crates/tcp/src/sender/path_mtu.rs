@@ -219,7 +219,8 @@ impl Sender {
         }
         let (una, after_mark) = (self.una, self.is_in_window_of_mark());
         let Some(path) = self.path_mtu() else { return false };
-        match path.on_loss(una).filter(|_| !after_mark) {
+        // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
+        match if after_mark { None } else { path.on_loss(una) } {
             Some(range) => {
                 let mss = self.mss;
                 self.controller.window_mut().cwnd += mss;

@@ -35,7 +35,13 @@ const COMMON: u16 = 8;
 const NUMBER: u16 = 4;
 
 /// The largest header of a PDU with payload: SD with a poll.
-pub const SD_HEADER: u16 = COMMON + 2 * NUMBER;
+pub const SD_HEADER: u16 = header_of_data(true);
+
+/// The header of an SD.
+#[inline]
+pub(crate) const fn header_of_data(polls: bool) -> u16 {
+    COMMON + if polls { 2 * NUMBER } else { NUMBER }
+}
 
 /// Type of a PDU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -72,6 +72,11 @@ impl Probing {
         self.cycle.map_or(Time::NEVER, |cycle| cycle.timer)
     }
 
+    /// The connection is over.
+    pub(crate) fn stop(&mut self) {
+        self.cycle = None;
+    }
+
     /// A loss was found while `flight` bytes were in the network. POLLs from `probe` on are probes, the first of
     /// which leaves now, and an answer is late after `patience`.
     pub(crate) fn begin(&mut self, now: Time, flight: u64, probe: u64, patience: Span) {

@@ -12,7 +12,7 @@ use units::{Span, Time};
 
 use crate::config::Config;
 use crate::control::{Controlled, Report};
-use crate::pdu::SD_HEADER;
+use crate::pdu::header_of_data;
 use crate::polls::Polls;
 use crate::probing::{Cause, Probing, Step};
 
@@ -225,7 +225,7 @@ impl Sender {
     pub(crate) fn stop(&mut self) {
         self.polls.stop();
         self.control.release();
-        self.probing = None;
+        self.probing.iter_mut().for_each(|probing| probing.stop());
         self.lost = RangeSet::default();
         self.closing = false;
         self.written = self.packed;
@@ -267,7 +267,7 @@ impl Sender {
                 self.polls.request();
             }
         }
-        self.control.on_sent(now, SD_HEADER + data.payload);
+        self.control.on_sent(now, header_of_data(data.poll.is_some()) + data.payload);
         Some(data)
     }
 

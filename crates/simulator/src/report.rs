@@ -2,6 +2,7 @@
 
 mod ack_control;
 mod legs;
+mod loss_notices;
 mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
@@ -174,6 +175,7 @@ impl Recorder {
         tables.extend(legs::table(scenario, hosts));
         tables.extend(path_mtu::table(scenario, hosts));
         tables.extend(ack_control::table(scenario, hosts));
+        tables.extend(loss_notices::table(scenario, hosts));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

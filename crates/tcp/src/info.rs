@@ -6,7 +6,7 @@ use units::Span;
 
 use crate::ack_congestion::AckCounters;
 use crate::connection::{Connection, State};
-use crate::sender::Phase;
+use crate::sender::{NoticeCounters, Phase};
 
 /// A look at a connection. Amounts are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct Info {
     pub path_mtu: Option<PathMtuCounters>,
     /// What congestion control of ACKs has done, if both ends have it.
     pub ack_control: Option<AckCounters>,
+    /// What became of loss notices, if the connection takes them.
+    pub loss_notices: Option<NoticeCounters>,
 }
 
 impl Connection {
@@ -107,6 +109,7 @@ impl Connection {
             advertised: sender.advertised(),
             path_mtu: sender.path_mtu_counters(),
             ack_control: self.ack_counters(),
+            loss_notices: sender.notice_counters(),
         }
     }
 }

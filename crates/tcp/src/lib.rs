@@ -29,4 +29,4 @@ pub use config::{
 pub use connection::{Connection, State};
 pub use info::Info;
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
-pub use sender::Phase;
+pub use sender::{NoticeCounters, Phase};

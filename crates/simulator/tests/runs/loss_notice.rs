@@ -4,7 +4,7 @@
 use recording::{Recording, Values};
 use scenario::{Loaded, WarningKind, explain};
 
-use super::{parse, run};
+use super::{parse, run, total};
 
 /// A counter of the gateway.
 fn count(recording: &Recording, counter: &str) -> u64 {
@@ -62,6 +62,13 @@ fn a_sender_with_notices_keeps_its_window_at_errors() {
         let (with, recording) = goodput([true, true]);
         assert!(with > 2.0 * without, "{recovery}: {with} against {without}");
         assert!(count(&recording, "notices") > 100, "{recovery}");
+        let [taken, spared, withdrawn] = ["notices", "spared_recoveries", "withdrawn_recoveries"]
+            .map(|column| total(&recording, "loss_notices", column));
+        // No ACK is lost, and the last ones are still on their way when the transfer is over.
+        let given = count(&recording, "notices");
+        assert!(taken <= given && taken + 10 > given, "{recovery}: {taken} of {given}");
+        let recoveries = recording.flows[0].tcp().unwrap().fast_recoveries;
+        assert!(spared > 10 && spared <= recoveries && withdrawn <= spared, "{recovery}: {spared}");
         // Who does not take notices, or gets none, is as without.
         assert_eq!(goodput([true, false]).0, without, "{recovery}");
         assert_eq!(goodput([false, true]).0, without, "{recovery}");

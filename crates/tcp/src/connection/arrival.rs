@@ -71,15 +71,13 @@ impl Connection {
         }
         self.watch.heard = now;
         let fin = segment.flags.contains(Flags::FIN);
-        if self.marks.is_some() {
-            self.take_ack_ratio(segment);
-        }
         if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
             self.report = Flags::default();
         }
         self.take_timestamp(segment, sequence);
         self.take_unusual_acknowledgement(now, segment, sequence);
         if self.marks.is_some() {
+            self.take_ack_ratio(segment);
             self.count_mark(now, segment);
         }
         if segment.payload > 0 || fin {

@@ -19,9 +19,21 @@ use crate::config::Config;
 
 use super::Sender;
 
+/// What became of notices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoticeCounters {
+    /// ACKs with a notice that have arrived.
+    pub notices: u64,
+    /// Recoveries that began without a reduction of the window.
+    pub spared: u64,
+    /// Of these, recoveries that have reduced it later, for a loss without a notice.
+    pub withdrawn: u64,
+}
+
 /// Notices of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notices {
+    counters: NoticeCounters,
     /// The last ACK has one.
     is_noticed: bool,
     /// cwnd at the start of a recovery that does not reduce it.
@@ -34,6 +46,7 @@ impl Notices {
     /// An ACK arrives, with a notice or without.
     pub(super) fn on_ack(&mut self, is_noticed: bool) {
         self.is_noticed = is_noticed;
+        self.counters.notices += u64::from(is_noticed);
     }
 }
 
@@ -42,11 +55,17 @@ impl Sender {
         self.instruments.as_mut()?.notices.as_mut()
     }
 
+    /// What became of notices, if the connection takes them.
+    pub(crate) fn notice_counters(&self) -> Option<NoticeCounters> {
+        Some(self.instruments.as_ref()?.notices.as_ref()?.counters)
+    }
+
     /// A recovery begins. Returns whether it leaves the window as it is.
     pub(super) fn spares_window(&mut self) -> bool {
         let cwnd = self.controller.window().cwnd;
         let Some(notices) = self.notices() else { return false };
         notices.spared = notices.is_noticed.then_some(cwnd);
+        notices.counters.spared += u64::from(notices.is_noticed);
         notices.is_noticed
     }
 
@@ -62,6 +81,7 @@ impl Sender {
         notices.unnoticed = (una, count);
         if count >= threshold {
             notices.spared = None;
+            notices.counters.withdrawn += 1;
             let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
             let before = self.controller.window().cwnd;
             self.controller.on_loss(&loss);

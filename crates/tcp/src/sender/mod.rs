@@ -42,6 +42,7 @@ use offload::Packet;
 use usage::Usage;
 
 pub(crate) use acknowledge::Acknowledgement;
+pub use loss_notice::NoticeCounters;
 pub(crate) use transmit::Chunk;
 
 /// `tcp_syn_linear_timeouts` of Linux.

@@ -28,6 +28,7 @@ mod middlebox;
 mod mtu;
 mod nodes;
 mod topology;
+mod trace;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
@@ -41,3 +42,4 @@ pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use middlebox::set_filters;
 pub use nodes::{Nodes, Passing, needs_nodes};
 pub use topology::topology;
+pub use trace::trace_table;

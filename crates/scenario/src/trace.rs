@@ -1,7 +1,7 @@
 //! Traces: rate, delay, losses and outages of a link direction over time, from files.
 //!
 //! - Columns: CSV or Parquet with a header. The column `t_s` has the time, and the others have the unit in their name.
-//!   A row holds until the next one, and a rate of zero is an outage until then.
+//!   A row holds until the next one. A rate of zero is an outage until then, and so is a 1 in the column `outage`.
 //! - Mahimahi's delivery traces: each line is a time in milliseconds at which 1500 bytes may leave. As bits
 //!   they are a rate in that millisecond, so that packets may be of any size. Milliseconds without a
 //!   delivery are outages.
@@ -59,10 +59,11 @@ enum Kind {
     Rate,
     Delay,
     Loss,
+    Outage,
 }
 
 /// Columns by name, with the factor to seconds, bit/s or a probability.
-const COLUMNS: [(&str, Kind, f64); 9] = [
+const COLUMNS: [(&str, Kind, f64); 10] = [
     ("t_s", Kind::Time, 1.0),
     ("rate_bps", Kind::Rate, 1.0),
     ("rate_kbps", Kind::Rate, 1e3),
@@ -72,6 +73,7 @@ const COLUMNS: [(&str, Kind, f64); 9] = [
     ("delay_us", Kind::Delay, 1e-6),
     ("loss_ratio", Kind::Loss, 1.0),
     ("loss_percent", Kind::Loss, 1e-2),
+    ("outage", Kind::Outage, 1.0),
 ];
 
 /// Reads a file with columns.
@@ -79,22 +81,23 @@ pub(crate) fn columns(file: &FilePath) -> Result<Trace, Box<Fault>> {
     let table = table(file, "columns with names, such as `t_s`, `rate_mbps` and `delay_ms`")?;
     let names: Vec<_> = COLUMNS.iter().map(|(name, ..)| format!("`{name}`")).collect();
     let known = |name: &String| COLUMNS.iter().find(|(known, ..)| known == name);
-    let mut places: [Option<(usize, f64)>; 4] = [None; 4];
+    let mut places: [Option<(usize, f64)>; 5] = [None; 5];
     for (number, name) in table.names.iter().enumerate() {
         let Some((_, kind, factor)) = known(name) else {
             let expected = format!("a column of {}", names.join(", "));
             return Err(Fault::new(Some(1), expected, format!("{name:?}")).into());
         };
         if places[*kind as usize].replace((number, *factor)).is_some() {
-            let expected = "one column each for time, rate, delay and loss";
+            let expected = "one column each for time, rate, delay, loss and outage";
             return Err(Fault::new(Some(1), expected, format!("{name:?} after another")).into());
         }
     }
-    let [Some((time, _)), rate, delay, loss] = places else {
+    let [Some((time, _)), rate, delay, loss, outage] = places else {
         return Err(Fault::new(Some(1), "a column `t_s`, time in seconds", "none").into());
     };
-    if rate.is_none() && delay.is_none() && loss.is_none() {
-        return Err(Fault::new(Some(1), "a column with a rate, a delay or a loss", "none").into());
+    if [rate, delay, loss, outage].iter().all(Option::is_none) {
+        let expected = "a column with a rate, a delay, a loss or outages";
+        return Err(Fault::new(Some(1), expected, "none").into());
     }
     let mut rows = Vec::new();
     for (line, cells) in &table.rows {
@@ -107,7 +110,16 @@ pub(crate) fn columns(file: &FilePath) -> Result<Trace, Box<Fault>> {
         let delay = delay.map(|(column, factor)| value(column, factor, "a delay", LONGEST));
         let loss = loss.map(|(column, factor)| value(column, factor, "a loss", 1.0));
         let [rate, delay, loss] = [rate.transpose()?, delay.transpose()?, loss.transpose()?];
-        rows.push(Row { line: *line, at, rate, delay, loss });
+        let outage =
+            outage.map(|(column, factor)| value(column, factor, "an outage, 0 or 1,", 1.0));
+        let silent = match outage.transpose()? {
+            None | Some(0.0) => false,
+            Some(1.0) => true,
+            Some(other) => {
+                return Err(Fault::new(Some(*line), "an outage, 0 or 1", other.to_string()).into());
+            }
+        };
+        rows.push(Row { line: *line, at, rate, delay, loss, silent });
     }
     from_rows(&rows)
 }
@@ -123,6 +135,8 @@ struct Row {
     delay: Option<f64>,
     /// A probability.
     loss: Option<f64>,
+    /// An outage until the next row.
+    silent: bool,
 }
 
 fn from_rows(rows: &[Row]) -> Result<Trace, Box<Fault>> {
@@ -143,11 +157,11 @@ fn from_rows(rows: &[Row]) -> Result<Trace, Box<Fault>> {
     let mut trace =
         Trace { lasts: last.at + last.at.saturating_sub(before.at), ..Trace::default() };
     let ends = rows.iter().skip(1).map(|row| row.at).chain([trace.lasts]);
-    for (&Row { line: _, at, rate, delay, loss }, end) in rows.iter().zip(ends) {
+    for (&Row { line: _, at, rate, delay, loss, silent }, end) in rows.iter().zip(ends) {
         // Rates below one bit per second are none.
         #[expect(clippy::cast_possible_truncation, reason = "at most FASTEST")]
         let bits = rate.map(|rate| rate.round() as u64);
-        let outage = (bits == Some(0)).then(|| end.saturating_sub(at));
+        let outage = (silent || bits == Some(0)).then(|| end.saturating_sub(at));
         let rate = bits.filter(|bits| *bits > 0).map(Rate::from_bits_per_second);
         let delay = delay.map(Span::from_secs_f64);
         trace.changes.push(Change { at, every: None, rate, delay, outage, loss });

@@ -175,6 +175,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             &queues,
         );
         recording.seed = self.seed;
+        recording.tables.extend(runtime::trace_table(self.scenario, self.seed));
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();
         recording.partial = partial;

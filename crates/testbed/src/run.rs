@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
-use runtime::{link_records, link_tables};
+use runtime::{link_records, link_tables, trace_table};
 use scenario::Scenario;
 
 use crate::capture;
@@ -97,6 +97,7 @@ fn record(
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     tables.extend(carried.legs);
+    tables.extend(trace_table(scenario, seed));
     Recording {
         scenario: scenario.name.clone(),
         backend: Backend::Kernel,

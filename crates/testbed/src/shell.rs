@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use recording::{ExtraTable, KernelRecord, LinkRecord};
-use runtime::{address, link_records, link_tables};
+use runtime::{address, link_records, link_tables, trace_table};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
@@ -137,7 +137,8 @@ pub fn shell_through(
     })?;
     let emulated = &emulation.emulated;
     let links = link_records(scenario, end, &emulated.outputs, &emulated.queues);
-    let tables = link_tables(scenario, end, &emulated.outputs, &emulated.nodes);
+    let mut tables = link_tables(scenario, end, &emulated.outputs, &emulated.nodes);
+    tables.extend(trace_table(scenario, seed));
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 

@@ -52,6 +52,24 @@ fn a_row_holds_until_the_next_and_a_rate_of_zero_is_an_outage() {
     );
 }
 
+/// The link keeps the rate of before, or has that of the row, and sends nothing until the next row.
+#[test]
+fn a_row_with_a_one_in_the_column_outage_is_one() {
+    let rows = "t_s,outage,delay_ms\n0,0,20\n0.5,1,30\n1.5,0,10\n";
+    let found = changes(&timeline("\"a.csv\"", &[("a.csv", rows)]));
+    let expected = [
+        (0, None, Some(20), None),
+        (500, None, Some(30), Some(1000)),
+        (1500, None, Some(10), None),
+    ];
+    assert_eq!(found, expected);
+    let rows = "t_s,outage,rate_mbps\n0,1,2\n1,1,0\n";
+    let found = changes(&timeline("\"a.csv\"", &[("a.csv", rows)]));
+    assert_eq!(found, [(0, Some(2000), None, Some(1000)), (1000, None, None, Some(1000))]);
+    let alone = changes(&timeline("\"a.csv\"", &[("a.csv", "t_s,outage\n0,0\n1,1\n")]));
+    assert_eq!(alone, [(0, None, None, None), (1000, None, None, Some(1000))]);
+}
+
 #[test]
 fn deliveries_are_a_rate_in_their_millisecond_and_silence_between_them() {
     let found = timeline("{ deliveries = \"up\", loop = true }", &[("up", "1\n3\n3\n6\n")]);
@@ -98,13 +116,15 @@ fn what_is_wrong_with_a_trace_is_answered() {
         ("\"a.csv\"", "t_s,rate_mbps\n0,2\n0.5,1\n", "a trace that lasts for the `duration` of 2s"),
         ("\"a.csv\"", "t_s,speed\n0,2\n2,1\n", "a column of `t_s`"),
         ("\"a.csv\"", "rate_mbps\n2\n1\n", "a column `t_s`"),
-        ("\"a.csv\"", "t_s\n0\n2\n", "a column with a rate, a delay or a loss"),
+        ("\"a.csv\"", "t_s\n0\n2\n", "a column with a rate, a delay, a loss or outages"),
+        ("\"a.csv\"", "t_s,outage\n0,0\n2,0.5\n", "an outage, 0 or 1"),
+        ("\"a.csv\"", "t_s,outage\n0,0\n2,2\n", "an outage, 0 or 1"),
         ("\"a.csv\"", "t_s,loss_ratio\n0,0.1\n2,1.5\n", "a loss from 0 to 1"),
         ("\"a.csv\"", "t_s,loss_percent\n0,0.1\n2,150\n", "a loss from 0 to 100"),
         (
             "\"a.csv\"",
             "t_s,loss_percent,loss_ratio\n0,1,1\n2,1,1\n",
-            "one column each for time, rate, delay and loss",
+            "one column each for time, rate, delay, loss and outage",
         ),
         (
             "{ file = \"a.csv\", phase = \"random\" }",

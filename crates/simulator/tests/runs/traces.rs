@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use recording::Recording;
+use recording::{Recording, Values};
 use scenario::Scenario;
 use simulator::Options;
 
@@ -136,7 +136,16 @@ fn each_seed_starts_at_another_time_of_the_trace_and_a_fixed_phase_at_its_beginn
         let scenario = scenario("phases", "delays", &delays, more);
         let scenario = Scenario { duration: units::Span::from_millis(200), ..scenario };
         let recording = simulator::run(&scenario, seed, Options::default());
-        recording.flows[0].min_rtt_ms.unwrap().floor() as u64
+        let table = recording.tables.iter().find(|table| table.name() == "trace").unwrap();
+        let (starts, rtt) = (table.columns(), recording.flows[0].min_rtt_ms.unwrap());
+        let Values::F64(starts) = &starts[2].values else { panic!("seconds") };
+        assert_eq!(starts.len(), 1, "one direction has a trace");
+        assert_eq!(starts[0] == 0.0, more.is_empty(), "{starts:?}");
+        // Each second has its delay, in addition to the 10 ms back. A run may see two of them.
+        let delay = 20.0 + starts[0].floor();
+        let next = 20.0 + (starts[0] + 0.1).floor().rem_euclid(20.0);
+        assert!((delay.min(next)..delay.max(next) + 1.0).contains(&rtt), "{rtt} ms at {starts:?}");
+        rtt.floor() as u64
     };
     let found: Vec<_> = (1..=400).map(|seed| first(", phase = \"random\"", seed)).collect();
     // 10 ms back.

@@ -8,7 +8,7 @@ use super::figures::Figures;
 use super::settings::{Amount, Setting};
 use super::text::{rate, short};
 use super::warnings::WarningKind as Kind;
-use crate::model::{Direction, Flow, Link, Scenario};
+use crate::model::{Direction, Flow, Link, QueueLimit, Scenario};
 
 /// Bytes of an ACK without options.
 const ACK: u32 = 40;
@@ -102,4 +102,63 @@ pub(super) fn warnings(
     });
     let found = [(Kind::DemandOutlastsRto, late), (Kind::DemandBeforeGrant, early)];
     found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
+}
+
+/// The doubt about a direction with demand assignment whose queue overflows by the ACKs of `flows`: they take more
+/// than slots can be granted for, or more of them wait for their grants than the queue holds. Each flow comes with
+/// the number of its copies.
+///
+/// Flows with control of their ACKs adapt to it, and one flow whose ACKs alone fill the direction has a warning of
+/// its own.
+pub(super) fn filled_by_acks(
+    scenario: &Scenario,
+    direction: &Direction,
+    flows: &[(&Figures, &Flow, usize)],
+) -> Option<String> {
+    let demand = direction.demand?;
+    let flows = flows.iter().filter(|(_, flow, _)| !flow.transport.ack_control);
+    let (mut bits, mut longest, mut number) = (0.0, 0.0_f64, 0);
+    for (figures, flow, count) in flows {
+        let share = figures.capacity_bps / figures.bottleneck_flows.max(1) as f64;
+        let goodput = share.min(figures.window_limit_bps).min(figures.wanted());
+        if figures.ack_limit_bps < goodput {
+            return None;
+        }
+        let payload = f64::from(flow.transport.full_payload()) * 8.0;
+        let each = payload * f64::from(flow.transport.delayed_ack.segments());
+        let ack = (scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
+        bits += *count as f64 * goodput / each * ack;
+        longest = longest.max(ack);
+        number += count;
+    }
+    let whose = if number == 1 { "the flow".to_owned() } else { format!("{number} flows") };
+    let help = "`transport.ack_control`, fewer ACKs (`transport.delayed_ack`) or `middlebox = \"ack-filter\"` \
+                helps";
+    let granted = usable_rate(direction);
+    if bits > granted {
+        return Some(format!(
+            "the ACKs of {whose} take up to {}, and the assignment grants at most {}: the queue overflows; {help}",
+            rate(bits),
+            rate(granted)
+        ));
+    }
+    // What needs a request waits for the control loop, on average.
+    let slots = f64::from(demand.slot_bytes(demand.rate)) * 8.0 / demand.frame.as_secs_f64();
+    let requested =
+        (bits - DemandSettings { fca: 0, ..demand }.unrequested_slots() * slots).max(0.0);
+    let waiting = requested * demand.loop_frames() as f64 * demand.frame.as_secs_f64();
+    let room = match direction.queue {
+        QueueLimit::Packets(packets) => f64::from(packets) * longest,
+        QueueLimit::Bytes(bytes) => bytes as f64 * 8.0,
+        QueueLimit::Unlimited => return None,
+    };
+    (demand.vbdc && waiting > room).then(|| {
+        format!(
+            "the ACKs of {whose} take up to {}, of which {} wait for a grant of the control loop, and the queue holds \
+             {}: it overflows; `cra`, {help}",
+            rate(bits),
+            super::text::bytes(waiting / 8.0),
+            super::text::bytes(room / 8.0)
+        )
+    })
 }

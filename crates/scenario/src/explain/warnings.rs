@@ -84,6 +84,7 @@ pub enum WarningKind {
     LossNoticeDoubtful,
     DemandOutlastsRto,
     DemandBeforeGrant,
+    DemandBelowAcks,
     CompressionWithoutEffect,
     CompressionSpreadsLoss,
     MtuBlackHole,
@@ -163,6 +164,8 @@ pub(super) fn warnings(
             let headers = with_data.clone().map(|(_, flow)| (*flow, true));
             let headers = headers.chain(with_acks.clone().map(|(_, flow)| (*flow, false)));
             let compressed = compression::warnings(scenario, link, side == "forward", headers);
+            let acks = with_acks.clone().map(|(found, flow)| (&found.figures, *flow, found.count));
+            let acks: Vec<_> = acks.collect();
             let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
             let passing: Vec<_> = passing.collect();
             let repeated = arq::warnings(scenario, link, side == "forward", &passing);
@@ -171,6 +174,8 @@ pub(super) fn warnings(
             let routed = feedback::warnings(scenario, routes, all_flows, hop);
             let narrow = mtu::warnings(scenario, routes, super::named(all_flows), hop);
             let assigned = demand::warnings(link, side == "forward", &passing);
+            let filled = demand::filled_by_acks(scenario, direction, &acks);
+            let filled = filled.into_iter().map(|text| (Kind::DemandBelowAcks, text));
             let place = format!("{} {side}", link.name);
             warnings.extend(
                 found
@@ -180,6 +185,7 @@ pub(super) fn warnings(
                     .chain(coded)
                     .chain(routed)
                     .chain(assigned)
+                    .chain(filled)
                     .chain(compressed)
                     .chain(narrow)
                     .map(|(kind, text)| warning(kind, &place, text)),
@@ -297,6 +303,9 @@ fn queue(figures: &Figures) -> Option<String> {
 }
 
 fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
+    if flow.transport.ack_control {
+        return None;
+    }
     let possible = figures.capacity_bps.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {

@@ -117,6 +117,37 @@ fn a_loop_that_does_not_fit_the_link_or_the_rto_is_a_warning() {
     assert_eq!(doubts(&constant), []);
 }
 
+/// The ACKs of ten flows fill 32 kbit/s, although those of each alone do not.
+#[test]
+fn acks_that_the_assignment_cannot_carry_are_a_warning() {
+    let warned = |demand: &str, count: u32, transport: &str| {
+        let link = format!("backward = {{ rate = \"32kbit/s\", {demand} }}");
+        let flow = format!("[[flow]]\ncount = {count}\ntransport = {{ {transport} }}");
+        let text = text(&link).replace("[[flow]]", &flow);
+        let loaded = Loaded::parse(&text, "demand.toml", &[]);
+        let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}"));
+        let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+        let mut found = warnings.iter().filter(|one| one.kind == WarningKind::DemandBelowAcks);
+        found.next().map(|one| one.message.clone())
+    };
+    let constant = |cra: &str| {
+        format!("demand = {{ name = \"dvb-rcs2\", cra = \"{cra}\", vbdc = false, slots = 4 }}")
+    };
+    // 1 Mbit/s of payload needs an ACK of 52 bytes for each 2896 bytes of data: 18 kbit/s.
+    let narrow = warned(&constant("17kbit/s"), 10, "").unwrap();
+    assert!(narrow.contains("the ACKs of 10 flows take up to"), "{narrow}");
+    assert!(narrow.contains("grants at most"), "{narrow}");
+    assert_eq!(warned(&constant("17kbit/s"), 10, "ack_control = true"), None);
+    assert_eq!(warned(&constant("17kbit/s"), 10, "delayed_ack = { segments = 4 }"), None);
+    assert_eq!(warned(&constant("24kbit/s"), 10, ""), None);
+    // With requests the rate suffices, but what waits for its grant does not fit a short queue.
+    let requests = "demand = { name = \"dvb-rcs2\", slots = 4 }, queue = { packets = ";
+    let short = warned(&format!("{requests}3 }}"), 10, "").unwrap();
+    assert!(short.contains("wait for a grant of the control loop"), "{short}");
+    assert_eq!(warned(&format!("{requests}100 }}"), 10, ""), None);
+    assert_eq!(warned("queue = { packets = 3 }", 10, ""), None, "without demand assignment");
+}
+
 #[test]
 fn the_explanation_has_delay_rate_and_loop() {
     let link = "backward = { demand = { name = \"dvb-rcs2\", cra = \"250kbit/s\", fca = 0.5 } }";

@@ -1,6 +1,6 @@
 //! What holds in every recording, whatever its scenario.
 
-use recording::{FlowRecord, FlowSeries, LinkSeries, QueueingRecord, Recording, RttRecord};
+use recording::{FlowRecord, FlowSeries, LinkSeries, QueueingRecord, Recording, RttRecord, Values};
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 
@@ -17,6 +17,7 @@ pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<Strin
     });
     of_flows
         .or_else(|| links(scenario, recording))
+        .or_else(|| routers(recording))
         .or_else(|| fairness(recording))
         .or_else(|| flow_series(recording))
         .or_else(|| link_series(&recording.link_series, recording))
@@ -141,6 +142,44 @@ fn links(scenario: &Scenario, recording: &Recording) -> Option<String> {
     })
 }
 
+/// Routers with feedback (XCP, EBN, Quick-Start): each packet that a direction has delivered has passed its router
+/// once, a rate is lowered only in a field that was treated, and only Quick-Start denies requests.
+fn routers(recording: &Recording) -> Option<String> {
+    let table = recording.tables.iter().find(|table| table.name() == "feedback")?;
+    let columns = table.columns();
+    let values =
+        |name: &str| columns.iter().find(|column| column.name == name).map(|one| &one.values);
+    let texts = |name: &str| match values(name) {
+        Some(Values::Text(texts)) => texts.clone(),
+        _ => panic!("no texts of {name}"),
+    };
+    let counts = |name: &str| match values(name) {
+        Some(Values::U64(counts)) => counts.to_vec(),
+        _ => panic!("no counts of {name}"),
+    };
+    let [links, directions, protocols] = ["link", "direction", "feedback"].map(texts);
+    let [treated, lowered, denied, others] =
+        ["treated_packets", "lowered_packets", "denied_packets", "other_packets"].map(counts);
+    (0..links.len()).find_map(|row| {
+        let is_here = |record: &&recording::LinkRecord| {
+            record.link == links[row] && record.direction == directions[row]
+        };
+        let delivered = recording.links.iter().find(is_here)?.delivered_packets;
+        let (treated, lowered, denied) = (treated[row], lowered[row], denied[row]);
+        let is_right = lowered <= treated
+            && denied <= lowered
+            && (denied == 0 || protocols[row] == "quick-start")
+            && treated + others[row] >= delivered;
+        (!is_right).then(|| {
+            format!(
+                "{} {}: its {} router has treated {treated} packets, lowered {lowered}, denied {denied} and passed \
+                 on {} others, and {delivered} packets were delivered",
+                links[row], directions[row], protocols[row], others[row]
+            )
+        })
+    })
+}
+
 fn fairness(recording: &Recording) -> Option<String> {
     let index = recording.jain_index?;
     let least = 1.0 / recording.flows.len() as f64;
@@ -221,4 +260,41 @@ fn link_series(series: &LinkSeries, recording: &Recording) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// TCP-EBN over a link whose router answers it.
+    fn ebn() -> (Scenario, Recording) {
+        let text = r#"
+duration = "5s"
+[[link]]
+between = ["a", "b"]
+rate = "4Mbit/s"
+delay = "20ms"
+feedback = "ebn"
+[[flow]]
+from = "a"
+to = "b"
+controller = "ebn"
+traffic = { bulk = "unlimited" }
+"#;
+        let scenario =
+            Scenario::parse(text, "ebn.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
+        let recording = simulator::run(&scenario, 1, simulator::Options::default());
+        (scenario, recording)
+    }
+
+    #[test]
+    fn a_router_that_has_seen_fewer_packets_than_its_link_delivered_is_found() {
+        let (scenario, mut recording) = ebn();
+        assert_eq!(broken(&scenario, &recording), None);
+        // Packets that nobody has treated: as if an engine did not ask its router.
+        recording.links[0].delivered_packets += 1000;
+        recording.links[0].delivered_bytes += 1_000_000;
+        let found = broken(&scenario, &recording).unwrap();
+        assert!(found.contains("its ebn router has treated"), "{found}");
+    }
 }

@@ -35,6 +35,9 @@ TITLES = {
     "header_compression": "Header compression",
     "mtu": "MTU",
     "path_mtu": "Path MTU discovery",
+    "ack_control": "ACK congestion control",
+    "loss_notices": "Explicit loss notices",
+    "trace": "Traces",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""

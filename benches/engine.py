@@ -1,6 +1,6 @@
 """The engine under measurement: builds the example program `simulate`, and runs it.
 
-As a program it only builds.
+As a program it only builds what `benches/instructions.py` counts.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ class Outcome:
         return [recording["flows"][0] for recording in self.recordings]
 
 
-def build() -> Path:
-    """Builds `simulate` as a release and returns its path, which cargo knows best."""
-    command = ["cargo", "build", "--release", "--locked", "--package", "simulator"]
+def build(profile: str = "release") -> Path:
+    """Builds `simulate` and returns its path, which cargo knows best.
+
+    With the profile `engine` it shares all compiled crates with the extension module: the package
+    `extension` is named so that they have the same features.
+    """
+    command = ["cargo", "build", "--profile", profile, "--locked", "--package", "simulator"]
+    command += ["--package", "extension"] if profile == "engine" else []
     command += ["--example", "simulate", "--message-format", "json-render-diagnostics"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in done.stdout.splitlines():
@@ -63,4 +68,4 @@ def run(program: Path, scenario: Path, *sets: str, seeds: str | None = None) -> 
 
 
 if __name__ == "__main__":
-    build()
+    build("engine")

@@ -211,8 +211,12 @@ impl Locals {
         Ok(Self { metrics: metrics.transpose()?, control: control.transpose()? })
     }
 
-    fn stop(&self) {
-        self.metrics.iter().chain(&self.control).for_each(|(_, server)| server.stop());
+    /// Closes them, so that nobody waits in their queues for an answer of this process.
+    fn stop(&mut self) {
+        for (fd, server) in [self.metrics.take(), self.control.take()].into_iter().flatten() {
+            server.stop();
+            drop(fd);
+        }
     }
 
     /// Copies for another process.

@@ -153,6 +153,22 @@ fn an_upgrade_that_cannot_start_changes_nothing() {
 }
 
 #[test]
+fn an_old_process_keeps_no_address_from_a_later_start() {
+    let Some(lab) = Lab::new() else { return };
+    let daemon = lab.proxy("", "", "", "");
+    let (mut client, mut server) = lab.pair();
+    let new = upgrade(&daemon, daemon.child.id(), 1);
+    lab.wait_for_metric("accepted_total", 0);
+    kill_process(pid(new), Signal::KILL).unwrap();
+    wait_for_end(new);
+    let _later = lab.start();
+    drop(lab.pair());
+    assert_eq!(lab.metric("accepted_total"), 1);
+    client.write_all(b"goes on").unwrap();
+    server.read_exact(&mut [0; 7]).unwrap();
+}
+
+#[test]
 fn the_service_manager_learns_of_the_new_process_and_both_stop() {
     let Some(lab) = Lab::new() else { return };
     let manager = UnixDatagram::bind(lab.path("notify")).unwrap();

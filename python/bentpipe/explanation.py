@@ -55,6 +55,10 @@ class Proxy:
     """Neighbours on the side of the satellite."""
     splits: list[str]
     """Flows whose connections it splits."""
+    accept: str
+    """When clients are accepted: "early", "late" or "early-if-known"."""
+    connections: int | None
+    """Maximum number of split connections at the same time; None without a limit."""
     relay_buffer_bytes: int
 
 

@@ -263,6 +263,14 @@ fn place(json: &mut Json, dice: &mut Dice) {
         let Some(proxy) = node["proxy"].as_object_mut() else { continue };
         // Presets that are refused in any scenario.
         proxy.retain(|_, value| !matches!(value.as_str(), Some("satpep" | "scps-gateway")));
+        if proxy.get("accept").and_then(Json::as_str) != Some("early-if-known") {
+            proxy.remove("known_for");
+        }
+        if let Some(limits) = proxy.get_mut("limits").and_then(Json::as_object_mut)
+            && !limits.contains_key("connections")
+        {
+            limits.remove("at_limit");
+        }
         let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),

@@ -38,7 +38,10 @@ pub use packet_control::{PacketControl, PacketControlSettings};
 pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
-pub use split::{Accept, AtLimit, Preset, Relay, SideName, SplitLimits, SplitSide, Step, conduct};
+pub use split::{
+    Accept, Admission, Admitted, AtLimit, Policy, Preset, Relay, SideName, SplitLimits, SplitSide,
+    Step, Verdict, conduct,
+};
 pub use spoofing::{Spoofing, SpoofingSettings};
 
 use link::Mechanism;

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use middlebox::Accept;
 use middlebox::conduct::{CASES, Case, End, Step};
 use recording::{Recording, Values};
 use rustix::net::sockopt;
@@ -199,6 +200,7 @@ fn play(case: &Case, hosts: &Hosts<'_>) {
                 thread::sleep(Duration::from_millis(300));
                 assert_eq!(at(end).end(), None, "{what}");
             }
+            Step::Refused(_) => unreachable!("cases of a late answer are left out"),
             Step::WasReset(end) => {
                 wait_for(&what, || {
                     at(end).was_reset.load(Ordering::Relaxed)
@@ -216,7 +218,8 @@ fn split_connections_behave_as_the_table_of_both_backends_has_it() {
     }
     let sides = format!("send_buffer = \"{SEND_BUFFER}B\", receive_buffer = \"{RECEIVE_BUFFER}B\"");
     let scenario = scenario(&sides, &format!(", {sides}"), "");
-    for case in CASES {
+    // The daemon cannot hold back a SYN yet.
+    for case in CASES.into_iter().filter(|case| case.accept == Accept::Early) {
         with_hosts(&scenario, 1, program(), |hosts| play(&case, hosts)).unwrap();
     }
 }

@@ -182,6 +182,11 @@ pub struct End {
     pub peer: EndpointId,
 }
 
+impl End {
+    /// `leg` of a connection that crosses a gateway unsplit which splits others of its flow.
+    pub const NO_LEG: u16 = u16::MAX;
+}
+
 /// All ends of connections of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
@@ -202,6 +207,11 @@ impl Ends {
             End { flow, leg, connection, side, peer }
         }));
         pair
+    }
+
+    /// The connection of an end crosses a gateway unsplit: it is in no leg of its flow any more.
+    pub fn leave_leg(&mut self, endpoint: EndpointId) {
+        self.ends[endpoint.index()].leg = End::NO_LEG;
     }
 
     /// All ends, in the order of their numbers.

@@ -1,14 +1,19 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
+mod gateways;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{AnyController, Settings, Specification};
 use link::Priority;
+use middlebox::Admission;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
 use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
-use scenario::model::Gateway;
+use scenario::Scenario;
+use scenario::model::{Gateway, Node, Proxy};
 use tcp::{Config, Segment};
-use transport::{AbortCause, PathCache};
+use transport::PathCache;
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -222,10 +227,23 @@ pub(crate) struct Hosts<C> {
     pub(crate) splits: Vec<Split>,
     /// What messages of routers have told hosts about paths.
     paths: PathCache,
+    /// Admission at the gateways, by the number of the node; empty without gateways.
+    pub(crate) admissions: Vec<Admission<NodeId>>,
+    /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
+    moved: BTreeMap<EndpointId, EndpointId>,
+    /// The feedback field of the last packet that had one.
+    field: Field,
 }
 
-impl<C> Default for Hosts<C> {
-    fn default() -> Self {
+impl<C: Connection> Hosts<C> {
+    /// Hosts and gateways of a scenario, without connections.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let has_gateways = scenario.nodes.iter().any(|node| node.proxy.is_some());
+        let nodes = scenario.nodes.iter().filter(|_| has_gateways);
+        let admission = |node: &Node| {
+            let proxy = node.proxy.as_deref();
+            proxy.map_or_else(Admission::default, |one: &Proxy| Admission::new(one.policy))
+        };
         Self {
             endpoints: Vec::new(),
             ends: Ends::default(),
@@ -233,11 +251,12 @@ impl<C> Default for Hosts<C> {
             touched: Vec::new(),
             splits: Vec::new(),
             paths: PathCache::default(),
+            admissions: nodes.map(admission).collect(),
+            moved: BTreeMap::new(),
+            field: Field::default(),
         }
     }
-}
 
-impl<C: Connection> Hosts<C> {
     /// Makes the two ends of a connection, both closed.
     pub(crate) fn open_pair(
         &mut self,
@@ -284,45 +303,9 @@ impl<C: Connection> Hosts<C> {
         pair
     }
 
-    /// Gives an endpoint a part in a flow that gateways split.
-    fn assign(&mut self, endpoint: EndpointId, part: Part) {
-        let extras = &mut self.endpoints[endpoint.index()].extras;
-        match extras {
-            Some(extras) => extras.part = part,
-            None => *extras = Some(Box::new(Extras { reader: None, part })),
-        }
-    }
-
-    /// Joins the connections of the legs of a flow at its gateways.
-    fn join(&mut self, pairs: &[Pair], opener: Side, gateways: &[Gateway]) {
-        let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return };
-        self.assign(first.sender, Part::EndOfSplit);
-        self.assign(last.receiver, Part::EndOfSplit);
-        for (legs, gateway) in pairs.windows(2).zip(gateways) {
-            let ends = [legs[0].receiver, legs[1].sender];
-            #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
-            let number = self.splits.len() as u32;
-            self.splits.push(Split::new(ends, opener, gateway.relay_buffer.get()));
-            ends.into_iter().for_each(|end| self.assign(end, Part::Gateway(number)));
-        }
-    }
-
-    /// Lets a gateway do what has become possible for a split connection. Both of its ends count as
-    /// touched. Returns why a leg ended before everything was relayed, if it did now.
-    pub(crate) fn relay(&mut self, number: u32) -> Option<AbortCause> {
-        let split = &mut self.splits[number as usize];
-        let ends = split.ends();
-        self.touched.extend(ends);
-        let pair = self.endpoints.get_disjoint_mut(ends.map(EndpointId::index)).ok()?;
-        // Gateways split connections of TCP only.
-        let [Some(first), Some(last)] = pair.map(|endpoint| endpoint.connection.tcp_mut()) else {
-            return None;
-        };
-        split.drive([first, last])
-    }
-
     /// An endpoint for an application to act on.
     pub(crate) fn act_on(&mut self, endpoint: EndpointId) -> &mut Endpoint<C> {
+        let endpoint = self.located(endpoint);
         self.touched.push(endpoint);
         &mut self.endpoints[endpoint.index()]
     }
@@ -403,6 +386,7 @@ impl<C: Connection> Hosts<C> {
             return received;
         }
         if let Some(field) = field {
+            self.field = *field;
             self.endpoints[number.index()].connection.on_field(now, field);
         }
         self.receive(now, packet)
@@ -493,8 +477,9 @@ impl<C: Connection> Hosts<C> {
         self.touched.pop()
     }
 
+    /// The connection that an application knows by this number.
     pub(crate) fn connection(&self, endpoint: EndpointId) -> &C {
-        &self.endpoints[endpoint.index()].connection
+        &self.endpoints[self.located(endpoint).index()].connection
     }
 }
 
@@ -520,12 +505,17 @@ impl<C: Connection> FlowConnections<'_, C> {
             pairs.push(self.hosts.open_pair(flow, leg, blueprint, controllers, sequence));
         }
         let opener = blueprints[0].opener;
-        self.hosts.join(&pairs, opener, gateways);
-        for pair in &pairs {
-            self.hosts.act_on(pair.end(opener.other())).connection.listen();
-        }
-        // Gateways open the other legs when they have accepted.
         let whole = Pair { sender: pairs[0].sender, receiver: pairs[pairs.len() - 1].receiver };
+        let server = whole.end(opener.other());
+        self.hosts.join(&pairs, opener, server, gateways);
+        for end in pairs.iter().map(|pair| pair.end(opener.other())) {
+            let connection = &mut self.hosts.act_on(end).connection;
+            match connection.tcp_mut() {
+                Some(connection) if end != server => connection.listen_on_hold(),
+                _ => connection.listen(),
+            }
+        }
+        // Gateways decide on the SYN, and open the other legs.
         self.hosts.act_on(whole.end(opener)).connection.connect();
         whole
     }

@@ -32,6 +32,7 @@ pub(crate) struct Recorder {
     last_rows: Vec<Option<FlowSample>>,
     flows: FlowSeries,
     links: LinkRecorder,
+    legs: legs::Sampler,
 }
 
 impl Recorder {
@@ -52,6 +53,7 @@ impl Recorder {
             ],
             flows: FlowSeries::default(),
             links: LinkRecorder::new(scenario),
+            legs: legs::Sampler::new(scenario),
         }
     }
 
@@ -119,6 +121,7 @@ impl Recorder {
                 self.flows.push(sample);
             }
         }
+        self.legs.sample(at, hosts);
         self.links.sample(at, &fabric.report(at), &fabric.node_reports());
         self.last_sample = at;
     }
@@ -173,6 +176,8 @@ impl Recorder {
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
         tables.extend(legs::table(scenario, hosts));
+        tables.extend(self.legs.into_table());
+        tables.extend(legs::proxies(scenario, hosts));
         tables.extend(path_mtu::table(scenario, hosts));
         tables.extend(ack_control::table(scenario, hosts));
         tables.extend(loss_notices::table(scenario, hosts));

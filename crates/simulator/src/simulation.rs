@@ -15,6 +15,7 @@ use wire::feedback::Field;
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer};
 use crate::report::Recorder;
+use crate::split::Found;
 use crate::transports::Connection;
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
@@ -134,7 +135,7 @@ struct Simulation<'a, F, C> {
 impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
-        let mut hosts = Hosts::default();
+        let mut hosts = Hosts::new(scenario);
         for (flow, application) in (0..).map(FlowId).zip(&applications) {
             hosts.wake_application(application.start, flow);
             if let Some(stop) = application.stop {
@@ -308,9 +309,13 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     /// Something has happened at one of a gateway's ends of a split connection.
     #[cold]
     fn relay(&mut self, split: u32) {
-        if let Some(cause) = self.hosts.relay(split) {
-            let [end, _] = self.hosts.splits[split as usize].ends();
-            self.abort(self.hosts.endpoints[end.index()].flow, cause);
+        match self.hosts.relay(self.now, split) {
+            Found::Nothing => {}
+            Found::Broken(cause) => {
+                let [end, _] = self.hosts.splits[split as usize].ends();
+                self.abort(self.hosts.endpoints[end.index()].flow, cause);
+            }
+            Found::Passes => self.hosts.pass(self.now, split, &mut self.fabric),
         }
         self.flush_touched();
     }
@@ -330,6 +335,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     fn wake(&mut self, endpoint: EndpointId) {
         let now = self.now;
         let flow = self.hosts.endpoints[endpoint.index()].flow;
+        let endpoint = self.hosts.name(endpoint);
         let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
         application.on_received(now, endpoint, &mut connections);

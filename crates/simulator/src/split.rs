@@ -3,17 +3,52 @@
 //! The relay is that of the daemon (`middlebox::Relay`), so both move bytes by the same rules. Here the
 //! sockets are two [`tcp::Connection`]s:
 //!
-//! - The client's connection is accepted at once. When it is established, the gateway opens the other.
+//! - The SYN of the client is held until `middlebox::Admission` has decided. Either it is answered, and the
+//!   gateway opens the other connection when the first is established. Or the gateway opens the other one
+//!   first, and answers when that is established. A server that refuses is then a refusal for the client, and
+//!   one that never answers leaves the client without an answer.
 //! - A connection takes bytes while its send buffer has room, so a slow reader fills the send buffer, then
 //!   the relay, then the receive buffer of the other connection, which closes its window.
 //! - FIN is passed on behind the last byte, for each direction alone.
 //! - When one connection ends before its time, the other is reset (RFC 9293, section 3.10.5), unless both
 //!   directions are complete. What the gateway had acknowledged and not delivered is counted.
 
-use middlebox::{Relay, Step};
+use middlebox::{Admission, Relay, Step, Verdict};
+use network::NodeId;
 use runtime::{EndpointId, Side};
-use tcp::Connection;
+use tcp::{Connection, State};
 use transport::AbortCause;
+use units::Time;
+
+/// How far the opening of a split connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// No SYN has arrived.
+    Idle,
+    /// The client has its answer, and the server was not asked.
+    Answered,
+    /// The client has its answer, and the server was asked.
+    Connecting,
+    /// The server was asked, and the client waits.
+    Waiting,
+    /// The client and the server have their answers.
+    Open,
+    /// The connection crosses the gateway unsplit.
+    Passed,
+    /// Both connections are over.
+    Over,
+}
+
+/// What [`Split::drive`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing that the gateway cannot do by itself.
+    Nothing,
+    /// A leg has ended before everything was relayed, and the client's leg was open.
+    Broken(AbortCause),
+    /// The connection is to cross the gateway unsplit.
+    Passes,
+}
 
 /// A split connection.
 #[derive(Clone, Debug)]
@@ -22,7 +57,11 @@ pub(crate) struct Split {
     ends: [EndpointId; 2],
     /// The end that accepts: its place in `ends`.
     accepts: usize,
-    has_connected: bool,
+    /// The host that the client asks for.
+    server: NodeId,
+    /// Number of the gateway's node.
+    gateway: usize,
+    opening: Opening,
     /// From the end with the same place to the other.
     relays: [Relay; 2],
     /// A leg has ended before its time, and the other was reset.
@@ -33,15 +72,23 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    /// A connection that the side `opener` opens.
-    pub(crate) fn new(ends: [EndpointId; 2], opener: Side, relay_buffer: u64) -> Self {
+    /// A connection to `server` over the node number `gateway`, which the side `opener` opens.
+    pub(crate) fn new(
+        ends: [EndpointId; 2],
+        opener: Side,
+        server: NodeId,
+        gateway: usize,
+        relay_buffer: u64,
+    ) -> Self {
         Self {
             ends,
+            server,
+            gateway,
             accepts: match opener {
                 Side::Sender => 0,
                 Side::Receiver => 1,
             },
-            has_connected: false,
+            opening: Opening::Idle,
             relays: [Relay::new(relay_buffer); 2],
             is_broken: false,
             discarded: [0; 2],
@@ -53,6 +100,11 @@ impl Split {
         self.ends
     }
 
+    /// Number of the gateway's node.
+    pub(crate) fn gateway(&self) -> usize {
+        self.gateway
+    }
+
     /// Bytes that were lost because a leg ended before its time: those towards the receiver of the data,
     /// and those back.
     pub(crate) fn discarded(&self) -> [u64; 2] {
@@ -62,30 +114,132 @@ impl Split {
     /// Bytes at the gateway: acknowledged to one end and not by the other. Those towards the receiver of
     /// the data, and those back.
     pub(crate) fn held(&self, connections: [&Connection; 2]) -> [u64; 2] {
-        if self.is_broken { [0; 2] } else { held(connections) }
+        if self.is_broken || self.is_passed() { [0; 2] } else { held(connections) }
     }
 
-    /// Does everything that is possible now. Returns why a leg ended before everything was relayed, if it
-    /// did since the last call.
-    pub(crate) fn drive(&mut self, mut ends: [&mut Connection; 2]) -> Option<AbortCause> {
-        if self.is_broken {
-            return None;
+    /// Puts another endpoint in the place of one of the ends.
+    pub(crate) fn replace(&mut self, end: EndpointId, other: EndpointId) {
+        self.ends.iter_mut().filter(|one| **one == end).for_each(|one| *one = other);
+    }
+
+    /// Whether the connection crosses the gateway unsplit.
+    pub(crate) fn is_passed(&self) -> bool {
+        self.opening == Opening::Passed
+    }
+
+    /// The gateway's end towards the client, and its place.
+    pub(crate) fn near(&self) -> (EndpointId, usize) {
+        (self.ends[self.accepts], self.accepts)
+    }
+
+    /// Does everything that is possible now.
+    pub(crate) fn drive(
+        &mut self,
+        now: Time,
+        mut ends: [&mut Connection; 2],
+        admission: &mut Admission<NodeId>,
+    ) -> Found {
+        if self.is_broken || matches!(self.opening, Opening::Passed | Opening::Over) {
+            return Found::Nothing;
         }
-        let cause = ends.iter().find_map(|end| end.failure());
-        if cause.is_some() && !self.relays.iter().all(Relay::is_done) {
-            self.is_broken = true;
-            self.discarded = held([ends[0], ends[1]]);
-            ends.iter_mut().filter(|end| !end.is_aborted()).for_each(|end| end.abort());
-            return cause;
+        let cause = ends.iter().find_map(|end| end.failure()).or_else(|| self.is_forsaken(&ends));
+        if let Some(cause) = cause
+            && !self.is_relayed()
+        {
+            return self.break_off(cause, ends, admission);
         }
-        if !self.has_connected && ends[self.accepts].is_established() {
-            self.has_connected = true;
-            ends[1 - self.accepts].connect();
+        if self.opening != Opening::Open {
+            self.open(now, &mut ends, admission);
+        }
+        match self.opening {
+            Opening::Passed => return Found::Passes,
+            Opening::Over => return Found::Nothing,
+            _ => {}
         }
         let [first, last] = ends;
         run(&mut self.relays[0], first, last);
         run(&mut self.relays[1], last, first);
-        None
+        if self.is_relayed() {
+            self.opening = Opening::Over;
+            admission.on_closed();
+        }
+        Found::Nothing
+    }
+
+    /// Both directions are complete.
+    fn is_relayed(&self) -> bool {
+        self.relays.iter().all(Relay::is_done)
+    }
+
+    /// A leg has ended before everything was relayed.
+    fn break_off(
+        &mut self,
+        cause: AbortCause,
+        mut ends: [&mut Connection; 2],
+        admission: &mut Admission<NodeId>,
+    ) -> Found {
+        self.is_broken = true;
+        if self.opening != Opening::Idle {
+            admission.on_closed();
+        }
+        if matches!(self.opening, Opening::Waiting | Opening::Connecting) {
+            admission.on_failed(&self.server);
+        }
+        if self.opening == Opening::Waiting {
+            // Of a server that does not answer, the client hears nothing.
+            if cause == AbortCause::Reset {
+                ends[self.accepts].turn_away();
+            }
+            return Found::Nothing;
+        }
+        self.discarded = held([ends[0], ends[1]]);
+        ends.iter_mut().filter(|end| !end.is_aborted()).for_each(|end| end.abort());
+        Found::Broken(cause)
+    }
+
+    /// Opens the connection as far as is possible now.
+    fn open(
+        &mut self,
+        now: Time,
+        ends: &mut [&mut Connection; 2],
+        admission: &mut Admission<NodeId>,
+    ) {
+        let (near, far) = (self.accepts, 1 - self.accepts);
+        self.opening = match self.opening {
+            Opening::Idle if ends[near].held_syn().is_some() => {
+                match admission.on_syn(now, &self.server) {
+                    Verdict::Answer => {
+                        ends[near].answer();
+                        Opening::Answered
+                    }
+                    Verdict::Wait => {
+                        ends[far].connect();
+                        Opening::Waiting
+                    }
+                    Verdict::Pass => Opening::Passed,
+                    Verdict::Refuse => {
+                        ends[near].turn_away();
+                        Opening::Over
+                    }
+                }
+            }
+            Opening::Answered if ends[near].is_established() => {
+                ends[far].connect();
+                Opening::Connecting
+            }
+            Opening::Connecting | Opening::Waiting if ends[far].is_established() => {
+                admission.on_accepted(now, self.server);
+                ends[near].answer();
+                Opening::Open
+            }
+            unchanged => unchanged,
+        };
+    }
+
+    /// The answer came late: the client had given up, and has reset what it did not ask for any more.
+    fn is_forsaken(&self, ends: &[&mut Connection; 2]) -> Option<AbortCause> {
+        let is_so = self.opening == Opening::Open && ends[self.accepts].state() == State::Listen;
+        is_so.then_some(AbortCause::Reset)
     }
 }
 

@@ -6,6 +6,7 @@ mod arrival;
 mod departure;
 mod endpoint;
 mod handshake;
+mod hold;
 mod keep_alive;
 mod marks;
 mod probes;
@@ -18,6 +19,7 @@ use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
 use wire::feedback::Field;
 
+use hold::Hold;
 use keep_alive::Watch;
 use marks::Marks;
 use reset::Reset;
@@ -96,6 +98,8 @@ pub struct Connection {
     /// The other end has opened the connection.
     passive: bool,
     closing: bool,
+    /// A gateway decides on SYNs before they are answered.
+    hold: Option<Box<Hold>>,
     /// Options that this end offers, and after the set-up those that both have offered.
     scaling: bool,
     timestamps: bool,
@@ -148,6 +152,7 @@ impl Connection {
             syns: 0,
             passive: false,
             closing: false,
+            hold: None,
             scaling: config.window_scaling,
             timestamps: config.timestamps,
             sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),

@@ -1,6 +1,8 @@
 //! Conduct of a split connection when an end stalls, closes, fails or refuses: one table of tests, which
 //! both backends run. Only tests use it.
 
+use super::Accept;
+
 /// An end of the connection beyond the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -48,6 +50,8 @@ pub enum Step {
     Open(End),
     /// The end has seen a reset, within some time.
     WasReset(End),
+    /// The connection of the end was refused, within some time: it was never open.
+    Refused(End),
 }
 
 /// A connection through a proxy, and what happens on it.
@@ -55,6 +59,8 @@ pub enum Step {
 pub struct Case {
     /// What is to hold.
     pub name: &'static str,
+    /// When the proxy accepts.
+    pub accept: Accept,
     /// Whether a server listens. Where none does, its host refuses.
     pub listens: bool,
     /// Whether the server reads from the start.
@@ -64,14 +70,14 @@ pub struct Case {
 }
 
 use End::{Client, Server};
-use Step::{Close, Ended, Open, Pass, Read, Receives, Reset, Stopped, WasReset, Write};
+use Step::{Close, Ended, Open, Pass, Read, Receives, Refused, Reset, Stopped, WasReset, Write};
 
 const fn case(name: &'static str, steps: &'static [Step]) -> Case {
-    Case { name, listens: true, reads: true, steps }
+    Case { name, accept: Accept::Early, listens: true, reads: true, steps }
 }
 
-/// The table.
-pub const CASES: [Case; 6] = [
+/// The table. Cases with another `accept` than "early" are for proxies that can hold back a SYN.
+pub const CASES: [Case; 9] = [
     Case {
         reads: false,
         ..case(
@@ -133,5 +139,31 @@ pub const CASES: [Case; 6] = [
             "a refused server is a reset at the client",
             &[Write(Client, 10_000), WasReset(Client)],
         )
+    },
+    Case {
+        accept: Accept::Late,
+        ..case(
+            "a late answer lets both ends' bytes through",
+            &[
+                Write(Client, 300_000),
+                Receives(Server, 300_000),
+                Write(Server, 300_000),
+                Receives(Client, 300_000),
+                Close(Client),
+                Ended(Server),
+                Close(Server),
+                Ended(Client),
+            ],
+        )
+    },
+    Case {
+        accept: Accept::Late,
+        listens: false,
+        ..case("with a late answer a refused server looks refused", &[Refused(Client)])
+    },
+    Case {
+        accept: Accept::EarlyIfKnown,
+        listens: false,
+        ..case("a server that nobody knows looks refused if it refuses", &[Refused(Client)])
     },
 ];

@@ -1,15 +1,18 @@
 //! Split proxies (RFC 3135, section 3.1): a gateway ends each TCP connection that crosses it, and
 //! opens another one towards the other end.
 //!
-//! `preset` names proxies of papers and programs. `settings` has the keys that every split proxy has, simulated or on Linux. `relay` decides what
-//! one direction of a split connection does next. Neither opens a socket or reads a clock. `conduct` is the
+//! `preset` names proxies of papers and programs. `settings` has the keys that every split proxy has,
+//! simulated or on Linux. `admission` decides when the SYN of a client is answered. `relay` decides what one
+//! direction of a split connection does next. Neither opens a socket or reads a clock. `conduct` is the
 //! table of tests of both.
 
+mod admission;
 pub mod conduct;
 mod preset;
 mod relay;
 mod settings;
 
+pub use admission::{Admission, Admitted, Policy, Verdict};
 pub use preset::Preset;
 pub use relay::{Relay, Step};
 pub use settings::{Accept, AtLimit, SideName, SplitLimits, SplitSide};

@@ -13,7 +13,7 @@ use {
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]
 #[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"))]
 pub enum Accept {
-    /// At once. Saves the client one round trip of the far leg. A server that refuses is seen as a
+    /// At once: one round trip of the far leg sooner. A server that refuses is seen as a
     /// reset after the handshake.
     #[default]
     Early,
@@ -21,6 +21,17 @@ pub enum Accept {
     Late,
     /// At once for servers that have accepted a connection lately, otherwise after the server.
     EarlyIfKnown,
+}
+
+impl Accept {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Late => "late",
+            Self::EarlyIfKnown => "early-if-known",
+        }
+    }
 }
 
 /// Treatment of new connections above the limit.
@@ -33,6 +44,16 @@ pub enum AtLimit {
     Pass,
     /// They are reset.
     Refuse,
+}
+
+impl AtLimit {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Refuse => "refuse",
+        }
+    }
 }
 
 /// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP. `C`

@@ -1,16 +1,16 @@
 //! The split proxy of a gateway. Names of keys are those of the daemon's file, see `SplitSide`.
 
-use middlebox::{Preset, SideName, SplitLimits, SplitSide};
+use middlebox::{Accept, AtLimit, Preset, SideName, SplitLimits, SplitSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcp::Recovery;
 use transport::SavedPath;
-use units::Bytes;
+use units::{Bytes, Span};
 
 use super::{Controller, Name};
 
-/// A split proxy. The client's connection is accepted at once. Then the proxy opens the connection to
-/// the server, and relays in both directions. End of stream (FIN) and reset are passed on.
+/// A split proxy. It ends the client's connection, opens another one to the server, and relays in both
+/// directions. End of stream (FIN) and reset are passed on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
@@ -18,6 +18,15 @@ pub(crate) struct Proxy {
     /// are written come before it. "satpep" and "scps-gateway" are refused: they need a transport that does
     /// not exist yet.
     pub preset: Option<Preset>,
+    /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen
+    /// as a reset after the handshake. `"late"` is after the server has accepted: a refused port looks
+    /// refused. `"early-if-known"` is at once for hosts that have accepted a connection within `known_for`.
+    #[serde(default)]
+    pub accept: Accept,
+    /// Time for which a host counts as known after it has accepted a connection, with
+    /// `accept = "early-if-known"`. Default: 5min.
+    #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
+    pub known_for: Option<Span>,
     /// The side that is not the satellite's.
     #[serde(default)]
     pub terrestrial: ProxySide,
@@ -64,6 +73,12 @@ pub(crate) struct ProxySide {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ProxyLimits {
+    /// Maximum number of split connections at the same time. Default: no limit.
+    #[schemars(range(min = 1, max = 500_000))]
+    pub connections: Option<u32>,
+    /// Treatment of new connections above `connections`: `"pass"` (the default: they cross unsplit) or
+    /// `"refuse"` (they are reset).
+    pub at_limit: Option<AtLimit>,
     /// Maximum number of bytes that the relay holds for one direction of a connection, in addition to the
     /// buffers of both connections.
     #[schemars(extend("x-minimum" = "64KiB", "x-maximum" = "1MiB"))]
@@ -72,6 +87,7 @@ pub(crate) struct ProxyLimits {
 
 impl Default for ProxyLimits {
     fn default() -> Self {
-        Self { relay_buffer: SplitLimits::default().relay_buffer }
+        let relay_buffer = SplitLimits::default().relay_buffer;
+        Self { connections: None, at_limit: None, relay_buffer }
     }
 }

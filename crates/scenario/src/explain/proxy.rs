@@ -23,6 +23,10 @@ pub struct ProxyExplanation {
     pub satellite: Vec<String>,
     /// Flows whose connections it splits.
     pub splits: Vec<String>,
+    /// When clients are accepted: "early", "late" or "early-if-known".
+    pub accept: &'static str,
+    /// Maximum number of split connections at the same time; `None` without a limit.
+    pub connections: Option<u32>,
     /// The most that the relay holds for one direction of a connection, in bytes.
     pub relay_buffer_bytes: u64,
 }
@@ -136,6 +140,8 @@ pub(super) fn explain(
         terrestrial: names(SideName::Terrestrial),
         satellite: names(SideName::Satellite),
         splits,
+        accept: proxy.policy.accept.name(),
+        connections: proxy.policy.connections,
         relay_buffer_bytes: proxy.relay_buffer.get(),
     })
 }

@@ -172,12 +172,24 @@ fn middlebox(middlebox: &MiddleboxExplanation) -> [String; 2] {
 
 /// A split proxy, its sides, and what it splits.
 fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
-    let ProxyExplanation { terrestrial, satellite, splits, relay_buffer_bytes } = proxy;
+    let ProxyExplanation {
+        terrestrial,
+        satellite,
+        splits,
+        accept,
+        connections,
+        relay_buffer_bytes,
+    } = proxy;
     let [terrestrial, satellite, splits] =
         [terrestrial, satellite, splits].map(|names| names.join(", "));
+    let limit =
+        connections.map_or_else(String::new, |most| format!("; at most {most} connections"));
     [
         format!("split proxy: terrestrial side {terrestrial}; satellite side {satellite}"),
-        format!("splits {splits}; relay buffer {}", Bytes(*relay_buffer_bytes)),
+        format!(
+            "splits {splits}; accept {accept}{limit}; relay buffer {}",
+            Bytes(*relay_buffer_bytes)
+        ),
     ]
 }
 

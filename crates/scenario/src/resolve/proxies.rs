@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{Ecn, Specification, Value};
-use middlebox::Preset;
+use middlebox::{Accept, Policy, Preset};
 use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use transport::SavedPath;
 use units::{Bytes, SizeLimit};
@@ -71,8 +71,28 @@ pub(super) fn proxies(
         let Some(neighbours) = neighbours(proxy, number, numbers, links, &path, problems) else {
             continue;
         };
-        let relay_buffer = proxy.limits.relay_buffer;
-        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, relay_buffer }));
+        if let Some(known_for) = proxy.known_for.filter(|_| proxy.accept != Accept::EarlyIfKnown) {
+            let expected = "accept = \"early-if-known\", or no `known_for`";
+            problems.push(Problem::new(
+                path.key("known_for"),
+                expected,
+                format!("\"{known_for}\""),
+            ));
+        }
+        let limits = &proxy.limits;
+        if limits.at_limit.is_some() && limits.connections.is_none() {
+            let path = path.key("limits").key("at_limit");
+            problems.push(Problem::new(path, "`connections` with it", "no `connections`"));
+        }
+        let policy = Policy::default();
+        let policy = Policy {
+            accept: proxy.accept,
+            known_for: proxy.known_for.unwrap_or(policy.known_for),
+            connections: limits.connections,
+            at_limit: limits.at_limit.unwrap_or(policy.at_limit),
+        };
+        let relay_buffer = limits.relay_buffer;
+        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, policy, relay_buffer }));
     }
     sides
 }

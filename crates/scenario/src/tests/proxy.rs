@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use middlebox::{SideName, SplitSide};
+use middlebox::{Policy, SideName, SplitSide};
 use units::Bytes;
 
 use crate::model::Scenario;
@@ -54,6 +54,8 @@ fn absent_settings_are_those_of_the_flow() {
     assert_eq!(server.transport.send_buffer.size(), Some(Bytes(4 << 20)));
     assert!(!server.transport.reads_at_once && scenario.flows[0].transport.reads_at_once);
     assert_eq!(one.relay_buffer, Bytes(256 << 10));
+    let proxy = scenario.nodes.iter().find_map(|node| node.proxy.as_ref()).unwrap();
+    assert_eq!(proxy.policy, Policy::default());
 }
 
 /// The names of the daemon's file.
@@ -84,7 +86,13 @@ fn proxies_that_cannot_be() {
         gateway("{ satellite = { towards = [\"terminal\"], controler = \"hybla\" } }"),
         gateway("{ satellite = { towards = [\"terminal\"], controller = \"hybla2\" } }"),
         gateway("{ satellite = { towards = [\"terminal\"], receive_buffer = \"1kB\" } }"),
-        gateway("{ satellite = { towards = [\"terminal\"] }, accept = \"late\" }"),
+        gateway("{ satellite = { towards = [\"terminal\"] }, accept = \"lat\" }"),
+        gateway("{ satellite = { towards = [\"terminal\"] }, known_for = \"1min\" }"),
+        gateway(
+            "{ satellite = { towards = [\"terminal\"] }, accept = \"early-if-known\", known_for = \"1ms\" }",
+        ),
+        gateway("{ satellite = { towards = [\"terminal\"] }, limits = { at_limit = \"pass\" } }"),
+        gateway("{ satellite = { towards = [\"terminal\"] }, limits = { connections = 0 } }"),
         gateway(
             "{ satellite = { towards = [\"terminal\"] }, limits = { relay_buffer = \"1kB\" } }",
         ),

@@ -1,42 +1,161 @@
-//! The legs of flows that gateways split: totals of their connections, and what each gateway holds.
+//! The legs of flows that gateways split: totals of their connections, and what each gateway holds. A second
+//! table has what became of the connections at each gateway.
 
-use recording::ExtraTable;
+use middlebox::Admitted;
+use recording::{ExtraTable, extra_table};
 use runtime::{LegTotals, Side};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::Info;
-use units::Span;
+use units::{Span, Time};
 
 use crate::hosts::Hosts;
 use crate::transports::Connection;
+
+extra_table! {
+    /// What became of the connections at each split proxy.
+    Proxies("proxies") of ProxyRow {
+        /// Name of the node.
+        node: String,
+        /// Connections that were split and accepted before the server was asked.
+        early_connections: u64,
+        /// Connections that were split and accepted after the server had accepted, or not at all.
+        late_connections: u64,
+        /// Split connections whose server could not be reached.
+        failed_connections: u64,
+        /// Connections that crossed unsplit because of the limit.
+        passed_connections: u64,
+        /// Connections that were reset because of the limit.
+        refused_connections: u64,
+        /// Maximum number of split connections at the same time.
+        max_open_connections: u64,
+    }
+}
+
+/// The table of split proxies; `None` without any.
+pub(super) fn proxies(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
+    let mut table = Proxies::default();
+    for (node, admission) in scenario.nodes.iter().zip(&hosts.admissions) {
+        if node.proxy.is_none() {
+            continue;
+        }
+        let Admitted { early, late, passed, refused, failed, max_open } = admission.admitted();
+        table.push(ProxyRow {
+            node: node.name.clone(),
+            early_connections: early,
+            late_connections: late,
+            failed_connections: failed,
+            passed_connections: passed,
+            refused_connections: refused,
+            max_open_connections: max_open.into(),
+        });
+    }
+    table.into_table().filled()
+}
+
+extra_table! {
+    /// Legs over time.
+    Series("legs_series") of SeriesRow {
+        /// Number of the flow.
+        flow: u32,
+        /// Number of the leg, in the order in which the data passes.
+        leg: u32,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Bytes that have arrived in order at the end that receives the data.
+        bytes: u64,
+        /// Congestion window of the end that sends the data, in bytes: of the connection that was opened
+        /// last.
+        cwnd_bytes: u64,
+        /// Its smoothed RTT in milliseconds; NaN before the first sample.
+        srtt_ms: f64,
+        /// Segments that were retransmitted since the start.
+        segments_retransmitted: u64,
+        /// Bytes of data at the gateway at the end of the leg: acknowledged there, and not by the next leg.
+        held_bytes: u64,
+    }
+}
+
+/// Samples of the legs of a run.
+#[derive(Default)]
+pub(super) struct Sampler {
+    /// Number of legs of each flow; zero if no gateway splits it.
+    legs: Vec<usize>,
+    series: Series,
+}
+
+impl Sampler {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self { legs: legs(scenario), series: Series::default() }
+    }
+
+    /// Adds a row for each leg that has had a connection.
+    pub(super) fn sample(&mut self, at: Time, hosts: &Hosts<impl Connection>) {
+        if hosts.splits.is_empty() {
+            return;
+        }
+        for (flow, legs) in (0..).zip(totals(&self.legs, hosts)) {
+            for (leg, totals) in (0..).zip(legs).filter(|(_, totals)| totals.connections > 0) {
+                self.series.push(SeriesRow {
+                    flow,
+                    leg,
+                    t_s: at.as_secs_f64(),
+                    bytes: totals.bytes,
+                    cwnd_bytes: totals.cwnd,
+                    srtt_ms: totals.srtt_ms.unwrap_or(f64::NAN),
+                    segments_retransmitted: totals.retransmitted,
+                    held_bytes: totals.held,
+                });
+            }
+        }
+    }
+
+    pub(super) fn into_table(self) -> Option<ExtraTable> {
+        self.series.into_table().filled()
+    }
+}
 
 /// The table of legs; `None` if no flow is split.
 pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
     if hosts.splits.is_empty() {
         return None;
     }
-    let legs = |flow: &Flow| match flow.gateways.len() {
-        0 => Vec::new(),
-        gateways => vec![LegTotals::default(); gateways + 1],
+    runtime::legs_table(scenario, &totals(&legs(scenario), hosts), None)
+}
+
+/// The number of legs of each flow; zero if no gateway splits it.
+fn legs(scenario: &Scenario) -> Vec<usize> {
+    let of = |flow: &Flow| match flow.gateways.len() {
+        0 => 0,
+        gateways => gateways + 1,
     };
-    let mut totals: Vec<_> = scenario.flows.iter().map(legs).collect();
+    scenario.flows.iter().map(of).collect()
+}
+
+/// The totals of the legs of each flow, which has this number of legs.
+fn totals(legs: &[usize], hosts: &Hosts<impl Connection>) -> Vec<Vec<LegTotals>> {
+    let mut totals: Vec<_> = legs.iter().map(|legs| vec![LegTotals::default(); *legs]).collect();
     for (number, end) in hosts.ends.iter() {
         let Some(leg) = totals[end.flow.0 as usize].get_mut(usize::from(end.leg)) else { continue };
-        let connection = hosts.connection(number);
+        let connection = &hosts.endpoints[number.index()].connection;
         match end.side {
-            Side::Sender => add_sender(leg, connection, hosts.connection(end.peer)),
+            Side::Sender => {
+                add_sender(leg, connection, &hosts.endpoints[end.peer.index()].connection);
+            }
             Side::Receiver => leg.bytes += connection.delivered() + connection.unread(),
         }
     }
-    for split in &hosts.splits {
+    for split in hosts.splits.iter().filter(|split| !split.is_passed()) {
         let end = hosts.ends.get(split.ends()[0]);
-        let leg = &mut totals[end.flow.0 as usize][usize::from(end.leg)];
-        if let [Some(first), Some(last)] = split.ends().map(|end| hosts.connection(end).tcp()) {
+        // None if a gateway before it lets the connection pass.
+        let Some(leg) = totals[end.flow.0 as usize].get_mut(usize::from(end.leg)) else { continue };
+        let ends = split.ends().map(|end| hosts.endpoints[end.index()].connection.tcp());
+        if let [Some(first), Some(last)] = ends {
             leg.held += split.held([first, last])[0];
         }
         leg.discarded += split.discarded()[0];
     }
-    runtime::legs_table(scenario, &totals, None)
+    totals
 }
 
 /// A value for each leg of each flow, to which `add` adds what the data senders know: flow, leg and value.
@@ -48,8 +167,10 @@ pub(super) fn of_senders<'a, T: Clone + Default>(
     let legs = |flow: &Flow| vec![T::default(); flow.gateways.len() + 1];
     let mut rows: Vec<_> = scenario.flows.iter().map(legs).collect();
     for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
-        let row = &mut rows[end.flow.0 as usize][usize::from(end.leg)];
-        if let Some(connection) = hosts.connection(number).tcp() {
+        // None of a connection that crosses a gateway unsplit.
+        let row = rows[end.flow.0 as usize].get_mut(usize::from(end.leg));
+        let connection = hosts.endpoints[number.index()].connection.tcp();
+        if let (Some(row), Some(connection)) = (row, connection) {
             add(row, &connection.info());
         }
     }

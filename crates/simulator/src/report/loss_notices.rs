@@ -5,6 +5,7 @@ use scenario::Scenario;
 use tcp::NoticeCounters;
 
 use crate::hosts::Hosts;
+use crate::transports::Connection;
 
 use super::legs::of_senders;
 
@@ -25,7 +26,7 @@ extra_table! {
 }
 
 /// The table; `None` if no flow takes notices.
-pub(super) fn table(scenario: &Scenario, hosts: &Hosts) -> Option<ExtraTable> {
+pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
     let rows = of_senders(scenario, hosts, |sum: &mut NoticeCounters, info| {
         // Without `..`, so that a new counter has to stand in the table.
         let NoticeCounters { notices, spared, withdrawn } = info.loss_notices.unwrap_or_default();

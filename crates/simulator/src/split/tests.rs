@@ -9,6 +9,7 @@ use std::sync::Arc;
 use congestion::{AnyController, Specification};
 use generate::Dice;
 use middlebox::conduct::{self, End, Step};
+use middlebox::{Accept, Policy};
 use proptest::prelude::*;
 use tcp::{Config, Segment, State};
 use units::{Bytes, SizeLimit, Span, Time};
@@ -29,6 +30,7 @@ struct Lab {
     now: Time,
     ends: [Connection; 4],
     split: Split,
+    admission: Admission<NodeId>,
     /// Arrival, order, end, number of the segment.
     flying: BinaryHeap<Reverse<(Time, u64, usize)>>,
     segments: Vec<Segment>,
@@ -40,6 +42,8 @@ struct Lab {
     reads_now: bool,
     /// Resets of ends that were not done.
     early_resets: u32,
+    /// Ends whose connection was established.
+    was_open: [bool; 4],
 }
 
 fn specification(name: &str) -> Specification {
@@ -77,7 +81,8 @@ impl Lab {
         Self {
             now: Time::ZERO,
             ends,
-            split: Split::new(numbers, Side::Sender, RELAY),
+            split: Split::new(numbers, Side::Sender, NodeId(2), 1, RELAY),
+            admission: Admission::default(),
             flying: BinaryHeap::new(),
             segments: Vec::new(),
             delays: [Span::from_millis(5), Span::from_millis(250)],
@@ -86,11 +91,17 @@ impl Lab {
             resets_sent: [0; 4],
             reads_now: false,
             early_resets: 0,
+            was_open: [false; 4],
         }
     }
 
+    fn accepting(mut self, accept: Accept) -> Self {
+        self.admission = Admission::new(Policy { accept, ..Policy::default() });
+        self
+    }
+
     fn open(mut self, server_listens: bool) -> Self {
-        self.ends[NEAR].listen();
+        self.ends[NEAR].listen_on_hold();
         if server_listens {
             self.ends[SERVER].listen();
         }
@@ -100,7 +111,7 @@ impl Lab {
 
     fn drive(&mut self) {
         let [_, near, far, _] = &mut self.ends;
-        self.split.drive([near, far]);
+        self.split.drive(self.now, [near, far], &mut self.admission);
     }
 
     /// Sends all that can be sent.
@@ -136,6 +147,7 @@ impl Lab {
             let segment = self.segments[segment as usize];
             let before = self.ends[end].state();
             self.ends[end].on_segment(self.now, &segment);
+            self.was_open[end] |= self.ends[end].is_established();
             // A reset in TIME-WAIT comes from an end that is done already (RFC 1337).
             let is_early = self.ends[end].is_aborted() && before != State::TimeWait;
             self.early_resets += u32::from(is_early && before != State::Closed);
@@ -305,19 +317,85 @@ impl Lab {
                 self.run_until(|lab| lab.ends[place(end)].is_aborted());
                 let cause = self.ends[place(end)].abort_cause();
                 assert_eq!(cause, Some(AbortCause::Reset), "{name}");
+                assert!(self.was_open[place(end)], "{name}: refused");
+            }
+            Step::Refused(end) => {
+                self.run_until(|lab| lab.ends[place(end)].is_aborted());
+                let cause = self.ends[place(end)].abort_cause();
+                assert_eq!(cause, Some(AbortCause::Reset), "{name}");
+                assert!(!self.was_open[place(end)], "{name}: it was open");
             }
         }
     }
 }
 
+/// Late answers with every controller on the far side: none may depend on when the client was answered.
 #[test]
 fn split_connections_behave_as_the_table_of_both_backends_has_it() {
-    let both = [specification("cubic"), specification("hybla")];
-    for case in conduct::CASES {
-        let lab = Lab::new(&both[0], &both[1], 1, 0.0, !case.reads);
-        let mut lab = lab.open(case.listens);
-        case.steps.iter().for_each(|step| lab.take(*step, case.name));
+    let near = specification("cubic");
+    for far in congestion::entries().map(|entry| specification(entry.name)) {
+        let name = far.entry().name;
+        let does = |case: &conduct::Case| case.accept != Accept::Early || name == "hybla";
+        for case in conduct::CASES.iter().filter(|case| does(case)) {
+            let lab = Lab::new(&near, &far, 1, 0.0, !case.reads);
+            let mut lab = lab.accepting(case.accept).open(case.listens);
+            let name = format!("{name}, {}", case.name);
+            case.steps.iter().for_each(|step| lab.take(*step, &name));
+        }
     }
+}
+
+/// Round trips are 10 ms to the gateway and 500 ms behind it.
+#[test]
+fn the_client_is_answered_when_the_policy_allows() {
+    let opens_after = |accept: Accept, is_known: bool| {
+        let [near, far] = ["cubic", "hybla"].map(specification);
+        let mut lab = Lab::new(&near, &far, 1, 0.0, false).accepting(accept);
+        if is_known {
+            lab.admission.on_accepted(Time::ZERO, NodeId(2));
+        }
+        lab = lab.open(true);
+        while !lab.was_open[CLIENT] {
+            assert!(lab.step(Time::NEVER));
+        }
+        lab.now.since(Time::ZERO)
+    };
+    let [soon, late] = [10, 510].map(Span::from_millis);
+    for (accept, is_known, expected) in [
+        (Accept::Early, false, soon),
+        (Accept::Late, false, late),
+        (Accept::Late, true, late),
+        (Accept::EarlyIfKnown, false, late),
+        (Accept::EarlyIfKnown, true, soon),
+    ] {
+        assert_eq!(opens_after(accept, is_known), expected, "{accept:?}, known: {is_known}");
+    }
+}
+
+#[test]
+fn a_late_answer_leaves_the_client_of_a_silent_server_without_a_connection() {
+    let [near, far] = ["cubic", "hybla"].map(specification);
+    let mut lab = Lab::new(&near, &far, 1, 0.0, false).accepting(Accept::Late).open(true);
+    lab.delays[1] = Span::from_secs(1_000_000);
+    lab.ends[CLIENT].write(10_000);
+    lab.run(3600);
+    assert_eq!(lab.ends[CLIENT].abort_cause(), Some(AbortCause::UserTimeout));
+    assert!(!lab.was_open[CLIENT] && lab.resets_sent == [0; 4]);
+    assert_eq!(lab.split.discarded(), [0, 0], "nothing was acknowledged");
+}
+
+/// A client that has given up does not know the answer any more.
+#[test]
+fn an_answer_to_a_client_that_has_gone_ends_the_servers_connection() {
+    let [near, far] = ["cubic", "hybla"].map(specification);
+    let mut lab = Lab::new(&near, &far, 1, 0.0, false).accepting(Accept::Late).open(true);
+    while lab.ends[NEAR].held_syn().is_none() {
+        assert!(lab.step(Time::NEVER));
+    }
+    lab.ends[CLIENT].abort();
+    lab.run(10);
+    assert_eq!(lab.ends[SERVER].abort_cause(), Some(AbortCause::Reset));
+    assert_eq!(lab.ends[FAR].abort_cause(), Some(AbortCause::Reset));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod ack_control;
 mod acm;
+mod admission;
 mod aqm;
 mod arq;
 mod background;

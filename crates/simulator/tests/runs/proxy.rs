@@ -6,7 +6,7 @@ use simulator::Options;
 use super::{parse, run};
 
 /// A server, a gateway and a terminal. `proxy` and `flows` are TOML; without `proxy` nothing is split.
-fn satellite(proxy: &str, per: f64, flows: &str) -> String {
+pub fn satellite(proxy: &str, per: f64, flows: &str) -> String {
     let node = match proxy {
         "" => String::new(),
         proxy => format!("[[node]]\nname = \"gateway\"\nproxy = {proxy}\n"),
@@ -31,14 +31,14 @@ backward = {{ rate = "2Mbit/s", channel = {{ per = {per} }} }}
 
 const HYBLA: &str = r#"{ satellite = { towards = ["terminal"], controller = "hybla" } }"#;
 
-fn flow(from: &str, to: &str, controller: &str, traffic: &str) -> String {
+pub fn flow(from: &str, to: &str, controller: &str, traffic: &str) -> String {
     format!(
         "[[flow]]\nfrom = {from:?}\nto = {to:?}\ncontroller = {controller:?}\ntraffic = {{ {traffic} }}\n"
     )
 }
 
 /// A column of counts of the table of legs.
-fn legs(recording: &Recording, column: &str) -> Vec<u64> {
+pub fn legs(recording: &Recording, column: &str) -> Vec<u64> {
     let table = recording.tables.iter().find(|one| one.name() == "legs").unwrap();
     let columns = table.columns();
     match &columns.iter().find(|one| one.name == column).unwrap().values {
@@ -229,4 +229,45 @@ fn a_leg_that_dies_is_counted() {
     assert_eq!(row.abort_cause.as_deref(), Some("user-timeout"));
     let [bytes, discarded] = ["bytes", "discarded_bytes"].map(|column| legs(&recording, column));
     assert!(discarded[0] > 0 && bytes[0] <= bytes[1] + discarded[0], "{bytes:?} {discarded:?}");
+}
+
+/// The last sample of each leg is its row of totals, and the last leg delivers what the flow does.
+#[test]
+fn series_of_legs_end_with_their_totals() {
+    let flow = flow("server", "terminal", "cubic", "download = \"2MB\", request = \"300B\"");
+    let text = satellite(HYBLA, 0.001, &flow)
+        .replace("duration = \"600s\"", "duration = \"600s\"\nrecord = { interval = \"100ms\" }");
+    let recording = run(&text);
+    let column = |table: &str, name: &str| -> Vec<f64> {
+        let table = recording.tables.iter().find(|one| one.name() == table).unwrap();
+        let columns = table.columns();
+        match &columns.iter().find(|one| one.name == name).unwrap().values {
+            Values::U64(values) => values.iter().map(|value| *value as f64).collect(),
+            Values::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
+            Values::F64(values) => values.to_vec(),
+            _ => panic!("{name} has no numbers"),
+        }
+    };
+    let (legs, times) = (column("legs_series", "leg"), column("legs_series", "t_s"));
+    assert_eq!(legs.iter().filter(|leg| **leg == 0.0).count(), legs.len() / 2);
+    assert_eq!(times.last(), recording.flow_series.t_s.last());
+    for (sampled, total) in [
+        ("bytes", "bytes"),
+        ("cwnd_bytes", "cwnd_bytes"),
+        ("srtt_ms", "srtt_ms"),
+        ("segments_retransmitted", "segments_retransmitted"),
+        ("held_bytes", "held_bytes"),
+    ] {
+        let series = column("legs_series", sampled);
+        assert_eq!(series[series.len() - 2..], column("legs", total), "{sampled}");
+    }
+    // Hybla behind the gateway is slower than the wire before it.
+    let held = column("legs_series", "held_bytes");
+    assert!(held.iter().copied().fold(0.0, f64::max) > 1e6, "the gateway holds data for a while");
+    let whole = &recording.flow_series.delivered_bytes;
+    let last: Vec<_> = column("legs_series", "bytes").into_iter().skip(1).step_by(2).collect();
+    // The flow has a sample before its connections are open.
+    let whole = &whole[1..];
+    assert_eq!(whole.len(), last.len());
+    assert!(whole.iter().zip(last).all(|(whole, last)| *whole as f64 == last));
 }

@@ -31,12 +31,17 @@ impl Connection {
         }
         if segment.flags.contains(Flags::ACK) {
             self.refuse(segment);
-        } else if segment.flags.contains(Flags::SYN) {
-            self.passive = true;
-            self.take_syn_options(segment);
-            self.state = State::SynReceived;
-            self.urgent = Urgent::Syn;
+        } else if segment.flags.contains(Flags::SYN) && !self.is_held(segment) {
+            self.answer_syn(segment);
         }
+    }
+
+    /// RFC 9293 section 3.10.7.2, a SYN.
+    pub(super) fn answer_syn(&mut self, segment: &Segment) {
+        self.passive = true;
+        self.take_syn_options(segment);
+        self.state = State::SynReceived;
+        self.urgent = Urgent::Syn;
     }
 
     /// RFC 9293 section 3.10.7.3.

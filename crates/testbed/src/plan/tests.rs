@@ -133,10 +133,14 @@ fn routers_with_feedback_are_rejected() {
 
 /// A plan over a gateway with these keys of its sides.
 fn split(terrestrial: Value, satellite: Value, flows: Value) -> Result<Plan, Vec<Refusal>> {
-    let mut satellite = satellite;
-    satellite["towards"] = json!(["c"]);
+    split_by(json!({ "terrestrial": terrestrial, "satellite": satellite }), flows)
+}
+
+/// A plan over a gateway with this proxy, whose satellite side is added to.
+fn split_by(mut proxy: Value, flows: Value) -> Result<Plan, Vec<Refusal>> {
+    proxy["satellite"]["towards"] = json!(["c"]);
     let scenario = crate::tests::scenario(json!({
-        "node": [{ "name": "b", "proxy": { "terrestrial": terrestrial, "satellite": satellite } }],
+        "node": [{ "name": "b", "proxy": proxy }],
         "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
                  { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "200ms" }],
         "flow": flows,
@@ -165,6 +169,30 @@ fn a_gateway_is_a_host_with_the_daemons_file_and_a_route_to_each_end() {
     assert_eq!(gateway.file(), expected);
     let instead: Vec<_> = plan.settings.iter().filter(|s| s.flow == "b, satellite").collect();
     assert!(instead.iter().any(|s| s.setting == "controller" && s.asked == "reno"), "{instead:?}");
+}
+
+#[test]
+fn a_limit_of_connections_is_the_daemons() {
+    for at_limit in ["pass", "refuse"] {
+        let limits = json!({ "connections": 3, "at_limit": at_limit });
+        let flows = json!([flow("a", "c", json!({}))]);
+        let plan = split_by(json!({ "limits": limits }), flows).unwrap();
+        let file = plan.hosts.iter().find_map(|host| host.gateway.as_ref()).unwrap().file();
+        let expected = format!("[limits]\nconnections = 3\nat_limit = {at_limit:?}\n");
+        assert!(file.contains(&expected), "{file}");
+    }
+}
+
+#[test]
+fn a_late_answer_is_rejected_once_at_the_node() {
+    for accept in ["late", "early-if-known"] {
+        let flows = json!([flow("a", "c", json!({})), flow("a", "c", json!({}))]);
+        let refusals = split_by(json!({ "accept": accept }), flows).unwrap_err();
+        let [refusal] = &*refusals else { panic!("{refusals:?}") };
+        assert_eq!(refusal.place, "node \"b\", proxy.accept");
+        assert_eq!(refusal.asked, format!("{accept:?}"));
+        assert!(refusal.possible.contains("hold back a SYN"), "{refusal:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! Connections that gateways split, among those of hosts: how their legs are joined, and how a connection
+//! crosses a gateway unsplit.
+
+use link::Priority;
+use network::{Fabric, NodeId};
+use runtime::{EndpointId, Pair, Side};
+use scenario::model::Gateway;
+use units::Time;
+
+use super::{Body, Connection, Extras, Hosts, Part};
+use crate::split::{Found, Split};
+
+impl<C: Connection> Hosts<C> {
+    /// Gives an endpoint a part in a flow that gateways split.
+    fn assign(&mut self, endpoint: EndpointId, part: Part) {
+        let extras = &mut self.endpoints[endpoint.index()].extras;
+        match extras {
+            Some(extras) => extras.part = part,
+            None => *extras = Some(Box::new(Extras { reader: None, part })),
+        }
+    }
+
+    /// Joins the connections of the legs of a flow at its gateways.
+    pub(super) fn join(
+        &mut self,
+        pairs: &[Pair],
+        opener: Side,
+        server: EndpointId,
+        gateways: &[Gateway],
+    ) {
+        let server = self.endpoints[server.index()].node;
+        let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return };
+        self.assign(first.sender, Part::EndOfSplit);
+        self.assign(last.receiver, Part::EndOfSplit);
+        for (legs, gateway) in pairs.windows(2).zip(gateways) {
+            let ends = [legs[0].receiver, legs[1].sender];
+            #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
+            let number = self.splits.len() as u32;
+            let relay_buffer = gateway.relay_buffer.get();
+            self.splits.push(Split::new(ends, opener, server, gateway.node, relay_buffer));
+            ends.into_iter().for_each(|end| self.assign(end, Part::Gateway(number)));
+        }
+    }
+
+    /// Lets a gateway do what has become possible for a split connection. Both of its ends count as
+    /// touched.
+    pub(crate) fn relay(&mut self, now: Time, number: u32) -> Found {
+        let split = &mut self.splits[number as usize];
+        let ends = split.ends();
+        self.touched.extend(ends);
+        let Ok(pair) = self.endpoints.get_disjoint_mut(ends.map(EndpointId::index)) else {
+            return Found::Nothing;
+        };
+        // Gateways split connections of TCP only.
+        let [Some(first), Some(last)] = pair.map(|endpoint| endpoint.connection.tcp_mut()) else {
+            return Found::Nothing;
+        };
+        split.drive(now, [first, last], &mut self.admissions[split.gateway()])
+    }
+
+    /// Lets a connection cross a gateway unsplit: its SYN goes on to the server, or to the next gateway.
+    ///
+    /// The two ends of a connection have neighbouring numbers, by which middleboxes know them. So the far
+    /// end takes the number of the gateway's end, and the application reaches it by its old one.
+    pub(crate) fn pass<F: Fabric<Body>>(&mut self, now: Time, number: u32, fabric: &mut F) {
+        let split = &self.splits[number as usize];
+        let ((near, place), node) = (split.near(), split.gateway());
+        let client = self.ends.get(near).peer;
+        let unused = split.ends()[1 - place];
+        let far = self.ends.get(unused).peer;
+        let gateway = self.endpoints[near.index()].connection.tcp();
+        let Some(syn) = gateway.and_then(tcp::Connection::held_syn).copied() else { return };
+        self.endpoints.swap(near.index(), far.index());
+        let [first, last] = [client, near].map(|end| self.endpoints[end.index()].node);
+        for (end, peer, peer_node) in [(client, near, last), (near, client, first)] {
+            let endpoint = &mut self.endpoints[end.index()];
+            (endpoint.peer, endpoint.peer_node) = (peer, peer_node);
+        }
+        match self.endpoints[near.index()].part() {
+            Part::Gateway(next) => self.splits[next as usize].replace(far, near),
+            Part::End | Part::EndOfSplit => drop(self.moved.insert(far, near)),
+        }
+        for end in [client, near, unused, far] {
+            self.ends.leave_leg(end);
+        }
+        let body = Body { endpoint: near, segment: syn };
+        let packet = self.endpoints[client.index()].packet(body, Priority::Normal);
+        #[expect(clippy::cast_possible_truncation, reason = "nodes have numbers of 16 bits")]
+        let node = NodeId(node as u16);
+        if fabric.has_fields() {
+            fabric.send_with(now, node, packet, self.field);
+        } else {
+            fabric.send(now, node, packet);
+        }
+    }
+
+    /// The number of the endpoint that an application knows by this one.
+    #[inline]
+    pub(super) fn located(&self, endpoint: EndpointId) -> EndpointId {
+        if self.moved.is_empty() { endpoint } else { self.moved_to(endpoint) }
+    }
+
+    #[cold]
+    fn moved_to(&self, endpoint: EndpointId) -> EndpointId {
+        self.moved.get(&endpoint).copied().unwrap_or(endpoint)
+    }
+
+    /// The number by which an application knows the endpoint.
+    #[inline]
+    pub(crate) fn name(&self, endpoint: EndpointId) -> EndpointId {
+        if self.moved.is_empty() { endpoint } else { self.moved_from(endpoint) }
+    }
+
+    #[cold]
+    fn moved_from(&self, endpoint: EndpointId) -> EndpointId {
+        let found = self.moved.iter().find(|(_, place)| **place == endpoint);
+        found.map_or(endpoint, |(name, _)| *name)
+    }
+}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bentpipe import Scenario, run
+from bentpipe import Recording, Scenario, run
 from bentpipe.errors import BentpipeError
+from bentpipe.plots import Figure
 from bentpipe.report.command import write_report
 from bentpipe.report.page import Table
 from bentpipe.report.render import GENERATOR
@@ -169,6 +170,65 @@ def test_a_page_can_be_clicked_through_and_asks_nobody(
             url for url in heard.requests if not url.startswith((page.as_uri(), "data:", "blob:"))
         ]
         assert outside == []
+
+
+SPLIT = """\
+duration = "60s"
+record = { interval = "100ms" }
+
+[[node]]
+name = "gateway"
+proxy = { satellite = { towards = ["terminal"], controller = "hybla" } }
+
+[[link]]
+between = ["server", "gateway"]
+rate = "100Mbit/s"
+delay = "10ms"
+
+[[link]]
+between = ["gateway", "terminal"]
+rate = "10Mbit/s"
+delay = "250ms"
+
+[[flow]]
+from = "server"
+to = "terminal"
+controller = "cubic"
+traffic = { download = "2MB" }
+"""
+
+
+def test_a_page_has_the_legs_of_split_flows_and_the_flow_from_end_to_end(tmp_path: Path) -> None:
+    (tmp_path / "split.toml").write_text(SPLIT)
+    bentpipe_in(tmp_path, "run", "split.toml", "--out", "split")
+    page = run_page(tmp_path / "split")
+    (section,) = (one for one in page.sections if one.name == "legs")
+    (totals,) = (block for block in section.blocks if isinstance(block, Table))
+    legs = ["server to gateway", "gateway to terminal"]
+    assert [row[1].text for row in totals.rows] == legs
+    figures = {block.name: block for block in section.blocks if isinstance(block, Figure)}
+    assert list(figures) == ["legs-bytes", "legs-cwnd", "legs-srtt", "legs-held"]
+    name = page_flow(tmp_path / "split")
+    labels = [f"{name}: {legs[0]}, cubic", f"{name}: {legs[1]}, hybla"]
+    assert list(figures["legs-bytes"].series) == [*labels, f"{name}: end to end"]
+    assert list(figures["legs-srtt"].series) == labels
+    # The gateway is at the end of the first leg, and the last one holds nothing.
+    assert list(figures["legs-held"].series) == labels[:1]
+    held = figures["legs-held"].data["y"].max()
+    assert isinstance(held, float)
+    assert held > 0
+    # Without a split there is no such section, and the table is not one of mechanisms.
+    blocks = [block for one in page.sections if one.name == "mechanisms" for block in one.blocks]
+    assert "legs-table" not in {block.name for block in blocks if isinstance(block, Table)}
+    (tmp_path / "plain.toml").write_text(SMALL)
+    bentpipe_in(tmp_path, "run", "plain.toml", "--out", "plain")
+    assert "legs" not in {one.name for one in run_page(tmp_path / "plain").sections}
+
+
+def page_flow(folder: Path) -> str:
+    """The name of the only flow of a saved run."""
+    (flow,) = Recording.load(folder).flows
+    return flow.flow
 
 
 @needs_browser

@@ -13,6 +13,7 @@ import polars as pl
 from bentpipe.numbers import count, significant
 from bentpipe.plots import line_figure
 from bentpipe.plots.timeline import rises
+from bentpipe.report import legs
 from bentpipe.report.page import Cell, Column, Section, Table
 from bentpipe.study.quantities import UNITS
 
@@ -38,6 +39,7 @@ TITLES = {
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",
     "trace": "Traces",
+    "proxies": "Split proxies",
     "acm": "Adaptive coding and modulation",
 }
 """Kinds whose name alone says too little."""
@@ -47,7 +49,7 @@ COUNTED = ("bytes", "slots")
 
 def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) -> Section:
     """The section; without blocks if the path has no mechanism."""
-    names = [name for name in run.recording.names if name not in FIXED]
+    names = [name for name in run.recording.names if name not in (*FIXED, *legs.TABLES)]
     blocks: list[Table | Figure] = []
     for name in names:
         if name.endswith(SERIES):

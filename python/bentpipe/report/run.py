@@ -10,6 +10,7 @@ from bentpipe._native import Recording
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
+from bentpipe.report.legs import legs_section
 from bentpipe.report.mechanisms import mechanisms_section
 from bentpipe.report.over_time import (
     events_table,
@@ -71,6 +72,7 @@ def run_page(folder: Path) -> Page:
         Section("flows", "Flows", [flows_table(flows, run.recording.kernel is not None)]),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", over_time(run, signals, timeline)),
+        legs_section(run, timeline),
         mechanisms_section(run, directions, timeline),
         Section("sequence", "Time-sequence graphs", sequence_blocks(run, folder, timeline)),
     ]

@@ -1,0 +1,127 @@
+"""The part of a run's page about split flows: their legs, and the flow from end to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bentpipe.numbers import count, scale, significant
+from bentpipe.plots import line_figure
+from bentpipe.report.page import Cell, Column, Section, Table, Text
+
+if TYPE_CHECKING:
+    from bentpipe.plots import Figure
+    from bentpipe.plots.timeline import Timeline
+    from bentpipe.runs import Run
+
+TABLES = ("legs", "legs_series")
+"""The tables of this section."""
+
+ABOUT = (
+    "A gateway ends each connection of these flows and opens another one. Each leg is a TCP "
+    "connection with its own window and round-trip time."
+)
+DRAWN = (
+    ("cwnd_bytes", "Congestion window of each leg", "cwnd", "B"),
+    ("srtt_ms", "Smoothed round-trip time of each leg", "srtt", "ms"),
+    ("held_bytes", "Data that gateways hold for the next leg", "held data", "B"),
+)
+"""Column, title, label of the y axis and unit of each figure of `legs_series`."""
+
+
+def legs_section(run: Run, timeline: Timeline) -> Section:
+    """The section; without blocks if no gateway splits a flow."""
+    names = run.recording.names
+    if TABLES[0] not in names:
+        return Section("legs", "Legs of split flows", [])
+    legs = run.recording.table(TABLES[0])
+    blocks: list[Text | Table | Figure] = [Text([ABOUT]), legs_table(legs)]
+    if TABLES[1] in names:
+        series = run.recording.table(TABLES[1])
+        numbers = {name: number for number, name in enumerate(run.flows["flow"])}
+        named = legs.select(
+            "leg",
+            label=pl.format("{}: {} to {}, {}", "flow", "from", "to", "controller"),
+            flow=pl.col("flow").replace_strict(numbers, return_dtype=pl.UInt32),
+        )
+        labelled = series.join(named, on=["flow", "leg"]).sort("flow", "leg", "t_s")
+        blocks += figures(labelled, run, timeline)
+    return Section("legs", "Legs of split flows", blocks)
+
+
+def legs_table(legs: pl.DataFrame) -> Table:
+    """Totals of each leg."""
+    size, unit = scale("B", legs["bytes"])
+    held, held_unit = scale("B", legs["held_bytes"])
+    columns = [
+        Column("flow", numeric=False),
+        Column("leg", numeric=False),
+        Column("controller", numeric=False),
+        Column("delivered", unit),
+        Column("connections"),
+        Column("segments sent"),
+        Column("retransmitted"),
+        Column("timeouts"),
+        Column("minimum RTT", "ms"),
+        Column("srtt at end", "ms"),
+        Column("held at end", held_unit),
+        Column("discarded", "B"),
+    ]
+
+    def number(value: float | None, size: float = 1.0) -> Cell:
+        return Cell(significant(None if value is None else value / size, 4), value)
+
+    rows = [
+        [
+            Cell(row["flow"]),
+            Cell(f"{row['from']} to {row['to']}"),
+            Cell(row["controller"]),
+            number(row["bytes"], size),
+            *(
+                Cell(count(row[name]), row[name])
+                for name in (
+                    "connections",
+                    "segments_sent",
+                    "segments_retransmitted",
+                    "timeouts",
+                )
+            ),
+            number(row["min_rtt_ms"]),
+            number(row["srtt_ms"]),
+            number(row["held_bytes"], held),
+            Cell(count(row["discarded_bytes"]), row["discarded_bytes"]),
+        ]
+        for row in legs.iter_rows(named=True)
+    ]
+    return Table("legs-table", "Totals of each leg", columns, rows)
+
+
+def figures(series: pl.DataFrame, run: Run, timeline: Timeline) -> list[Figure]:
+    """What arrived on each leg and end to end, and the state of each leg."""
+    size, unit = scale("B", series["bytes"])
+    split = series["flow"].unique().to_list()
+    names = {number: f"{name}: end to end" for number, name in enumerate(run.flows["flow"])}
+    whole = run.flow_series.filter(pl.col("flow").is_in(split)).select(
+        pl.col("flow").replace_strict(names, return_dtype=pl.String).alias("series"),
+        x="t_s",
+        y=pl.col("delivered_bytes") / size,
+    )
+    arrived = series.select(series="label", x="t_s", y=pl.col("bytes") / size)
+    title, y = "Data that has arrived, on each leg and end to end", f"data ({unit})"
+    points = pl.concat([arrived, whole])
+    notes = ["The last leg and the flow are one line where the application reads at once."]
+    drawn = [
+        line_figure("legs-bytes", title, "time (s)", y, points, notes=notes, timeline=timeline)
+    ]
+    for column, title, label, kind in DRAWN:
+        known = series.drop_nulls(column)
+        if column == "held_bytes":
+            known = known.filter(pl.col(column).max().over("label") > 0)
+        if known.is_empty():
+            continue
+        size, unit = scale(kind, known[column])
+        points = known.select(series="label", x="t_s", y=pl.col(column) / size)
+        name, y = f"legs-{column.partition('_')[0]}", f"{label} ({unit})"
+        drawn.append(line_figure(name, title, "time (s)", y, points, timeline=timeline))
+    return drawn

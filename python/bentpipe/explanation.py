@@ -49,6 +49,8 @@ class Middlebox:
 class Proxy:
     """A split proxy at a node."""
 
+    preset: str | None
+    """Its preset, if it has one."""
     terrestrial: list[str]
     """Neighbours on the side that is not the satellite's."""
     satellite: list[str]

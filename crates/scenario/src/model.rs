@@ -11,7 +11,9 @@ pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
-pub use middlebox::{Accept, AtLimit, HeaderCompression, Icmp, Middlebox, Mtu, Policy, SideName};
+pub use middlebox::{
+    Accept, AtLimit, HeaderCompression, Icmp, Middlebox, Mtu, Policy, Preset, SideName,
+};
 
 /// A whole experiment.
 #[derive(Clone, Debug)]
@@ -79,6 +81,8 @@ pub struct Node {
 pub struct Proxy {
     /// Neighbours of the node on each side, in the order of [`SideName::ALL`].
     pub neighbours: [Vec<usize>; 2],
+    /// The preset that is written.
+    pub preset: Option<Preset>,
     /// Which connections are split, and when they are accepted.
     pub policy: Policy,
     /// The most that the relay holds for one direction of a connection.

@@ -77,6 +77,17 @@ impl Preset {
         [&PEPSAL, &CK_STP, &AEROTCP]
     }
 
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pepsal => PEPSAL.name,
+            Self::CkStp => CK_STP.name,
+            Self::Aerotcp => AEROTCP.name,
+            Self::Satpep => "satpep",
+            Self::ScpsGateway => "scps-gateway",
+        }
+    }
+
     /// Why it cannot be chosen; `None` if it can.
     pub const fn refusal(self) -> Option<&'static str> {
         match self {

@@ -11,12 +11,14 @@ use super::FlowExplanation;
 use super::figures::{Figures, Load};
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
-use crate::model::{Flow, GatewayEnd, Scenario, SideName};
+use crate::model::{Flow, GatewayEnd, Preset, Scenario, SideName};
 use crate::routes::Routes;
 
 /// A split proxy at a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProxyExplanation {
+    /// Its preset, if it has one.
+    pub preset: Option<&'static str>,
     /// Neighbours on the side that is not the satellite's.
     pub terrestrial: Vec<String>,
     /// Neighbours on the side of the satellite.
@@ -137,6 +139,7 @@ pub(super) fn explain(
     };
     let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
     Some(ProxyExplanation {
+        preset: proxy.preset.map(Preset::name),
         terrestrial: names(SideName::Terrestrial),
         satellite: names(SideName::Satellite),
         splits,

@@ -173,6 +173,7 @@ fn middlebox(middlebox: &MiddleboxExplanation) -> [String; 2] {
 /// A split proxy, its sides, and what it splits.
 fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
     let ProxyExplanation {
+        preset,
         terrestrial,
         satellite,
         splits,
@@ -182,10 +183,11 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
     } = proxy;
     let [terrestrial, satellite, splits] =
         [terrestrial, satellite, splits].map(|names| names.join(", "));
+    let preset = preset.map_or_else(String::new, |name| format!(" {name}"));
     let limit =
         connections.map_or_else(String::new, |most| format!("; at most {most} connections"));
     [
-        format!("split proxy: terrestrial side {terrestrial}; satellite side {satellite}"),
+        format!("split proxy{preset}: terrestrial side {terrestrial}; satellite side {satellite}"),
         format!(
             "splits {splits}; accept {accept}{limit}; relay buffer {}",
             Bytes(*relay_buffer_bytes)

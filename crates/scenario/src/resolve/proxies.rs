@@ -92,7 +92,8 @@ pub(super) fn proxies(
             at_limit: limits.at_limit.unwrap_or(policy.at_limit),
         };
         let relay_buffer = limits.relay_buffer;
-        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, policy, relay_buffer }));
+        let preset = proxy.preset;
+        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, preset, policy, relay_buffer }));
     }
     sides
 }

@@ -169,6 +169,16 @@ fn presets_set_the_satellite_side_unless_it_is_written() {
 }
 
 #[test]
+fn explain_names_the_preset() {
+    for (preset, shown) in [("preset = \"ck-stp\", ", " ck-stp"), ("", "")] {
+        let text = gateway(&format!("{{ {preset}satellite = {{ towards = [\"terminal\"] }} }}"));
+        let loaded = Loaded::parse(&text, "p.toml", &[]).unwrap();
+        let explained = explain(&loaded.scenario, &loaded.written).to_string();
+        assert!(explained.contains(&format!("split proxy{shown}: terrestrial")), "{explained}");
+    }
+}
+
+#[test]
 fn presets_over_another_transport_are_refused_with_the_reason() {
     for (preset, reason) in [("satpep", "negative acknowledgements"), ("scps-gateway", "SCPS-TP")] {
         let text = gateway(&format!(

@@ -40,6 +40,7 @@ __all__ = [
     "Parameter",
     "PartialAck",
     "Quantity",
+    "QuicTotals",
     "RateSample",
     "Recording",
     "Scenario",
@@ -97,7 +98,7 @@ class Flow:
 
     @property
     def protocol(self) -> str:
-        """Transport protocol: `tcp`."""
+        """Transport protocol: `tcp` or `quic`."""
 
     @property
     def completed(self) -> bool:
@@ -111,8 +112,8 @@ class Flow:
     def abort_cause(self) -> str | None:
         """Why the transport gave the connection up, if it did.
 
-        `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a kernel, which
-        does not report which of the first three.
+        `retransmissions`, `user-timeout`, `keep-alive`, `reset`; with QUIC `idle-timeout` or
+        `protocol-error`; or `timed-out` on a kernel, which does not report which of the first three.
         """
 
     @property
@@ -189,6 +190,10 @@ class Flow:
         """Totals that only TCP has; None for another protocol."""
 
     @property
+    def quic(self) -> QuicTotals | None:
+        """Totals that only QUIC has; None for another protocol."""
+
+    @property
     def pages(self) -> list[Page]:
         """Web pages."""
 
@@ -224,6 +229,31 @@ class TcpTotals:
     @property
     def fast_recoveries(self) -> int:
         """Times that fast recovery was entered."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class QuicTotals:
+    """Totals of one flow that only QUIC has, named as those of TCP where the meaning is the same."""
+
+    @property
+    def segments_sent(self) -> int:
+        """Packets with data sent, those included whose data was sent before."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """Packets found to be lost. Their data is retransmitted in new packets."""
+
+    @property
+    def fast_recoveries(self) -> int:
+        """Number of times that a loss reduced the window."""
+
+    @property
+    def persistent_congestions(self) -> int:
+        """Number of times that all packets of a longer period were lost (RFC 9002 section 7.6)."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

@@ -249,6 +249,10 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
+        // The settings of QUIC are refused with another protocol.
+        if flow["transport"]["quic"].is_object() {
+            flow["transport"]["protocol"] = "quic".into();
+        }
     }
     place(json, dice);
 }

@@ -108,6 +108,7 @@ pub fn define(
         totals::LinkRate,
         totals::Page,
         totals::PageObject,
+        totals::QuicTotals,
         totals::TcpTotals,
         transports::Transport;
         functions

@@ -10,7 +10,7 @@ use pyo3::types::PyMapping;
 use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::arguments::{Progress as Call, Seed, Workers};
-use crate::errors::{capture_error, interrupted, output_error};
+use crate::errors::{capture_error, interrupted, output_error, value_error};
 use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
 use crate::recording::Recording;
@@ -40,6 +40,9 @@ pub fn run(
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let prototypes =
         controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
+    if capture.is_some() {
+        refuse_quic(scenario)?;
+    }
     let sink = capture.map(OutputFolder::capture).transpose()?;
     let capture = sink.map(|sink| Capture::new(sink, scenario.ip)).transpose();
     let mut capture = capture.map_err(output_error)?;
@@ -72,6 +75,15 @@ pub fn run(
         }
         Some(error) => Err(error),
     }
+}
+
+/// A capture has packets of TCP.
+fn refuse_quic(scenario: &scenario::Scenario) -> PyResult<()> {
+    let quic = scenario.flows.iter().find(|flow| flow.quic.is_some());
+    quic.map_or(Ok(()), |flow| {
+        let path = format!("{}.transport.protocol", flow.name);
+        Err(value_error(&path, "\"tcp\" in a run with a capture", "\"quic\""))
+    })
 }
 
 /// Run jobs of scenario and seed on `workers` threads, by default one for each core.

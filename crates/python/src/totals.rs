@@ -3,8 +3,8 @@
 
 use pyo3::prelude::*;
 use recording::{
-    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, RateRecord,
-    RttRecord, SettingRecord, TcpRecord,
+    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, QuicRecord,
+    RateRecord, RttRecord, SettingRecord, TcpRecord,
 };
 
 use crate::record::record;
@@ -18,7 +18,7 @@ record! {
         controller: String,
         /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
-        /// Transport protocol: `tcp`.
+        /// Transport protocol: `tcp` or `quic`.
         protocol: &'static str,
         /// True if a finite transfer was completed.
         completed: bool,
@@ -26,8 +26,8 @@ record! {
         aborted: bool,
         /// Why the transport gave the connection up, if it did.
         ///
-        /// `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a kernel, which
-        /// does not report which of the first three.
+        /// `retransmissions`, `user-timeout`, `keep-alive`, `reset`; with QUIC `idle-timeout` or
+        /// `protocol-error`; or `timed-out` on a kernel, which does not report which of the first three.
         abort_cause: Option<String>,
         /// Bytes handed to the receiving application.
         bytes: u64,
@@ -67,6 +67,8 @@ record! {
         burst_completion_s: Option<f64>,
         /// Totals that only TCP has; None for another protocol.
         tcp: Option<TcpTotals>,
+        /// Totals that only QUIC has; None for another protocol.
+        quic: Option<QuicTotals>,
         /// Web pages.
         pages: Vec<Page>,
     }
@@ -87,6 +89,20 @@ record! {
         timeouts: u64,
         /// Times that fast recovery was entered.
         fast_recoveries: u64,
+    }
+}
+
+record! {
+    /// Totals of one flow that only QUIC has, named as those of TCP where the meaning is the same.
+    QuicTotals {
+        /// Packets with data sent, those included whose data was sent before.
+        segments_sent: u64,
+        /// Packets found to be lost. Their data is retransmitted in new packets.
+        segments_retransmitted: u64,
+        /// Number of times that a loss reduced the window.
+        fast_recoveries: u64,
+        /// Number of times that all packets of a longer period were lost (RFC 9002 section 7.6).
+        persistent_congestions: u64,
     }
 }
 
@@ -269,6 +285,7 @@ impl From<&FlowRecord> for Flow {
             offered_bytes: *offered_bytes,
             burst_completion_s: *burst_completion_s,
             tcp: protocol.tcp().map(TcpTotals::from),
+            quic: protocol.quic().map(QuicTotals::from),
             pages: pages.iter().map(Page::from).collect(),
         }
     }
@@ -291,6 +308,23 @@ impl From<&TcpRecord> for TcpTotals {
             probes_sent: *probes_sent,
             timeouts: *timeouts,
             fast_recoveries: *fast_recoveries,
+        }
+    }
+}
+
+impl From<&QuicRecord> for QuicTotals {
+    fn from(record: &QuicRecord) -> Self {
+        let QuicRecord {
+            segments_sent,
+            segments_retransmitted,
+            fast_recoveries,
+            persistent_congestions,
+        } = record;
+        Self {
+            segments_sent: *segments_sent,
+            segments_retransmitted: *segments_retransmitted,
+            fast_recoveries: *fast_recoveries,
+            persistent_congestions: *persistent_congestions,
         }
     }
 }

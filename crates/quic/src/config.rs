@@ -30,10 +30,11 @@ pub struct Settings {
     /// Assumed round-trip time before the first sample (RFC 9002 section 6.2.2).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub initial_rtt: Span,
-    /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency section 4);
-    /// `None` if the extension is off, and each second packet is acknowledged (RFC 9000 section 13.2.2).
+    /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency section 4).
+    /// Default: the extension is off, and each second packet is acknowledged (RFC 9000 section 13.2.2).
     pub ack_threshold: Option<u32>,
-    /// Longest delay of an ACK that the sender asks for; `None` for the receiver's own 25 ms. With `ack_threshold`.
+    /// Longest delay of an ACK that the sender asks for, with `ack_threshold`. Default: the receiver's own
+    /// 25 ms.
     pub ack_delay: Option<Span>,
     /// Silence after which a connection ends (RFC 9000 section 10.1).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]

@@ -271,10 +271,11 @@ impl Connection {
     }
 
     /// Nothing is to be sent: the timers are as they will be.
-    fn rest(&mut self) {
+    fn rest(&mut self, now: Time) {
         self.may_send = false;
         let Some((_, connection)) = &mut self.state else { return };
-        self.deadline = connection.poll_timeout().map_or(Time::NEVER, time);
+        // A timer of quinn may have expired before it was set.
+        self.deadline = connection.poll_timeout().map_or(Time::NEVER, time).max(now);
         let mut measured = self.meter.read();
         self.counters.fast_recoveries = measured.recoveries;
         self.counters.timeouts = measured.persistent;
@@ -329,7 +330,7 @@ impl Endpoint for Connection {
             connection.poll_transmit(instant(now), 1, &mut self.buffer)
         });
         let Some(transmit) = transmit else {
-            self.rest();
+            self.rest(now);
             return None;
         };
         self.count(transmit.size, frames);

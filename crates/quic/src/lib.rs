@@ -25,4 +25,5 @@ mod tls;
 
 pub use config::{Choice, Config, Settings};
 pub use connection::{Connection, Datagram, Statistics};
+pub use quinn_controllers::{Carriage, carriage};
 pub use quinn_proto::ConnectionError;

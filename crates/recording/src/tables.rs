@@ -3,8 +3,8 @@
 
 use crate::columns::{Column, Values};
 use crate::totals::{
-    FlowRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, Recording, RttRecord,
-    TcpRecord,
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord, QuicRecord,
+    Recording, RttRecord, TcpRecord,
 };
 
 /// A part of a recording that has rows and columns.
@@ -144,19 +144,35 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         page_response_s: F64 of |f| or_nan(f.page_response_s),
         offered_bytes: U64OrUnset of |f| f.offered_bytes.unwrap_or(u64::MAX),
         burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
-        // The part of TCP, null for other protocols.
+        // What not all protocols have is null for the others.
         recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
-        segments_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_sent),
-        segments_retransmitted: U64OrUnset of |f| tcp(f, |tcp| tcp.segments_retransmitted),
+        segments_sent: U64OrUnset of |f| either(f, |tcp| tcp.segments_sent, |quic| quic.segments_sent),
+        segments_retransmitted: U64OrUnset of |f| {
+            either(f, |tcp| tcp.segments_retransmitted, |quic| quic.segments_retransmitted)
+        },
         probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
         timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
-        fast_recoveries: U64OrUnset of |f| tcp(f, |tcp| tcp.fast_recoveries),
+        fast_recoveries: U64OrUnset of |f| {
+            either(f, |tcp| tcp.fast_recoveries, |quic| quic.fast_recoveries)
+        },
     )
 }
 
 /// A figure of the RTT; null without samples.
 fn rtt(flow: &FlowRecord, figure: fn(&RttRecord) -> f64) -> f64 {
     flow.rtt.as_ref().map_or(f64::NAN, figure)
+}
+
+/// A count that TCP and QUIC have.
+fn either(
+    flow: &FlowRecord,
+    of_tcp: fn(&TcpRecord) -> u64,
+    of_quic: fn(&QuicRecord) -> u64,
+) -> u64 {
+    match &flow.protocol {
+        ProtocolRecord::Tcp(tcp) => of_tcp(tcp),
+        ProtocolRecord::Quic(quic) => of_quic(quic),
+    }
 }
 
 /// A count of TCP; unset for other protocols.

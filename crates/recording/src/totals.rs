@@ -122,8 +122,8 @@ pub struct FlowRecord {
     pub completed: bool,
     /// Whether the transport gave the connection up.
     pub aborted: bool,
-    /// Why, if it did: `retransmissions`, `user-timeout`, `keep-alive`, `reset`, or `timed-out` on a
-    /// kernel, which does not report which of the first three.
+    /// Why, if it did: `retransmissions`, `user-timeout`, `keep-alive`, `reset`; with QUIC `idle-timeout` or
+    /// `protocol-error`; or `timed-out` on a kernel, which does not report which of the first three.
     #[serde(default)]
     pub abort_cause: Option<Cow<'static, str>>,
     /// Bytes handed to the receiving application.
@@ -181,6 +181,8 @@ impl FlowRecord {
 pub enum ProtocolRecord {
     /// TCP.
     Tcp(TcpRecord),
+    /// QUIC.
+    Quic(QuicRecord),
 }
 
 impl ProtocolRecord {
@@ -188,6 +190,7 @@ impl ProtocolRecord {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Tcp(_) => "tcp",
+            Self::Quic(_) => "quic",
         }
     }
 
@@ -195,6 +198,15 @@ impl ProtocolRecord {
     pub fn tcp(&self) -> Option<&TcpRecord> {
         match self {
             Self::Tcp(tcp) => Some(tcp),
+            Self::Quic(_) => None,
+        }
+    }
+
+    /// The part of QUIC, if that is the protocol.
+    pub fn quic(&self) -> Option<&QuicRecord> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Quic(quic) => Some(quic),
         }
     }
 }
@@ -221,6 +233,19 @@ pub struct TcpRecord {
     pub timeouts: u64,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u64,
+}
+
+/// Totals of one flow that only QUIC has, named as those of TCP where the meaning is the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QuicRecord {
+    /// Packets with data sent, those included whose data was sent before.
+    pub segments_sent: u64,
+    /// Packets found to be lost. Their data is retransmitted in new packets.
+    pub segments_retransmitted: u64,
+    /// Times that a loss reduced the window.
+    pub fast_recoveries: u64,
+    /// Times that all packets of a longer period were lost (RFC 9002 section 7.6).
+    pub persistent_congestions: u64,
 }
 
 /// One web page.

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use crate::digest::hexadecimal;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::totals::{
-    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, Recording, TcpRecord,
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord, Recording,
+    TcpRecord,
 };
 
 impl Recording {
@@ -79,14 +80,6 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
         protocol,
         pages,
     } = flow;
-    let ProtocolRecord::Tcp(TcpRecord {
-        recovery: _,
-        segments_sent,
-        segments_retransmitted,
-        probes_sent: _, // newer than this digest
-        timeouts,
-        fast_recoveries,
-    }) = protocol;
     hash.flag("completed", *completed);
     hash.flag("aborted", *aborted);
     hash.count("bytes", *bytes);
@@ -94,10 +87,7 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
     hash.optional("completion_s", *completion_s);
     hash.number("goodput_bps", *goodput_bps);
     hash.number("throughput_bps", *throughput_bps);
-    hash.count("segments_sent", *segments_sent);
-    hash.count("segments_retransmitted", *segments_retransmitted);
-    hash.count("timeouts", *timeouts);
-    hash.count("fast_recoveries", *fast_recoveries);
+    of_protocol(hash, protocol);
     hash.optional("srtt_ms", *srtt_ms);
     hash.optional("min_rtt_ms", *min_rtt_ms);
     hash.count("cwnd_bytes", *cwnd_bytes);
@@ -105,6 +95,35 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
     hash.optional("offered_bytes", offered_bytes.map(|bytes| bytes as f64));
     hash.optional("burst_completion_s", *burst_completion_s);
     hash.each("pages", pages, page);
+}
+
+fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
+    match protocol {
+        ProtocolRecord::Tcp(TcpRecord {
+            recovery: _,
+            segments_sent,
+            segments_retransmitted,
+            probes_sent: _, // newer than this digest
+            timeouts,
+            fast_recoveries,
+        }) => {
+            hash.count("segments_sent", *segments_sent);
+            hash.count("segments_retransmitted", *segments_retransmitted);
+            hash.count("timeouts", *timeouts);
+            hash.count("fast_recoveries", *fast_recoveries);
+        }
+        ProtocolRecord::Quic(QuicRecord {
+            segments_sent,
+            segments_retransmitted,
+            fast_recoveries,
+            persistent_congestions,
+        }) => {
+            hash.count("segments_sent", *segments_sent);
+            hash.count("segments_retransmitted", *segments_retransmitted);
+            hash.count("fast_recoveries", *fast_recoveries);
+            hash.count("persistent_congestions", *persistent_congestions);
+        }
+    }
 }
 
 fn page(hash: &mut Hash, page: &PageRecord) {
@@ -231,7 +250,7 @@ impl Hash {
 #[cfg(test)]
 mod tests {
     use crate::tables::tests::sample;
-    use crate::{Backend, ProtocolRecord, Recording};
+    use crate::{Backend, ProtocolRecord, Recording, TcpRecord};
 
     #[test]
     fn labels_do_not_change_the_value_digest() {
@@ -252,8 +271,9 @@ mod tests {
             |r| r.partial = true,
             |r| r.jain_index = None,
             |r| {
-                let ProtocolRecord::Tcp(tcp) = &mut r.flows[0].protocol;
-                tcp.timeouts += 1;
+                let tcp = r.flows[0].tcp().unwrap().clone();
+                r.flows[0].protocol =
+                    ProtocolRecord::Tcp(TcpRecord { timeouts: tcp.timeouts + 1, ..tcp });
             },
             |r| r.flows[1].pages[1].objects[0].bytes += 1,
             |r| r.links[0].dropped_packets += 1,

@@ -171,7 +171,10 @@ pub struct Flow {
     pub controller: Specification,
     /// The transport protocol.
     pub protocol: Protocol,
-    /// TCP settings of both ends; shared by the flows of one entry.
+    /// Settings of QUIC, if that is the protocol.
+    pub quic: Option<Arc<quic::Settings>>,
+    /// TCP settings of both ends; shared by the flows of one entry. Of another protocol they describe a TCP
+    /// that has as much in flight and as many ACKs.
     pub transport: Arc<tcp::Config>,
     /// How fast the applications read; `None` reads at once.
     pub reader_rate: Option<Rate>,

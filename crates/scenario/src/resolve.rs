@@ -13,6 +13,7 @@ mod modems;
 mod mtu;
 mod protocols;
 mod proxies;
+mod quic;
 mod reorder;
 mod rules;
 mod traces;
@@ -70,6 +71,7 @@ pub(crate) fn resolve(
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
+        quic::check_network(&scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }
     Resolved { scenario, entries, problems }

@@ -20,7 +20,7 @@ use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
-use crate::transports::Connection;
+use crate::transports::{Connection, Path};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ pub(crate) struct Extras {
 pub(crate) enum Part {
     /// An end of a flow with one leg.
     End,
-    /// An end of a flow that gateways split: it may be reset.
-    EndOfSplit,
+    /// An end whose connection a packet may end: it is reset, or speaks QUIC.
+    Fragile,
     /// A gateway's end: number of the split connection.
     Gateway(u32),
 }
@@ -183,6 +183,8 @@ pub(crate) struct BlueprintEnd {
     /// Whether the controller is that of the flow, which the caller of a run may replace.
     pub(crate) is_of_flow: bool,
     pub(crate) reader_rate: Option<Rate>,
+    /// What both ends share if they speak QUIC.
+    pub(crate) path: Option<Arc<Path>>,
 }
 
 /// How the two ends of the connections of a leg are made.
@@ -280,6 +282,9 @@ impl<C: Connection> Hosts<C> {
                 foreign.map_or_else(|| end.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
             let reader = end.reader_rate.map(|rate| Reader { rate, piece: 0 });
+            // A packet may end a connection of QUIC.
+            let part = if end.path.is_some() { Part::Fragile } else { Part::End };
+            let has_extras = reader.is_some() || part != Part::End;
             let only_answers = node == blueprint.to;
             let mut connection = C::new(end, controller, sequence, only_answers);
             if let (Some(known), Some(connection)) =
@@ -296,8 +301,7 @@ impl<C: Connection> Hosts<C> {
                 ip_header: blueprint.ip.header_bytes(),
                 peer,
                 flow,
-                extras: reader
-                    .map(|reader| Box::new(Extras { reader: Some(reader), part: Part::End })),
+                extras: has_extras.then(|| Box::new(Extras { reader, part })),
             });
         }
         pair

@@ -7,14 +7,14 @@ mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
-    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, TcpRecord,
-    jain_index,
+    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, QuicRecord, Recording, RttRecord,
+    TcpRecord, jain_index,
 };
 use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
-use transport::{Counters, Sample};
+use transport::{Counters, Protocol, Sample};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
@@ -266,6 +266,25 @@ fn flow_sample(
     sample
 }
 
+fn protocol_record(flow: &Flow, sent: &Counters) -> ProtocolRecord {
+    if flow.protocol == Protocol::Quic {
+        return ProtocolRecord::Quic(QuicRecord {
+            segments_sent: sent.segments,
+            segments_retransmitted: sent.retransmissions,
+            fast_recoveries: u64::from(sent.fast_recoveries),
+            persistent_congestions: u64::from(sent.timeouts),
+        });
+    }
+    ProtocolRecord::Tcp(TcpRecord {
+        recovery: flow.transport.recovery.name().into(),
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        probes_sent: sent.probes,
+        timeouts: u64::from(sent.timeouts),
+        fast_recoveries: u64::from(sent.fast_recoveries),
+    })
+}
+
 fn flow_record(
     end: Time,
     flow: &Flow,
@@ -300,13 +319,6 @@ fn flow_record(
         pages,
         offered_bytes: application.offered_bytes(),
         burst_completion_s: application.burst_completion_s(),
-        protocol: ProtocolRecord::Tcp(TcpRecord {
-            recovery: flow.transport.recovery.name().into(),
-            segments_sent: totals.sent.segments,
-            segments_retransmitted: totals.sent.retransmissions,
-            probes_sent: totals.sent.probes,
-            timeouts: u64::from(totals.sent.timeouts),
-            fast_recoveries: u64::from(totals.sent.fast_recoveries),
-        }),
+        protocol: protocol_record(flow, &totals.sent),
     }
 }

@@ -8,7 +8,7 @@ use recording::Recording;
 use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
 use tcp::Segment;
-use transport::AbortCause;
+use transport::{AbortCause, Protocol};
 use units::{Span, Time};
 use wire::feedback::Field;
 
@@ -16,7 +16,7 @@ use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer};
 use crate::report::Recorder;
 use crate::split::Found;
-use crate::transports::Connection;
+use crate::transports::{Any, Connection};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -80,8 +80,20 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
-/// A run in which all flows speak TCP.
-type OfTcp<'a, F> = Simulation<'a, F, tcp::Connection>;
+/// Runs in the loop for the protocols of the scenario: that of TCP if nobody speaks another.
+fn run_over<'a, F: Fabric<Body>>(
+    scenario: &'a Scenario,
+    seed: u64,
+    fabric: F,
+    options: Options<'a>,
+) -> Recording {
+    let is_tcp = scenario.flows.iter().all(|flow| flow.protocol == Protocol::Tcp);
+    if is_tcp {
+        Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
+    } else {
+        Simulation::<'a, F, Any>::new(scenario, seed, fabric, options).run()
+    }
+}
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
@@ -89,11 +101,11 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers);
-        return OfTcp::new(scenario, seed, network, options).run();
+        return run_over(scenario, seed, network, options);
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    OfTcp::new(scenario, seed, network, options).run()
+    run_over(scenario, seed, network, options)
 }
 
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
@@ -103,11 +115,11 @@ pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers);
-        return OfTcp::new(scenario, seed, network, options).run();
+        return run_over(scenario, seed, network, options);
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    OfTcp::new(scenario, seed, network, options).run()
+    run_over(scenario, seed, network, options)
 }
 
 struct Simulation<'a, F, C> {
@@ -148,7 +160,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             horizon: Time::ZERO,
             fabric,
             hosts,
-            blueprints: build::blueprints(scenario),
+            blueprints: build::blueprints(scenario, seed),
             unfinished: applications.len(),
             applications,
             recorder: Recorder::new(scenario),
@@ -287,7 +299,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             None => self.wake(number),
             Some(extras) => match extras.part {
                 Part::End => self.hosts.start_reading(self.now, number),
-                Part::EndOfSplit => self.attend(number),
+                Part::Fragile => self.attend(number),
                 Part::Gateway(split) => self.relay(split),
             },
         }
@@ -297,7 +309,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     #[cold]
     fn attend(&mut self, number: EndpointId) {
         let endpoint = &self.hosts.endpoints[number.index()];
-        if let Some(cause) = endpoint.connection.tcp().and_then(tcp::Connection::failure) {
+        if let Some(cause) = endpoint.connection.failure() {
             self.abort(endpoint.flow, cause);
         } else if endpoint.has_reader() {
             self.hosts.start_reading(self.now, number);
@@ -394,7 +406,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             let (part, flow) = (endpoint.part(), endpoint.flow);
             match part {
                 Part::Gateway(split) => self.relay(split),
-                Part::End | Part::EndOfSplit => self.abort(flow, cause),
+                Part::End | Part::Fragile => self.abort(flow, cause),
             }
         }
         self.flush(number);

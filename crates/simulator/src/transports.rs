@@ -4,11 +4,18 @@
 //! the crate `tcp`, so that nothing of its packets has to ask which protocol it is. Another protocol is a
 //! variant of an enum over all protocols, which implements [`Connection`] and runs in a loop of its own.
 
+mod any;
+mod datagrams;
+mod quic;
+
 use congestion::AnyController;
 use tcp::Segment;
-use transport::Endpoint;
+use transport::{AbortCause, Endpoint};
 
 use crate::hosts::BlueprintEnd;
+
+pub(crate) use any::Any;
+pub(crate) use quic::Path;
 
 /// One end of a connection, as the loop needs it.
 pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
@@ -19,6 +26,9 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
         initial_sequence: u32,
         only_answers: bool,
     ) -> Self;
+
+    /// Why a packet has ended the connection before its time, if it did.
+    fn failure(&self) -> Option<AbortCause>;
 
     /// The end if it is one of TCP.
     fn tcp(&self) -> Option<&tcp::Connection>;
@@ -39,6 +49,10 @@ impl Connection for tcp::Connection {
             connection.only_answer();
         }
         connection
+    }
+
+    fn failure(&self) -> Option<AbortCause> {
+        Self::failure(self)
     }
 
     fn tcp(&self) -> Option<&Self> {

@@ -119,6 +119,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
     }
     refusals.extend(feedback(scenario));
     refusals.extend(loss_notices(scenario));
+    refusals.extend(protocols(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
         let hops = hops(scenario, &routes, [flow.from, flow.to]);
@@ -192,6 +193,18 @@ fn loss_notices(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
         possible: "false: the TCP of Linux knows no explicit loss notification; use the simulator"
             .to_owned(),
         key: Some(Key { of: Of::Node(number), path: "middlebox.eln".to_owned() }),
+    })
+}
+
+/// Protocols that this backend does not have.
+fn protocols(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let flows = scenario.flows.iter().enumerate();
+    let others = flows.filter(|(_, flow)| !flow.protocol.entry().on_kernel);
+    others.map(|(number, flow)| Refusal {
+        place: format!("flow {:?}, transport.protocol", flow.name),
+        asked: flow.protocol.name().to_owned(),
+        possible: "tcp: this backend has no other protocol; use the simulator".to_owned(),
+        key: Some(Key { of: Of::Flow(number), path: "transport.protocol".to_owned() }),
     })
 }
 

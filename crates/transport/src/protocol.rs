@@ -12,16 +12,19 @@ pub enum Protocol {
     /// TCP.
     #[default]
     Tcp,
+    /// QUIC.
+    Quic,
 }
 
 impl Protocol {
     /// All of them, in the order of lists.
-    pub const ALL: [Self; 1] = [Self::Tcp];
+    pub const ALL: [Self; 2] = [Self::Tcp, Self::Quic];
 
     /// Description of the protocol.
     pub fn entry(self) -> &'static ProtocolEntry {
         match self {
             Self::Tcp => &TCP,
+            Self::Quic => &QUIC,
         }
     }
 
@@ -77,4 +80,14 @@ const TCP: ProtocolEntry = ProtocolEntry {
     on_kernel: true,
     table: None,
     keys: TakenKeys::AllBut(&[]),
+};
+
+const QUIC: ProtocolEntry = ProtocolEntry {
+    name: "quic",
+    summary: "The QUIC of quinn, a library that real servers use, with its own loss recovery and pacing",
+    source: "RFC 9000 and RFC 9002",
+    status: Status::Implementation("quinn-proto 0.11.19"),
+    on_kernel: false,
+    table: Some("quic"),
+    keys: TakenKeys::Only(&[]),
 };

@@ -53,7 +53,17 @@ impl Prototypes {
             let copy = || names.iter().position(|name| is_called(flow, name));
             exact.or_else(copy).or_else(|| names.iter().position(|name| name == OTHERS))
         });
-        Ok(Self { of_flows: of_flows.collect(), makers, failure: Arc::default() })
+        let of_flows: Vec<_> = of_flows.collect();
+        let has_one =
+            |(flow, maker): &(&Flow, &Option<usize>)| flow.quic.is_some() && maker.is_some();
+        if let Some((flow, _)) = flows.iter().zip(&of_flows).find(has_one) {
+            let name = &flow.name;
+            let message = format!(
+                "controllers: expected flows with TCP; flow {name:?} has protocol = \"quic\""
+            );
+            return Err(ControllerError::new_err(message));
+        }
+        Ok(Self { of_flows, makers, failure: Arc::default() })
     }
 
     /// What one of them has raised.

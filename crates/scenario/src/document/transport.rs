@@ -16,6 +16,8 @@ use super::words::{Accurate, Linux, Off};
 pub(crate) struct Transport {
     /// The transport protocol. `bentpipe transports` lists them.
     pub protocol: Protocol,
+    /// Settings of QUIC. The defaults are those of quinn.
+    pub quic: quic::Settings,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
     /// that the controller was designed for.
     pub recovery: Option<Recovery>,

@@ -4,6 +4,7 @@ use congestion::{Controller as _, Ecn, Value as ControllerValue};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tcp::AckTiming;
+use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
 use link::{Repeat, Trace};
@@ -433,6 +434,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
+    settings.retain(|setting| has_effect(flow.protocol, &setting.name));
     // A host at a link with an MTU has smaller segments than the default.
     let mss = flow.transport.mss;
     let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
@@ -535,6 +537,15 @@ fn leaves(
         value => (Amount::written(value), describe::plain(value)),
     };
     settings.push(Setting::new(name, value, text, written.contains(path)));
+}
+
+/// Whether a setting of a flow is one of its protocol.
+fn has_effect(protocol: Protocol, name: &str) -> bool {
+    let Some(name) = name.strip_prefix("transport.") else { return true };
+    let key = name.split('.').next().unwrap_or(name);
+    let entry = protocol.entry();
+    let is_table = Protocol::ALL.iter().any(|one| one.entry().table == Some(key));
+    key == "protocol" || entry.table == Some(key) || (!is_table && entry.takes(key))
 }
 
 /// What the application of a flow does.

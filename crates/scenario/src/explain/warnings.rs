@@ -265,6 +265,9 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
         return None;
     }
     let cure = match flow.transport.window_scaling {
+        _ if flow.quic.is_some() => {
+            "; it is the smallest of stream_receive_window, receive_window and send_window"
+        }
         false if figures.window_bytes <= UNSCALED_WINDOW => "; a larger one needs window_scaling",
         _ => "",
     };

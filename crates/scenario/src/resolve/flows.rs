@@ -7,7 +7,7 @@ use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
 
-use super::Numbers;
+use super::{Numbers, quic};
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
@@ -38,7 +38,11 @@ pub(super) fn flows(
         let controller = controller(&flow.controller, &path.key("controller"), problems);
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
-        let transport = Arc::new(transport(&flow.transport, &controller));
+        let quic = quic::settings(&flow.transport, &controller, &path, problems);
+        let transport = Arc::new(match &quic {
+            None => transport(&flow.transport, &controller),
+            Some(settings) => quic::as_tcp(settings),
+        });
         if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
         {
             let path = path.key("controller").key(parameter);
@@ -68,6 +72,7 @@ pub(super) fn flows(
                 stop: flow.stop,
                 controller: controller.clone(),
                 protocol: flow.transport.protocol,
+                quic: quic.clone(),
                 transport: transport.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),

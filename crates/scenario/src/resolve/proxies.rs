@@ -217,6 +217,8 @@ pub(super) fn split(
     for (number, entry) in entries.iter().enumerate() {
         let gateways = match &last {
             Some((before, gateways)) if before == entry => gateways.clone(),
+            // Nobody but the ends can read QUIC.
+            _ if scenario.flows[number].quic.is_some() => Arc::default(),
             _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
         };
         used.extend(gateways.iter().map(|gateway| gateway.node));

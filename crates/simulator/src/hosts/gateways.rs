@@ -30,8 +30,8 @@ impl<C: Connection> Hosts<C> {
     ) {
         let server = self.endpoints[server.index()].node;
         let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return };
-        self.assign(first.sender, Part::EndOfSplit);
-        self.assign(last.receiver, Part::EndOfSplit);
+        self.assign(first.sender, Part::Fragile);
+        self.assign(last.receiver, Part::Fragile);
         for (legs, gateway) in pairs.windows(2).zip(gateways) {
             let ends = [legs[0].receiver, legs[1].sender];
             #[expect(clippy::cast_possible_truncation, reason = "memory is full before")]
@@ -78,7 +78,7 @@ impl<C: Connection> Hosts<C> {
         }
         match self.endpoints[near.index()].part() {
             Part::Gateway(next) => self.splits[next as usize].replace(far, near),
-            Part::End | Part::EndOfSplit => drop(self.moved.insert(far, near)),
+            Part::End | Part::Fragile => drop(self.moved.insert(far, near)),
         }
         for end in [client, near, unused, far] {
             self.ends.leave_leg(end);

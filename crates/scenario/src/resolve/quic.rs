@@ -1,0 +1,95 @@
+//! Flows with QUIC: what their controllers and their network must be.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use quic::{Carriage, Settings, carriage};
+use tcp::{AckTiming, Config, DelayedAck, Recovery};
+use transport::Protocol;
+use units::{Bytes, SizeLimit, Span};
+
+use crate::document;
+use crate::error::Problem;
+use crate::model::{Flow, Scenario};
+use crate::path::Path;
+
+/// The largest UDP payload that quinn tries, and the one that it starts with.
+const PAYLOAD: [u32; 2] = [1452, 1200];
+/// Headers of UDP and of TCP over IP differ by these bytes.
+const SMALLER_HEADER: u32 = 12;
+/// The longest time that quinn's receiver delays an ACK.
+const ACK_DELAY: Span = Span::from_millis(25);
+
+/// The settings of a flow with QUIC; `None` for other protocols.
+pub(super) fn settings(
+    written: &document::Transport,
+    controller: &Specification,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Option<Arc<Settings>> {
+    if written.protocol != Protocol::Quic {
+        return None;
+    }
+    if let Carriage::Impossible(missing) = carriage(controller) {
+        let name = controller.entry().name;
+        let path = path.key("controller");
+        let problem = Problem::new(path, "a controller that runs over QUIC", format!("{name:?}"));
+        problems.push(problem.because(missing.reason()));
+    }
+    let settings = written.quic;
+    let path = path.key("transport").key("quic");
+    if let (None, Some(delay)) = (settings.ack_threshold, settings.ack_delay) {
+        let problem = Problem::new(path.key("ack_delay"), "ack_threshold too", delay.to_string());
+        problems.push(problem.because("both are sent in one ACK_FREQUENCY frame"));
+    }
+    let windows = [
+        ("receive_window", settings.receive_window.size()),
+        ("stream_receive_window", Some(settings.stream_receive_window)),
+        ("send_window", Some(settings.send_window)),
+    ];
+    for (key, window) in windows {
+        let Some(window) = window else { continue };
+        let range = 1..=Settings::LARGEST_WINDOW;
+        if !range.contains(&window.get()) {
+            let expected = format!("1B to {}B", range.end());
+            let problem = Problem::new(path.key(key), expected, window.to_string());
+            problems.push(problem.because("QUIC writes numbers with 62 bits"));
+        }
+    }
+    Some(Arc::new(settings))
+}
+
+/// A TCP with packets of the same length, as much in flight and as many ACKs: what is computed of a flow
+/// before a run follows from it.
+pub(super) fn as_tcp(settings: &Settings) -> Config {
+    let [largest, first] = PAYLOAD;
+    let payload = if settings.mtu_discovery { largest } else { first };
+    let timeout = settings.ack_delay.unwrap_or(ACK_DELAY);
+    let segments = settings.ack_threshold.map_or(2, |threshold| threshold.saturating_add(1).max(1));
+    Config {
+        recovery: Recovery::Sack,
+        mss: payload - SMALLER_HEADER,
+        timestamps: false,
+        receive_buffer: Bytes(settings.window()),
+        send_buffer: SizeLimit::UNLIMITED,
+        delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout }),
+        ..Config::default()
+    }
+}
+
+/// Mechanisms that read TCP, or that need answers to packets that are too long, do not know QUIC yet.
+pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
+    let is_quic = |(_, flow): &(&usize, &Flow)| flow.quic.is_some();
+    let Some((entry, _)) = entries.iter().zip(&scenario.flows).find(is_quic) else { return };
+    let boxes = scenario.nodes.iter().filter(|node| node.middlebox.is_some());
+    let boxes = boxes.map(|node| format!("the middlebox of node {:?}", node.name));
+    let compressed = scenario.links.iter().filter(|link| link.header_compression != [None; 2]);
+    let compressed = compressed.map(|link| format!("header_compression of link {:?}", link.name));
+    let limited = scenario.links.iter().filter(|link| link.mtu != [None; 2]);
+    let limited = limited.map(|link| format!("mtu of link {:?}", link.name));
+    if let Some(found) = boxes.chain(compressed).chain(limited).next() {
+        let path = Path::entry("flow", *entry).key("transport").key("protocol");
+        let problem = Problem::new(path, "\"tcp\"", "\"quic\"");
+        problems.push(problem.because(format!("{found} knows packets of TCP only")));
+    }
+}

@@ -1,0 +1,169 @@
+//! An end of any protocol, for runs in which not all flows speak TCP.
+
+use congestion::AnyController;
+use sketch::Sketch;
+use tcp::Segment;
+use transport::{AbortCause, Counters, Endpoint, Sample};
+use units::Time;
+use wire::feedback::Field;
+
+use super::Connection;
+use super::quic::Quic;
+use crate::hosts::BlueprintEnd;
+
+/// An end of one of the protocols.
+#[derive(Debug)]
+pub(crate) enum Any {
+    /// TCP.
+    Tcp(Box<tcp::Connection>),
+    /// QUIC.
+    Quic(Box<Quic>),
+}
+
+macro_rules! each {
+    ($self:expr, $end:ident => $call:expr) => {
+        match $self {
+            Any::Tcp($end) => $call,
+            Any::Quic($end) => $call,
+        }
+    };
+}
+
+impl Connection for Any {
+    fn new(
+        end: &BlueprintEnd,
+        controller: AnyController,
+        initial_sequence: u32,
+        only_answers: bool,
+    ) -> Self {
+        match &end.path {
+            Some(path) => Self::Quic(Box::new(Quic::new(path.clone()))),
+            None => {
+                let end = <tcp::Connection as Connection>::new(
+                    end,
+                    controller,
+                    initial_sequence,
+                    only_answers,
+                );
+                Self::Tcp(Box::new(end))
+            }
+        }
+    }
+
+    fn failure(&self) -> Option<AbortCause> {
+        match self {
+            Self::Tcp(end) => tcp::Connection::failure(end),
+            Self::Quic(end) => end.abort_cause(),
+        }
+    }
+
+    fn tcp(&self) -> Option<&tcp::Connection> {
+        match self {
+            Self::Tcp(end) => Some(end),
+            Self::Quic(_) => None,
+        }
+    }
+
+    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
+        match self {
+            Self::Tcp(end) => Some(end),
+            Self::Quic(_) => None,
+        }
+    }
+}
+
+impl Endpoint for Any {
+    type Packet = Segment;
+
+    fn connect(&mut self) {
+        each!(self, end => Endpoint::connect(&mut **end));
+    }
+
+    fn listen(&mut self) {
+        each!(self, end => Endpoint::listen(&mut **end));
+    }
+
+    fn on_packet(&mut self, now: Time, packet: &Segment) {
+        each!(self, end => Endpoint::on_packet(&mut **end, now, packet));
+    }
+
+    fn on_congestion_experienced(&mut self) {
+        each!(self, end => Endpoint::on_congestion_experienced(&mut **end));
+    }
+
+    fn on_marked_packet(&mut self, now: Time, packet: &Segment) {
+        each!(self, end => Endpoint::on_marked_packet(&mut **end, now, packet));
+    }
+
+    fn take_field(&mut self, packet: &Segment) -> Field {
+        each!(self, end => Endpoint::take_field(&mut **end, packet))
+    }
+
+    fn on_field(&mut self, now: Time, field: &Field) {
+        each!(self, end => Endpoint::on_field(&mut **end, now, field));
+    }
+
+    fn may_send(&self) -> bool {
+        each!(self, end => Endpoint::may_send(&**end))
+    }
+
+    fn next_packet(&mut self, now: Time) -> Option<Segment> {
+        each!(self, end => Endpoint::next_packet(&mut **end, now))
+    }
+
+    fn may_have_low_priority(&self) -> bool {
+        each!(self, end => Endpoint::may_have_low_priority(&**end))
+    }
+
+    fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
+        each!(self, end => Endpoint::next_of_low_priority(&mut **end, now))
+    }
+
+    fn deadline(&self) -> Time {
+        each!(self, end => Endpoint::deadline(&**end))
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        each!(self, end => Endpoint::on_deadline(&mut **end, now));
+    }
+
+    fn write(&mut self, bytes: u64) {
+        each!(self, end => Endpoint::write(&mut **end, bytes));
+    }
+
+    fn withdraw(&mut self) -> u64 {
+        each!(self, end => Endpoint::withdraw(&mut **end))
+    }
+
+    fn read(&mut self, bytes: u64) {
+        each!(self, end => Endpoint::read(&mut **end, bytes));
+    }
+
+    fn unread(&self) -> u64 {
+        each!(self, end => Endpoint::unread(&**end))
+    }
+
+    fn delivered(&self) -> u64 {
+        each!(self, end => Endpoint::delivered(&**end))
+    }
+
+    fn close(&mut self) {
+        each!(self, end => Endpoint::close(&mut **end));
+    }
+
+    fn abort_cause(&self) -> Option<AbortCause> {
+        each!(self, end => Endpoint::abort_cause(&**end))
+    }
+
+    fn counters(&self) -> &Counters {
+        each!(self, end => Endpoint::counters(&**end))
+    }
+
+    fn sample(&self) -> Sample {
+        each!(self, end => Endpoint::sample(&**end))
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        each!(self, end => Endpoint::rtt_samples(&**end))
+    }
+}

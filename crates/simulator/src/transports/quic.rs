@@ -1,0 +1,181 @@
+//! QUIC in the simulator: ends of the crate `quic`, whose datagrams wait while their packets cross the network.
+//!
+//! A packet is a [`Segment`] with the number of its datagram as sequence number, and a payload with which it
+//! is as long as a UDP packet with the datagram.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quic::{Choice, Config};
+use scenario::model::Flow;
+use sketch::Sketch;
+use tcp::{Flags, Options, Segment};
+use transport::{AbortCause, Counters, Endpoint, Sample};
+use units::Time;
+use wire::{tcp as tcp_header, udp};
+
+use super::datagrams::Datagrams;
+
+/// Datagrams are kept for so many idle timeouts: the first ends the connection.
+const IDLE_TIMEOUTS: u64 = 2;
+
+/// What both ends of the connections of a flow share.
+#[derive(Debug)]
+pub(crate) struct Path {
+    config: Arc<Config>,
+    datagrams: Mutex<Datagrams>,
+    /// Seed of the next end.
+    seed: AtomicU64,
+}
+
+impl Path {
+    /// For a flow with QUIC.
+    pub(crate) fn of(flow: &Flow, seed: u64) -> Option<Self> {
+        let settings = **flow.quic.as_ref()?;
+        let choice = Choice::Laboratory(flow.controller.clone());
+        // A scenario with a controller that QUIC cannot carry is not resolved.
+        let config = Config::new(settings, choice, None).ok()?;
+        let kept = settings.idle_timeout * IDLE_TIMEOUTS;
+        // Flows with the same seed of the run are distinguished by their first sequence number.
+        let first =
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(flow.initial_sequence) << 24);
+        Some(Self {
+            config: Arc::new(config),
+            datagrams: Mutex::new(Datagrams::new(kept)),
+            seed: AtomicU64::new(first),
+        })
+    }
+
+    fn datagrams(&self) -> MutexGuard<'_, Datagrams> {
+        self.datagrams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct Quic {
+    end: quic::Connection,
+    path: Arc<Path>,
+}
+
+impl Quic {
+    pub(crate) fn new(path: Arc<Path>) -> Self {
+        let seed = path.seed.fetch_add(1, Ordering::Relaxed);
+        Self { end: quic::Connection::new(path.config.clone(), seed), path }
+    }
+}
+
+/// The payload of a TCP segment that is as long as this datagram.
+#[expect(clippy::cast_possible_truncation, reason = "quinn makes no datagram above 1452 bytes")]
+const fn payload(datagram: usize) -> u16 {
+    (datagram as u16 + udp::HEADER).saturating_sub(tcp_header::HEADER)
+}
+
+impl Endpoint for Quic {
+    type Packet = Segment;
+
+    fn connect(&mut self) {
+        self.end.connect();
+    }
+
+    fn listen(&mut self) {
+        self.end.listen();
+    }
+
+    fn on_packet(&mut self, now: Time, packet: &Segment) {
+        let datagram = self.path.datagrams().take(packet.sequence);
+        if let Some(datagram) = datagram {
+            self.end.on_packet(now, &datagram);
+        }
+    }
+
+    fn on_congestion_experienced(&mut self) {}
+
+    fn on_marked_packet(&mut self, now: Time, packet: &Segment) {
+        let datagram = self.path.datagrams().take(packet.sequence);
+        if let Some(datagram) = datagram {
+            self.end.on_marked_packet(now, &datagram);
+        }
+    }
+
+    fn may_send(&self) -> bool {
+        self.end.may_send()
+    }
+
+    fn next_packet(&mut self, now: Time) -> Option<Segment> {
+        let datagram = self.end.next_packet(now)?;
+        let payload = payload(datagram.bytes.len());
+        let options = Options::default().with_if(datagram.is_ecn_capable, Options::ECN_CAPABLE);
+        let sequence = self.path.datagrams().put(now, datagram);
+        Some(Segment {
+            sequence,
+            acknowledgement: 0,
+            timestamp: 0,
+            echo: 0,
+            sack: Default::default(),
+            window: 0,
+            payload,
+            mss: 0,
+            flags: Flags::default(),
+            sack_blocks: 0,
+            window_scale: u8::MAX,
+            options,
+        })
+    }
+
+    fn may_have_low_priority(&self) -> bool {
+        false
+    }
+
+    fn next_of_low_priority(&mut self, _now: Time) -> Option<Segment> {
+        None
+    }
+
+    fn deadline(&self) -> Time {
+        self.end.deadline()
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        self.end.on_deadline(now);
+    }
+
+    fn write(&mut self, bytes: u64) {
+        self.end.write(bytes);
+    }
+
+    fn withdraw(&mut self) -> u64 {
+        self.end.withdraw()
+    }
+
+    fn read(&mut self, bytes: u64) {
+        self.end.read(bytes);
+    }
+
+    fn unread(&self) -> u64 {
+        self.end.unread()
+    }
+
+    fn delivered(&self) -> u64 {
+        self.end.delivered()
+    }
+
+    fn close(&mut self) {
+        self.end.close();
+    }
+
+    fn abort_cause(&self) -> Option<AbortCause> {
+        self.end.abort_cause()
+    }
+
+    fn counters(&self) -> &Counters {
+        self.end.counters()
+    }
+
+    fn sample(&self) -> Sample {
+        self.end.sample()
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        self.end.rtt_samples()
+    }
+}

@@ -1,0 +1,182 @@
+//! Flows with QUIC, in both engines, with TCP on the same link, and with every controller.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use congestion::{Specification, entries};
+use quic::{Carriage, carriage};
+use recording::Recording;
+use scenario::{Loaded, Scenario, explain};
+use simulator::Options;
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+fn run(text: &str) -> Recording {
+    run_with_seed(text, 1)
+}
+
+fn run_with_seed(text: &str, seed: u64) -> Recording {
+    simulator::run(&parse(text), seed, Options::default())
+}
+
+/// What the language answers to `text`.
+fn refusal(text: &str) -> String {
+    Scenario::parse(text, "test.toml", &[]).unwrap_err().to_string()
+}
+
+/// A flow over 4 Mbit/s and 600 ms with a queue of one BDP. `extra` is TOML of the link.
+fn geo(extra: &str, flow: &str) -> String {
+    format!(
+        r#"
+duration = "600s"
+[[link]]
+between = ["server", "client"]
+rate = "4Mbit/s"
+delay = "300ms"
+queue = {{ packets = 200 }}
+{extra}
+{flow}
+"#
+    )
+}
+
+fn flow(controller: &str, transport: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+transport = {{ {transport} }}
+traffic = {{ {traffic} }}
+"#
+    )
+}
+
+/// A window of 1.5 BDP, which the queue can hold.
+const QUIC: &str = r#"protocol = "quic", quic = { stream_receive_window = "450kB" }"#;
+/// TCP that counts all bytes that an ACK acknowledges and paces, as QUIC does.
+const TCP: &str = r#"recovery = "sack", receive_buffer = "450kB", abc_limit = 2, pacing = "linux""#;
+
+#[test]
+fn a_download_ends_with_all_bytes_and_packets_have_their_lengths() {
+    let recording = run(&geo("", &flow("cubic", QUIC, r#"download = "2MB""#)));
+    let flow = &recording.flows[0];
+    assert!(flow.completed, "{flow:?}");
+    assert_eq!(flow.bytes, 2_000_000);
+    let quic = flow.protocol.quic().unwrap();
+    assert_eq!(quic.segments_retransmitted, 0);
+    // Between 1200 and 1452 bytes of UDP payload, with a header of QUIC in each.
+    assert!((1380..1750).contains(&quic.segments_sent), "{flow:?}");
+    let srtt = flow.srtt_ms.unwrap();
+    assert!((600.0..1000.0).contains(&srtt), "{srtt}");
+    let link = &recording.links[0];
+    // 28 bytes of IP and UDP for each packet, and QUIC's own.
+    let overhead = link.delivered_bytes as f64 / 2e6;
+    assert!((1.04..1.07).contains(&overhead), "{overhead}");
+}
+
+/// The same scenario and seed, the same recording; and both engines have the same.
+#[test]
+fn a_seed_gives_one_recording_in_both_engines() {
+    let lossy = "channel = { per = 0.01 }";
+    let both = [flow("bbr", QUIC, r#"bulk = "600kB""#), flow("cubic", TCP, r#"bulk = "600kB""#)];
+    let text = geo(lossy, &both.concat());
+    let mut first = run(&text);
+    assert_eq!(first.digest(), run(&text).digest());
+    let mut reference = simulator::run_on_reference(&parse(&text), 1, Options::default());
+    // The reference engine has more events.
+    (first.events, reference.events) = (0, 0);
+    assert_eq!(first.digest(), reference.digest());
+    assert_ne!(first.digest(), run_with_seed(&text, 2).digest());
+    for flow in &first.flows {
+        assert!(flow.completed && flow.bytes == 600_000, "{flow:?}");
+        let quic = flow.protocol.quic().map(|quic| quic.segments_retransmitted);
+        let tcp = flow.tcp().map(|tcp| tcp.segments_retransmitted);
+        assert!(quic.or(tcp) > Some(0), "{flow:?}");
+    }
+}
+
+/// Controllers with another goodput over QUIC than over TCP, and the ratio. They answer small changes of the RTT,
+/// which follow from the pacing, and quinn paces at another rate than Linux: 1.25 cwnd per RTT at all times.
+const DIFFERENT: [(&str, f64); 3] = [("cdg", 1.205), ("nv", 1.36), ("vegas", 0.941)];
+
+/// Without losses on the link, and with a window that the queue can hold.
+#[test]
+fn every_controller_has_the_goodput_that_it_has_over_tcp() {
+    let mut failed = Vec::new();
+    for entry in entries() {
+        let specification = Specification::named(entry.name).unwrap();
+        if matches!(carriage(&specification), Carriage::Impossible(_)) {
+            continue;
+        }
+        let [quic, tcp] = [QUIC, TCP].map(|transport| {
+            let text = geo("", &flow(entry.name, transport, r#"bulk = "9MB""#));
+            let recording = run(&text);
+            assert!(recording.flows[0].completed, "{} with {transport}", entry.name);
+            recording.flows[0].goodput_bps
+        });
+        let ratio = quic / tcp;
+        let expected = DIFFERENT.iter().find(|(name, _)| *name == entry.name);
+        let expected = expected.map_or(1.0, |(_, share)| *share);
+        #[allow(clippy::print_stdout, reason = "the table of the test")]
+        {
+            println!("{:18} {quic:9.0} {tcp:9.0} {ratio:.3}", entry.name);
+        }
+        if (ratio - expected).abs() > 0.05 {
+            failed.push(format!("{}: {quic:.0} over QUIC and {tcp:.0} over TCP", entry.name));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn pages_come_over_connections_of_quic() {
+    let web = r#"web = { pages = 2, main_object = "20kB", embedded_objects = 4, embedded_object = "10kB", request = "300B" }"#;
+    let recording = run(&geo("", &flow("newreno", QUIC, web)));
+    let flow = &recording.flows[0];
+    assert!(flow.completed, "{flow:?}");
+    assert_eq!(flow.bytes, 120_000);
+}
+
+/// A path that falls silent ends the connection after quinn's idle timeout of 30 s.
+#[test]
+fn a_dead_link_ends_the_connection_after_the_idle_timeout() {
+    let dead = r#"event = [{ at = "5s", forward = { outage = "900s" } }]"#;
+    let recording = run(&geo(dead, &flow("cubic", QUIC, r#"download = "50MB""#)));
+    let flow = &recording.flows[0];
+    assert!(!flow.completed, "{flow:?}");
+    assert_eq!(flow.abort_cause.as_deref(), Some("idle-timeout"));
+}
+
+#[test]
+fn what_quic_cannot_do_is_refused_with_its_line() {
+    let download = r#"download = "1MB""#;
+    let of = |controller, transport| refusal(&geo("", &flow(controller, transport, download)));
+    let error = of("dctcp", QUIC);
+    assert!(error.contains("test.toml:") && error.contains("ECN marks"), "{error}");
+    assert!(of("xcp", QUIC).contains("feedback that routers write"));
+    let error = of("cubic", r#"protocol = "quic", recovery = "sack""#);
+    assert!(error.contains("recovery") && error.contains("quic"), "{error}");
+    let error = of("cubic", r#"quic = { stream_receive_window = "1MB" }"#);
+    assert!(error.contains("quic"), "{error}");
+    let error = of("cubic", r#"protocol = "quic", quic = { ack_delay = "25ms" }"#);
+    assert!(error.contains("ack_threshold"), "{error}");
+    let error = of("cubic", r#"protocol = "quic", quic = { send_window = "0B" }"#);
+    assert!(error.contains("send_window"), "{error}");
+    let error = refusal(&geo("mtu = 1400", &flow("cubic", QUIC, download)));
+    assert!(error.contains("mtu of link"), "{error}");
+}
+
+/// quinn's defaults on a GEO path: said before the run.
+#[test]
+fn explain_warns_of_quinns_default_windows() {
+    let wide = geo("", &flow("cubic", r#"protocol = "quic""#, r#"download = "1MB""#))
+        .replace("4Mbit/s", "50Mbit/s");
+    let loaded = Loaded::parse(&wide, "test.toml", &[]).unwrap();
+    let explained = explain(&loaded.scenario, &loaded.written).to_string();
+    assert!(explained.contains("at most 16"), "{explained}");
+    assert!(explained.contains("stream_receive_window"), "{explained}");
+    assert!(!explained.contains("dupthresh"), "{explained}");
+}

@@ -113,7 +113,8 @@ class Flow:
         """Why the transport gave the connection up, if it did.
 
         `retransmissions`, `user-timeout`, `keep-alive`, `reset`; with QUIC `idle-timeout` or
-        `protocol-error`; or `timed-out` on a kernel, which does not report which of the first three.
+        `protocol-error`; or `timed-out` on a kernel, which does not report which of the first
+        three.
         """
 
     @property
@@ -237,7 +238,7 @@ class TcpTotals:
 
 @final
 class QuicTotals:
-    """Totals of one flow that only QUIC has, named as those of TCP where the meaning is the same."""
+    """Totals of one flow that only QUIC has, named as those of TCP if they mean the same."""
 
     @property
     def segments_sent(self) -> int:

@@ -27,7 +27,8 @@ record! {
         /// Why the transport gave the connection up, if it did.
         ///
         /// `retransmissions`, `user-timeout`, `keep-alive`, `reset`; with QUIC `idle-timeout` or
-        /// `protocol-error`; or `timed-out` on a kernel, which does not report which of the first three.
+        /// `protocol-error`; or `timed-out` on a kernel, which does not report which of the first
+        /// three.
         abort_cause: Option<String>,
         /// Bytes handed to the receiving application.
         bytes: u64,
@@ -93,7 +94,7 @@ record! {
 }
 
 record! {
-    /// Totals of one flow that only QUIC has, named as those of TCP where the meaning is the same.
+    /// Totals of one flow that only QUIC has, named as those of TCP if they mean the same.
     QuicTotals {
         /// Packets with data sent, those included whose data was sent before.
         segments_sent: u64,

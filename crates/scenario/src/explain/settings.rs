@@ -497,6 +497,8 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             word("none")
         }
         "transport.keep_alive" => word("off"),
+        "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
+        "transport.quic.ack_delay" => word("25ms, of the receiver"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),
         "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {

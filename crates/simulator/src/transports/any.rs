@@ -83,6 +83,7 @@ impl Endpoint for Any {
         each!(self, end => Endpoint::listen(&mut **end));
     }
 
+    #[inline(never)]
     fn on_packet(&mut self, now: Time, packet: &Segment) {
         each!(self, end => Endpoint::on_packet(&mut **end, now, packet));
     }
@@ -107,6 +108,7 @@ impl Endpoint for Any {
         each!(self, end => Endpoint::may_send(&**end))
     }
 
+    #[inline(never)]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         each!(self, end => Endpoint::next_packet(&mut **end, now))
     }

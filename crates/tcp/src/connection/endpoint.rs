@@ -93,7 +93,9 @@ impl Endpoint for Connection {
         Self::counters(self)
     }
 
-    #[inline]
+    // The loops of a run over TCP and of one over several protocols call these two. They would be calls in both,
+    // with the segment in memory.
+    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Segment) {
         self.on_segment(now, packet);
     }
@@ -102,7 +104,7 @@ impl Endpoint for Connection {
         self.on_marked_segment(now, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         self.next_segment(now)
     }

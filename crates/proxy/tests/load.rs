@@ -116,9 +116,10 @@ fn a_soak_leaves_no_memory_and_no_sockets_behind() {
     assert_eq!(lab.metric("accepted_total"), count);
     assert_eq!(lab.metric("refused_by_server_total"), count / 7);
     assert!(daemon.log().contains("reloaded"));
-    // The first part is the warm-up.
+    // The first part is the warm-up. What 16 connections hold in their relays at one time (64 KiB in each
+    // direction) may stay with the allocator, twice because of holes; a leak grows without a bound.
     let growth = resident[3].saturating_sub(resident[0]);
-    assert!(growth < 1024, "{resident:?} KiB after {count} connections");
+    assert!(growth < 2 * 16 * 2 * 64, "{resident:?} KiB after {count} connections");
 }
 
 /// A connection that is not waited for.

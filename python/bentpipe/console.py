@@ -167,14 +167,15 @@ def print_recording(recording: Recording) -> None:
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
+        sent = tcp or flow.quic
         flows.add_row(
             flow.flow,
             flow.controller,
             decimals(flow.bytes / 1e6, 2),
             decimals(flow.completion_s, 2),
             decimals(flow.goodput_bps / 1e6, 4),
-            decimals(tcp and tcp.segments_sent, 0),
-            decimals(tcp and tcp.segments_retransmitted, 0),
+            decimals(sent and sent.segments_sent, 0),
+            decimals(sent and sent.segments_retransmitted, 0),
             *([decimals(tcp and tcp.probes_sent, 0)] if probing else []),
             decimals(tcp and tcp.timeouts, 0),
             *(

@@ -239,6 +239,7 @@ fn usual(format: &str, path: &str) -> (f64, f64) {
 
 /// Joins the links to a connected graph, and gives each flow two ends.
 fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
+    separate(json, dice);
     for (number, link) in json["link"].as_array_mut().into_iter().flatten().enumerate() {
         let to = if number + 1 < nodes { number + 1 } else { dice.below(nodes) };
         let from = if number + 1 < nodes { dice.below(number + 1) } else { (to + 1) % nodes };
@@ -255,6 +256,41 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         }
     }
     place(json, dice);
+}
+
+/// Keys of links, and of their directions, that a scenario with QUIC may not have.
+const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
+
+/// Takes QUIC or what knows packets of TCP only out of a scenario with both, which is refused.
+fn separate(json: &mut Json, dice: &mut Dice) {
+    let entries = |key: &str| json[key].as_array().into_iter().flatten();
+    let has_quic = entries("flow").any(|flow| flow["transport"]["quic"].is_object());
+    let reads_tcp = entries("node").any(|node| !node["middlebox"].is_null())
+        || entries("link").any(|link| {
+            let tables = [link, &link["forward"], &link["backward"]];
+            tables.iter().any(|table| OF_TCP_LINKS.iter().any(|key| !table[*key].is_null()))
+        });
+    if !has_quic || !reads_tcp {
+        return;
+    }
+    let take = |table: &mut Json, key: &str| drop(table.as_object_mut().map(|t| t.remove(key)));
+    if dice.chance(0.5) {
+        for flow in json["flow"].as_array_mut().into_iter().flatten() {
+            flow.get_mut("transport").into_iter().for_each(|table| take(table, "quic"));
+        }
+        return;
+    }
+    for node in json["node"].as_array_mut().into_iter().flatten() {
+        take(node, "middlebox");
+    }
+    for link in json["link"].as_array_mut().into_iter().flatten() {
+        for key in OF_TCP_LINKS {
+            take(link, key);
+            for way in ["forward", "backward"] {
+                link.get_mut(way).into_iter().for_each(|way| take(way, key));
+            }
+        }
+    }
 }
 
 /// Puts proxies between two neighbours, with a flow from one to the other.

@@ -18,7 +18,7 @@ struct Direction {
     rate: u64,
     queue: u64,
     free_at: Time,
-    /// Every so many packets one is lost, at random.
+    /// One packet of this many is lost, at random.
     loss: Option<u64>,
     random: u64,
     dropped: u64,

@@ -29,6 +29,7 @@ impl Ledger {
         let routes: Routes = routes(scenario);
         let compressed = Compressed::of(scenario, recording);
         let (too_big, messages) = gates(scenario, recording);
+        let let_pass = unsplit(scenario, recording);
         let links = 2 * scenario.links.len();
         let record = |port: usize| &recording.links[port];
         let handled = |port: usize| {
@@ -68,7 +69,7 @@ impl Ledger {
                 goes_out = self.sent[node] + record(forwarding).delivered_packets;
                 forwarding += 1;
             }
-            goes_out += compressed.feedback[node] + messages[node];
+            goes_out += compressed.feedback[node] + messages[node] + let_pass[node];
             let came_out: u64 = outgoing.map(handled).sum();
             if came_out > goes_out {
                 let name = &settings.name;
@@ -106,6 +107,26 @@ fn gates(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
         messages[start(scenario, port)] += count("icmp_packets");
     }
     (too_big, messages)
+}
+
+/// SYNs that gateways have received and sent on, because the connection crosses them unsplit, for each node.
+fn unsplit(scenario: &Scenario, recording: &Recording) -> Vec<u64> {
+    let mut syns = vec![0; scenario.nodes.len()];
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "proxies") else {
+        return syns;
+    };
+    let columns = table.columns();
+    let column = columns.iter().find(|column| column.name == "passed_connections");
+    let Some(Values::U64(counts)) = column.map(|column| &column.values) else {
+        panic!("no counts of connections that passed")
+    };
+    // One row for each gateway, in the order of the nodes.
+    let nodes = scenario.nodes.iter().enumerate();
+    let gateways = nodes.filter(|(_, node)| node.proxy.is_some());
+    for ((node, _), count) in gateways.zip(counts.iter()) {
+        syns[node] += count;
+    }
+    syns
 }
 
 /// Packets that only header compression sees, for each node.

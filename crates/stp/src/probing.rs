@@ -166,7 +166,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Two answers after so many milliseconds.
+    /// Two answers after this many milliseconds.
     fn verdict(probing: &mut Probing, first: u64, second: u64) -> Step {
         let answer = |probing: &mut Probing, number, millis| {
             let round_trip = Span::from_millis(millis);

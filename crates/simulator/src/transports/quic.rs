@@ -16,7 +16,7 @@ use wire::{tcp as tcp_header, udp};
 
 use super::datagrams::Datagrams;
 
-/// Datagrams are kept for so many idle timeouts: the first ends the connection.
+/// Datagrams are kept for this many idle timeouts: the first ends the connection.
 const IDLE_TIMEOUTS: u64 = 2;
 
 /// What both ends of the connections of a flow share.

@@ -52,7 +52,7 @@ impl Receiver {
         self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);
     }
 
-    /// The other end asks for an ACK of so many full-sized segments (RFC 5690 section 4.3).
+    /// The other end asks for an ACK of this many full-sized segments (RFC 5690 section 4.3).
     pub(crate) fn set_ack_ratio(&mut self, config: &Config, ratio: u8) {
         self.ack_ratio = Some(ratio);
         self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);

@@ -51,6 +51,7 @@ __all__ = [
     "StepState",
     "StudySource",
     "TcpTotals",
+    "Transport",
     "Window",
     "_panic",
     "build_profile",
@@ -77,6 +78,7 @@ __all__ = [
     "shell",
     "study_reference",
     "study_schema",
+    "transports",
     "version",
 ]
 

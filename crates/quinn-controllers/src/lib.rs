@@ -11,11 +11,11 @@
 //! ```
 //!
 //! `quinn::TransportConfig` is the same type. The README lists what quinn does not report, and what follows
-//! from it for each controller; [`carriage`] says it of one.
+//! from it for each controller; [`carriage()`] says it of one.
 //!
 //! - [`Factory`] makes an [`Adapter`] for each path of a connection
 //! - `flight` follows what is in the network, because quinn reports lost bytes and not lost packets
-//! - [`carriage`] compares what a controller needs with what quinn reports
+//! - [`carriage()`] compares what a controller needs with what quinn reports
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]

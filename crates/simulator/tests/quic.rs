@@ -77,6 +77,22 @@ fn a_download_ends_with_all_bytes_and_packets_have_their_lengths() {
     assert!((1.04..1.07).contains(&overhead), "{overhead}");
 }
 
+/// RFC 9002 section 7.1: a mark reduces the window, and nothing is lost.
+#[test]
+fn a_marked_packet_reduces_the_window_without_a_loss() {
+    let windows = ["", "ecn_marking = { packets = 20 }"].map(|marking| {
+        let traffic = r#"download = "8MB""#;
+        let recording = run(&geo(marking, &flow("cubic", QUIC, traffic)));
+        let (flow, link) = (&recording.flows[0], &recording.links[0]);
+        assert!(flow.completed, "{flow:?}");
+        let quic = flow.protocol.quic().unwrap();
+        assert_eq!((quic.segments_retransmitted, link.dropped_packets), (0, 0));
+        flow.cwnd_bytes
+    });
+    let [without, with] = windows;
+    assert!(with < without, "{with} of {without}");
+}
+
 /// The same scenario and seed, the same recording; and both engines have the same.
 #[test]
 fn a_seed_gives_one_recording_in_both_engines() {

@@ -28,7 +28,7 @@ use crate::listeners;
 use crate::privileges;
 use crate::sys;
 
-/// The environment variable that tells a process what it inherits.
+/// The environment variable with what a process inherits.
 const VARIABLE: &str = "BENTPIPE_PROXY_HANDOVER";
 /// A new process relays within this time, or is killed.
 const PATIENCE: Duration = Duration::from_secs(30);

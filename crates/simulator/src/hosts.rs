@@ -227,7 +227,7 @@ pub(crate) struct Hosts<C> {
     touched: Vec<EndpointId>,
     /// Connections that gateways split.
     pub(crate) splits: Vec<Split>,
-    /// What messages of routers have told hosts about paths.
+    /// What hosts know about paths from messages of routers.
     paths: PathCache,
     /// Admission at the gateways, by the number of the node; empty without gateways.
     pub(crate) admissions: Vec<Admission<NodeId>>,

@@ -28,7 +28,7 @@ extra_table! {
         acks_marked: u64,
         /// How often the number was raised.
         increases: u64,
-        /// Segments that told it to the receiver.
+        /// Segments that carried it to the receiver.
         options: u64,
     }
 }

@@ -250,7 +250,7 @@ fn only_connections_from_the_same_host_to_the_same_host_know_the_path() {
     assert_eq!(by_flow(&recording, "icmp_reductions"), [1, 0, 1, 1]);
 }
 
-/// Connections that are set up while the first one is told: each has a window under way, and is told too.
+/// Connections that are set up before the first one learns it: each has a window under way, and learns it too.
 #[test]
 fn connections_that_have_data_under_way_get_messages_of_their_own() {
     let recording = successive("", &["0s", "1ms"]);

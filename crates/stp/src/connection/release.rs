@@ -29,7 +29,7 @@ impl Connection {
         self.urgent = Urgent::EndAck;
     }
 
-    /// An end that has told the other that all is over tells it again.
+    /// An end that has reported to the other that all is over reports it again.
     pub(super) fn on_packet_after_release(&mut self, packet: &Packet) {
         match packet.kind {
             Kind::End => {

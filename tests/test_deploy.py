@@ -55,7 +55,7 @@ def test_the_verifier_takes_it_and_it_carries_a_transfer_that_loses_segments(nam
     assert seen["chosen"] == KERNEL_NAMES[name]
     assert seen["received"] == 300 << 16
     assert seen["resent"] > 0
-    assert seen["cwnd"] >= 2
+    assert seen["cwnd"] > 2
     assert (seen["loaded"]["loaded"], seen["loaded"]["sockets"]) == (True, 1)
     assert seen["kept"] == 1
     assert (seen["unloaded"]["loaded"], seen["unloaded"]["sockets"]) == (False, 1)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
+import bentpipe as package
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Bentpipe
 
 
@@ -29,3 +35,49 @@ def test_a_wrong_name_is_answered_with_the_nearest(bentpipe: Bentpipe) -> None:
     done = bentpipe("transports", "tpc")
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean 'tcp'" in done.stderr
+
+
+OTHERS = ["quic", "stp"]
+
+
+def scenario(protocol: str) -> str:
+    """A download with this protocol."""
+    return f"""
+duration = "60s"
+[[link]]
+between = ["server", "client"]
+rate = "2Mbit/s"
+delay = "260ms"
+[[flow]]
+from = "server"
+to = "client"
+controller = "newreno"
+transport = {{ protocol = "{protocol}" }}
+traffic = {{ download = "100kB" }}
+"""
+
+
+@pytest.mark.parametrize("protocol", OTHERS)
+def test_another_protocol_runs_and_its_counts_are_printed_and_recorded(
+    bentpipe: Bentpipe, tmp_path: Path, protocol: str
+) -> None:
+    (tmp_path / "flow.toml").write_text(scenario(protocol))
+    done = bentpipe("run", "flow.toml", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    sent = package.Recording.load(tmp_path / "out").flows[0]
+    counts = getattr(sent, protocol)
+    assert (sent.protocol, sent.completed, sent.tcp) == (protocol, True, None)
+    assert counts.segments_sent >= 69
+    assert f" {counts.segments_sent} " in done.stdout
+
+
+@pytest.mark.parametrize("protocol", OTHERS)
+@pytest.mark.parametrize("option", [("--pcap",), ("--backend", "kernel")])
+def test_what_another_protocol_lacks_is_refused_and_nothing_is_written(
+    bentpipe: Bentpipe, tmp_path: Path, protocol: str, option: tuple[str, ...]
+) -> None:
+    (tmp_path / "flow.toml").write_text(scenario(protocol))
+    done = bentpipe("run", "flow.toml", "--out", "out", *option)
+    assert done.returncode == 2
+    assert f"found {protocol}" in done.stderr.replace('"', "")
+    assert not (tmp_path / "out").exists()

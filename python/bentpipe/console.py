@@ -167,7 +167,7 @@ def print_recording(recording: Recording) -> None:
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
-        sent = tcp or flow.quic
+        sent = tcp or flow.quic or flow.stp
         flows.add_row(
             flow.flow,
             flow.controller,

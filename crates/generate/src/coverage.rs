@@ -112,12 +112,12 @@ fn excludes(first: &str, second: &str) -> bool {
     are_alternatives(first, second) || needs_tcp(first, second) || needs_tcp(second, first)
 }
 
-/// Whether one table is of QUIC and the other of what knows packets of TCP only.
+/// Whether one table is of another protocol and the other of what knows packets of TCP only.
 fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
         || second.starts_with("link") && second.ends_with(".mtu");
-    first == "flow.transport.quic" && reads_tcp
+    ["flow.transport.quic", "flow.transport.stp"].contains(&first) && reads_tcp
 }
 
 /// Whether two tables are alternatives of a key that a scenario has only once.

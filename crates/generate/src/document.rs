@@ -250,33 +250,49 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
-        // The settings of QUIC are refused with another protocol.
-        if flow["transport"]["quic"].is_object() {
-            flow["transport"]["protocol"] = "quic".into();
+        // The settings of a protocol are refused with another one.
+        let mut tables = OTHER_PROTOCOLS.into_iter().filter(|table| has_table(flow, table));
+        if let Some(first) = tables.next() {
+            let others: Vec<_> = tables.collect();
+            flow["transport"]["protocol"] = first.into();
+            others.into_iter().for_each(|table| take(&mut flow["transport"], table));
         }
     }
     place(json, dice);
 }
 
-/// Keys of links, and of their directions, that a scenario with QUIC may not have.
+/// Protocols with a table of settings, whose name it has.
+const OTHER_PROTOCOLS: [&str; 2] = ["stp", "quic"];
+
+fn has_table(flow: &Json, table: &str) -> bool {
+    flow["transport"][table].is_object()
+}
+
+fn take(table: &mut Json, key: &str) {
+    drop(table.as_object_mut().map(|table| table.remove(key)));
+}
+
+/// Keys of links, and of their directions, that a scenario with another protocol than TCP may not have.
 const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
 
-/// Takes QUIC or what knows packets of TCP only out of a scenario with both, which is refused.
+/// Takes other protocols or what knows packets of TCP only out of a scenario with both, which is refused.
 fn separate(json: &mut Json, dice: &mut Dice) {
     let entries = |key: &str| json[key].as_array().into_iter().flatten();
-    let has_quic = entries("flow").any(|flow| flow["transport"]["quic"].is_object());
+    let has_other =
+        entries("flow").any(|flow| OTHER_PROTOCOLS.iter().any(|table| has_table(flow, table)));
     let reads_tcp = entries("node").any(|node| !node["middlebox"].is_null())
         || entries("link").any(|link| {
             let tables = [link, &link["forward"], &link["backward"]];
             tables.iter().any(|table| OF_TCP_LINKS.iter().any(|key| !table[*key].is_null()))
         });
-    if !has_quic || !reads_tcp {
+    if !has_other || !reads_tcp {
         return;
     }
-    let take = |table: &mut Json, key: &str| drop(table.as_object_mut().map(|t| t.remove(key)));
     if dice.chance(0.5) {
         for flow in json["flow"].as_array_mut().into_iter().flatten() {
-            flow.get_mut("transport").into_iter().for_each(|table| take(table, "quic"));
+            if let Some(table) = flow.get_mut("transport") {
+                OTHER_PROTOCOLS.iter().for_each(|protocol| take(table, protocol));
+            }
         }
         return;
     }

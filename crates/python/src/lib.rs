@@ -109,6 +109,7 @@ pub fn define(
         totals::Page,
         totals::PageObject,
         totals::QuicTotals,
+        totals::StpTotals,
         totals::TcpTotals,
         transports::Transport;
         functions

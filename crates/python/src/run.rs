@@ -7,6 +7,7 @@ use batch::Job;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
+use scenario::model::OwnSettings;
 use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::arguments::{Progress as Call, Seed, Workers};
@@ -41,7 +42,7 @@ pub fn run(
     let prototypes =
         controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
     if capture.is_some() {
-        refuse_quic(scenario)?;
+        refuse_others(scenario)?;
     }
     let sink = capture.map(OutputFolder::capture).transpose()?;
     let capture = sink.map(|sink| Capture::new(sink, scenario.ip)).transpose();
@@ -78,11 +79,12 @@ pub fn run(
 }
 
 /// A capture has packets of TCP.
-fn refuse_quic(scenario: &scenario::Scenario) -> PyResult<()> {
-    let quic = scenario.flows.iter().find(|flow| flow.quic.is_some());
-    quic.map_or(Ok(()), |flow| {
+fn refuse_others(scenario: &scenario::Scenario) -> PyResult<()> {
+    let other = scenario.flows.iter().find(|flow| flow.own != OwnSettings::Tcp);
+    other.map_or(Ok(()), |flow| {
         let path = format!("{}.transport.protocol", flow.name);
-        Err(value_error(&path, "\"tcp\" in a run with a capture", "\"quic\""))
+        let protocol = format!("{:?}", flow.protocol.name());
+        Err(value_error(&path, "\"tcp\" in a run with a capture", &protocol))
     })
 }
 

@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use recording::{
     FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, QuicRecord,
-    RateRecord, RttRecord, SettingRecord, TcpRecord,
+    RateRecord, RttRecord, SettingRecord, StpRecord, TcpRecord,
 };
 
 use crate::record::record;
@@ -18,7 +18,7 @@ record! {
         controller: String,
         /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
-        /// Transport protocol: `tcp` or `quic`.
+        /// Transport protocol: `tcp`, `quic` or `stp`.
         protocol: &'static str,
         /// True if a finite transfer was completed.
         completed: bool,
@@ -70,6 +70,8 @@ record! {
         tcp: Option<TcpTotals>,
         /// Totals that only QUIC has; None for another protocol.
         quic: Option<QuicTotals>,
+        /// Totals that only STP has; None for another protocol.
+        stp: Option<StpTotals>,
         /// Web pages.
         pages: Vec<Page>,
     }
@@ -104,6 +106,30 @@ record! {
         fast_recoveries: u64,
         /// Number of times that all packets of a longer period were lost (RFC 9002 section 7.6).
         persistent_congestions: u64,
+    }
+}
+
+record! {
+    /// Totals of one flow that only STP has, named as those of TCP if they mean the same.
+    StpTotals {
+        /// Data packets sent, retransmissions included.
+        segments_sent: u64,
+        /// Data packets retransmitted.
+        segments_retransmitted: u64,
+        /// Number of times that a loss reduced the window.
+        fast_recoveries: u64,
+        /// POLLs without data that the data sender has sent.
+        polls_sent: u64,
+        /// STATs that the data receiver has sent.
+        stats_sent: u64,
+        /// USTATs that the data receiver has sent.
+        ustats_sent: u64,
+        /// Losses that probes of XSTP took for corruption.
+        probed_corruption: u64,
+        /// Losses that probes of XSTP took for congestion.
+        probed_congestion: u64,
+        /// Outages that probes of XSTP have found.
+        probed_outages: u64,
     }
 }
 
@@ -287,6 +313,7 @@ impl From<&FlowRecord> for Flow {
             burst_completion_s: *burst_completion_s,
             tcp: protocol.tcp().map(TcpTotals::from),
             quic: protocol.quic().map(QuicTotals::from),
+            stp: protocol.stp().map(StpTotals::from),
             pages: pages.iter().map(Page::from).collect(),
         }
     }
@@ -309,6 +336,33 @@ impl From<&TcpRecord> for TcpTotals {
             probes_sent: *probes_sent,
             timeouts: *timeouts,
             fast_recoveries: *fast_recoveries,
+        }
+    }
+}
+
+impl From<&StpRecord> for StpTotals {
+    fn from(record: &StpRecord) -> Self {
+        let StpRecord {
+            segments_sent,
+            segments_retransmitted,
+            fast_recoveries,
+            polls_sent,
+            stats_sent,
+            ustats_sent,
+            probed_corruption,
+            probed_congestion,
+            probed_outages,
+        } = record;
+        Self {
+            segments_sent: *segments_sent,
+            segments_retransmitted: *segments_retransmitted,
+            fast_recoveries: *fast_recoveries,
+            polls_sent: *polls_sent,
+            stats_sent: *stats_sent,
+            ustats_sent: *ustats_sent,
+            probed_corruption: *probed_corruption,
+            probed_congestion: *probed_congestion,
+            probed_outages: *probed_outages,
         }
     }
 }

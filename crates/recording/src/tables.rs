@@ -4,7 +4,7 @@
 use crate::columns::{Column, Values};
 use crate::totals::{
     FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord, QuicRecord,
-    Recording, RttRecord, TcpRecord,
+    Recording, RttRecord, StpRecord, TcpRecord,
 };
 
 /// A part of a recording that has rows and columns.
@@ -146,14 +146,26 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
         // What not all protocols have is null for the others.
         recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
-        segments_sent: U64OrUnset of |f| either(f, |tcp| tcp.segments_sent, |quic| quic.segments_sent),
+        segments_sent: U64OrUnset of |f| {
+            all(f, |tcp| tcp.segments_sent, |quic| quic.segments_sent, |stp| stp.segments_sent)
+        },
         segments_retransmitted: U64OrUnset of |f| {
-            either(f, |tcp| tcp.segments_retransmitted, |quic| quic.segments_retransmitted)
+            all(
+                f,
+                |tcp| tcp.segments_retransmitted,
+                |quic| quic.segments_retransmitted,
+                |stp| stp.segments_retransmitted,
+            )
         },
         probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
         timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
         fast_recoveries: U64OrUnset of |f| {
-            either(f, |tcp| tcp.fast_recoveries, |quic| quic.fast_recoveries)
+            all(
+                f,
+                |tcp| tcp.fast_recoveries,
+                |quic| quic.fast_recoveries,
+                |stp| stp.fast_recoveries,
+            )
         },
     )
 }
@@ -163,15 +175,17 @@ fn rtt(flow: &FlowRecord, figure: fn(&RttRecord) -> f64) -> f64 {
     flow.rtt.as_ref().map_or(f64::NAN, figure)
 }
 
-/// A count that TCP and QUIC have.
-fn either(
+/// A count that all protocols have.
+fn all(
     flow: &FlowRecord,
     of_tcp: fn(&TcpRecord) -> u64,
     of_quic: fn(&QuicRecord) -> u64,
+    of_stp: fn(&StpRecord) -> u64,
 ) -> u64 {
     match &flow.protocol {
         ProtocolRecord::Tcp(tcp) => of_tcp(tcp),
         ProtocolRecord::Quic(quic) => of_quic(quic),
+        ProtocolRecord::Stp(stp) => of_stp(stp),
     }
 }
 

@@ -183,6 +183,8 @@ pub enum ProtocolRecord {
     Tcp(TcpRecord),
     /// QUIC.
     Quic(QuicRecord),
+    /// STP.
+    Stp(StpRecord),
 }
 
 impl ProtocolRecord {
@@ -191,6 +193,7 @@ impl ProtocolRecord {
         match self {
             Self::Tcp(_) => "tcp",
             Self::Quic(_) => "quic",
+            Self::Stp(_) => "stp",
         }
     }
 
@@ -198,15 +201,23 @@ impl ProtocolRecord {
     pub fn tcp(&self) -> Option<&TcpRecord> {
         match self {
             Self::Tcp(tcp) => Some(tcp),
-            Self::Quic(_) => None,
+            Self::Quic(_) | Self::Stp(_) => None,
         }
     }
 
     /// The part of QUIC, if that is the protocol.
     pub fn quic(&self) -> Option<&QuicRecord> {
         match self {
-            Self::Tcp(_) => None,
             Self::Quic(quic) => Some(quic),
+            Self::Tcp(_) | Self::Stp(_) => None,
+        }
+    }
+
+    /// The part of STP, if that is the protocol.
+    pub fn stp(&self) -> Option<&StpRecord> {
+        match self {
+            Self::Stp(stp) => Some(stp),
+            Self::Tcp(_) | Self::Quic(_) => None,
         }
     }
 }
@@ -246,6 +257,29 @@ pub struct QuicRecord {
     pub fast_recoveries: u64,
     /// Times that all packets of a longer period were lost (RFC 9002 section 7.6).
     pub persistent_congestions: u64,
+}
+
+/// Totals of one flow that only STP has, named as those of TCP where the meaning is the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StpRecord {
+    /// Data packets sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data packets retransmitted.
+    pub segments_retransmitted: u64,
+    /// Times that a loss reduced the window.
+    pub fast_recoveries: u64,
+    /// POLLs without data that the data sender has sent.
+    pub polls_sent: u64,
+    /// STATs that the data receiver has sent.
+    pub stats_sent: u64,
+    /// USTATs that the data receiver has sent.
+    pub ustats_sent: u64,
+    /// Losses that probes of XSTP took for corruption.
+    pub probed_corruption: u64,
+    /// Losses that probes of XSTP took for congestion.
+    pub probed_congestion: u64,
+    /// Outages that probes of XSTP have found.
+    pub probed_outages: u64,
 }
 
 /// One web page.

@@ -14,7 +14,7 @@ use crate::digest::hexadecimal;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::totals::{
     FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord, Recording,
-    TcpRecord,
+    StpRecord, TcpRecord,
 };
 
 impl Recording {
@@ -122,6 +122,27 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             hash.count("segments_retransmitted", *segments_retransmitted);
             hash.count("fast_recoveries", *fast_recoveries);
             hash.count("persistent_congestions", *persistent_congestions);
+        }
+        ProtocolRecord::Stp(StpRecord {
+            segments_sent,
+            segments_retransmitted,
+            fast_recoveries,
+            polls_sent,
+            stats_sent,
+            ustats_sent,
+            probed_corruption,
+            probed_congestion,
+            probed_outages,
+        }) => {
+            hash.count("segments_sent", *segments_sent);
+            hash.count("segments_retransmitted", *segments_retransmitted);
+            hash.count("fast_recoveries", *fast_recoveries);
+            hash.count("polls_sent", *polls_sent);
+            hash.count("stats_sent", *stats_sent);
+            hash.count("ustats_sent", *ustats_sent);
+            hash.count("probed_corruption", *probed_corruption);
+            hash.count("probed_congestion", *probed_congestion);
+            hash.count("probed_outages", *probed_outages);
         }
     }
 }

@@ -16,6 +16,7 @@ mod middlebox;
 mod mtu;
 mod proxy;
 mod settings;
+mod stp;
 mod text;
 mod warnings;
 

@@ -171,8 +171,8 @@ pub struct Flow {
     pub controller: Specification,
     /// The transport protocol.
     pub protocol: Protocol,
-    /// Settings of QUIC, if that is the protocol.
-    pub quic: Option<Arc<quic::Settings>>,
+    /// What only this protocol has.
+    pub own: OwnSettings,
     /// TCP settings of both ends; shared by the flows of one entry. Of another protocol they describe a TCP
     /// that has as much in flight and as many ACKs.
     pub transport: Arc<tcp::Config>,
@@ -184,6 +184,17 @@ pub struct Flow {
     pub traffic: Traffic,
     /// Gateways that split its connections, in the order in which the data crosses them.
     pub gateways: Arc<[Gateway]>,
+}
+
+/// Settings that only one transport protocol has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnSettings {
+    /// Those of TCP are in [`Flow::transport`].
+    Tcp,
+    /// QUIC.
+    Quic(Arc<quic::Settings>),
+    /// STP.
+    Stp(Arc<stp::Config>),
 }
 
 /// What an application does.

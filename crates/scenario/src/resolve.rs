@@ -16,6 +16,7 @@ mod proxies;
 mod quic;
 mod reorder;
 mod rules;
+mod stp;
 mod traces;
 
 pub(crate) use bounds::shortest_cycle;
@@ -71,7 +72,7 @@ pub(crate) fn resolve(
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
-        quic::check_network(&scenario, &entries, &mut problems);
+        protocols::check_network(&scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }
     Resolved { scenario, entries, problems }

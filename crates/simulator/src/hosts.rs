@@ -20,7 +20,7 @@ use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
-use crate::transports::{Connection, Path};
+use crate::transports::{Connection, Shared};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) struct Extras {
 pub(crate) enum Part {
     /// An end of a flow with one leg.
     End,
-    /// An end whose connection a packet may end: it is reset, or speaks QUIC.
+    /// An end whose connection a packet may end: it is reset, or speaks another protocol than TCP.
     Fragile,
     /// A gateway's end: number of the split connection.
     Gateway(u32),
@@ -81,7 +81,7 @@ impl<C: Connection> Endpoint<C> {
     fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
         let segment = &body.segment;
         let ecn = if segment.is_ecn_capable() { capable(segment) } else { Ecn::NotCapable };
-        let bytes = self.ip_header + body.segment.bytes();
+        let bytes = self.ip_header + self.connection.bytes(segment);
         // A connection has one number at each end, so this is its addresses and ports.
         let flow = body.endpoint.0;
         Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
@@ -183,8 +183,8 @@ pub(crate) struct BlueprintEnd {
     /// Whether the controller is that of the flow, which the caller of a run may replace.
     pub(crate) is_of_flow: bool,
     pub(crate) reader_rate: Option<Rate>,
-    /// What both ends share if they speak QUIC.
-    pub(crate) path: Option<Arc<Path>>,
+    /// What both ends share, by their protocol.
+    pub(crate) shared: Shared,
 }
 
 /// How the two ends of the connections of a leg are made.
@@ -282,8 +282,8 @@ impl<C: Connection> Hosts<C> {
                 foreign.map_or_else(|| end.controller.build(settings), AnyController::External);
             let sequence = initial_sequence.wrapping_add(offset);
             let reader = end.reader_rate.map(|rate| Reader { rate, piece: 0 });
-            // A packet may end a connection of QUIC.
-            let part = if end.path.is_some() { Part::Fragile } else { Part::End };
+            // A packet may end a connection of another protocol.
+            let part = if end.shared.is_tcp() { Part::End } else { Part::Fragile };
             let has_extras = reader.is_some() || part != Part::End;
             let only_answers = node == blueprint.to;
             let mut connection = C::new(end, controller, sequence, only_answers);

@@ -8,12 +8,13 @@ mod path_mtu;
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, QuicRecord, Recording, RttRecord,
-    TcpRecord, jain_index,
+    StpRecord, TcpRecord, jain_index,
 };
 use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
+use stp::Kind;
 use transport::{Counters, Protocol, Sample};
 use units::{Span, Time};
 
@@ -266,14 +267,23 @@ fn flow_sample(
     sample
 }
 
-fn protocol_record(flow: &Flow, sent: &Counters) -> ProtocolRecord {
-    if flow.protocol == Protocol::Quic {
-        return ProtocolRecord::Quic(QuicRecord {
-            segments_sent: sent.segments,
-            segments_retransmitted: sent.retransmissions,
-            fast_recoveries: u64::from(sent.fast_recoveries),
-            persistent_congestions: u64::from(sent.timeouts),
-        });
+fn protocol_record(
+    flow: &Flow,
+    application: &Application,
+    sent: &Counters,
+    hosts: &Hosts<impl Connection>,
+) -> ProtocolRecord {
+    match flow.protocol {
+        Protocol::Tcp => {}
+        Protocol::Quic => {
+            return ProtocolRecord::Quic(QuicRecord {
+                segments_sent: sent.segments,
+                segments_retransmitted: sent.retransmissions,
+                fast_recoveries: u64::from(sent.fast_recoveries),
+                persistent_congestions: u64::from(sent.timeouts),
+            });
+        }
+        Protocol::Stp => return ProtocolRecord::Stp(stp_record(application, sent, hosts)),
     }
     ProtocolRecord::Tcp(TcpRecord {
         recovery: flow.transport.recovery.name().into(),
@@ -283,6 +293,31 @@ fn protocol_record(flow: &Flow, sent: &Counters) -> ProtocolRecord {
         timeouts: u64::from(sent.timeouts),
         fast_recoveries: u64::from(sent.fast_recoveries),
     })
+}
+
+fn stp_record(
+    application: &Application,
+    sent: &Counters,
+    hosts: &Hosts<impl Connection>,
+) -> StpRecord {
+    let mut record = StpRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        fast_recoveries: u64::from(sent.fast_recoveries),
+        ..StpRecord::default()
+    };
+    for pair in &application.pairs {
+        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).stp());
+        let [Some(sender), Some(receiver)] = ends else { continue };
+        record.polls_sent += sender.pdus().of(Kind::Poll);
+        record.stats_sent += receiver.pdus().of(Kind::Stat);
+        record.ustats_sent += receiver.pdus().of(Kind::Ustat);
+        let verdicts = sender.verdicts();
+        record.probed_corruption += u64::from(verdicts.corruption);
+        record.probed_congestion += u64::from(verdicts.congestion);
+        record.probed_outages += u64::from(verdicts.outage);
+    }
+    record
 }
 
 fn flow_record(
@@ -319,6 +354,6 @@ fn flow_record(
         pages,
         offered_bytes: application.offered_bytes(),
         burst_completion_s: application.burst_completion_s(),
-        protocol: protocol_record(flow, &totals.sent),
+        protocol: protocol_record(flow, application, &totals.sent, hosts),
     }
 }

@@ -305,7 +305,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         }
     }
 
-    /// A packet has arrived at an end of a flow that gateways split.
+    /// A packet has arrived at an end whose connection it may have ended.
     #[cold]
     fn attend(&mut self, number: EndpointId) {
         let endpoint = &self.hosts.endpoints[number.index()];

@@ -7,15 +7,56 @@
 mod any;
 mod datagrams;
 mod quic;
+mod stp;
+
+use std::sync::Arc;
 
 use congestion::AnyController;
+use scenario::model::{Flow, OwnSettings};
 use tcp::Segment;
 use transport::{AbortCause, Endpoint};
+use wire::IpVersion;
 
 use crate::hosts::BlueprintEnd;
 
 pub(crate) use any::Any;
-pub(crate) use quic::Path;
+
+/// What the ends of a flow share, by their protocol.
+#[derive(Clone, Debug)]
+pub(crate) enum Shared {
+    Tcp,
+    Quic(Arc<quic::Path>),
+    Stp(Arc<::stp::Config>),
+}
+
+impl Shared {
+    /// For a flow of a run with this seed.
+    pub(crate) fn of(flow: &Flow, seed: u64, ip: IpVersion) -> Self {
+        match &flow.own {
+            OwnSettings::Tcp => Self::Tcp,
+            OwnSettings::Quic(settings) => {
+                let path = quic::Path::of(flow, settings, seed);
+                path.map_or(Self::Tcp, |path| Self::Quic(Arc::new(path)))
+            }
+            OwnSettings::Stp(config) => {
+                let ip_header = ip.header_bytes();
+                Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
+            }
+        }
+    }
+
+    pub(crate) fn is_tcp(&self) -> bool {
+        matches!(self, Self::Tcp)
+    }
+
+    /// The settings of the controller, unless they are those of TCP.
+    pub(crate) fn controller(&self) -> Option<congestion::Settings> {
+        match self {
+            Self::Tcp | Self::Quic(_) => None,
+            Self::Stp(config) => Some(config.controller()),
+        }
+    }
+}
 
 /// One end of a connection, as the loop needs it.
 pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
@@ -29,6 +70,14 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 
     /// Why a packet has ended the connection before its time, if it did.
     fn failure(&self) -> Option<AbortCause>;
+
+    /// Length of a packet of this end, without the header of IP.
+    fn bytes(&self, packet: &Segment) -> u16;
+
+    /// The end if it is one of STP.
+    fn stp(&self) -> Option<&::stp::Connection> {
+        None
+    }
 
     /// The end if it is one of TCP.
     fn tcp(&self) -> Option<&tcp::Connection>;
@@ -53,6 +102,11 @@ impl Connection for tcp::Connection {
 
     fn failure(&self) -> Option<AbortCause> {
         Self::failure(self)
+    }
+
+    #[inline(always)]
+    fn bytes(&self, packet: &Segment) -> u16 {
+        packet.bytes()
     }
 
     fn tcp(&self) -> Option<&Self> {

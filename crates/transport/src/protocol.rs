@@ -14,17 +14,20 @@ pub enum Protocol {
     Tcp,
     /// QUIC.
     Quic,
+    /// STP.
+    Stp,
 }
 
 impl Protocol {
     /// All of them, in the order of lists.
-    pub const ALL: [Self; 2] = [Self::Tcp, Self::Quic];
+    pub const ALL: [Self; 3] = [Self::Tcp, Self::Quic, Self::Stp];
 
     /// Description of the protocol.
     pub fn entry(self) -> &'static ProtocolEntry {
         match self {
             Self::Tcp => &TCP,
             Self::Quic => &QUIC,
+            Self::Stp => &STP,
         }
     }
 
@@ -90,4 +93,21 @@ const QUIC: ProtocolEntry = ProtocolEntry {
     on_kernel: false,
     table: Some("quic"),
     keys: TakenKeys::Only(&[]),
+};
+
+const STP: ProtocolEntry = ProtocolEntry {
+    name: "stp",
+    summary: "Satellite Transport Protocol: the sender polls, nothing is acknowledged in between, no timer runs on data",
+    source: "Henderson and Katz, WOSBIS 1997; SSCOP, ITU-T Q.2110; XSTP, Elaasar et al.",
+    status: Status::Reconstructed,
+    on_kernel: false,
+    table: Some("stp"),
+    keys: TakenKeys::Only(&[
+        "mss",
+        "receive_buffer",
+        "initial_window",
+        "initial_ssthresh",
+        "reader_rate",
+        "initial_sequence",
+    ]),
 };

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use congestion::External;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyType};
-use scenario::model::Flow;
+use scenario::model::{Flow, OwnSettings};
 
 use crate::errors::ControllerError;
 
@@ -54,12 +54,13 @@ impl Prototypes {
             exact.or_else(copy).or_else(|| names.iter().position(|name| name == OTHERS))
         });
         let of_flows: Vec<_> = of_flows.collect();
-        let has_one =
-            |(flow, maker): &(&Flow, &Option<usize>)| flow.quic.is_some() && maker.is_some();
+        let has_one = |(flow, maker): &(&Flow, &Option<usize>)| {
+            flow.own != OwnSettings::Tcp && maker.is_some()
+        };
         if let Some((flow, _)) = flows.iter().zip(&of_flows).find(has_one) {
-            let name = &flow.name;
+            let (name, protocol) = (&flow.name, flow.protocol.name());
             let message = format!(
-                "controllers: expected flows with TCP; flow {name:?} has protocol = \"quic\""
+                "controllers: expected flows with TCP; flow {name:?} has protocol = {protocol:?}"
             );
             return Err(ControllerError::new_err(message));
         }

@@ -18,6 +18,8 @@ pub(crate) struct Transport {
     pub protocol: Protocol,
     /// Settings of QUIC. The defaults are those of quinn.
     pub quic: quic::Settings,
+    /// Settings of STP.
+    pub stp: stp::Config,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
     /// that the controller was designed for.
     pub recovery: Option<Recovery>,

@@ -498,6 +498,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         }
         "transport.keep_alive" => word("off"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
+        "transport.stp.rate" => word("none, the congestion window of the controller"),
         "transport.quic.ack_delay" => word("25ms, of the receiver"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),

@@ -111,7 +111,9 @@ impl Display for Explanation {
             write!(f, "{flow}")?;
         }
         for (names, flow) in groups(&self.flows) {
-            writeln!(f, "\nTCP settings of {}", names.join(", "))?;
+            let named = flow.settings.iter().find(|s| s.name == "transport.protocol");
+            let protocol = named.map_or_else(String::new, |s| s.text.to_uppercase());
+            writeln!(f, "\n{protocol} settings of {}", names.join(", "))?;
             two_columns(f, &transport(flow).map(row).collect::<Vec<_>>())?;
         }
         if !self.warnings.is_empty() {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use congestion::Value;
 use serde::Serialize;
+use transport::Protocol;
 use units::{Span, Time};
 
 use super::FlowExplanation;
@@ -18,10 +19,11 @@ use super::loss_notice;
 use super::middlebox;
 use super::mtu;
 use super::proxy;
+use super::stp;
 use super::text::{bytes, rate};
 use super::{compression, demand, fec};
 use crate::load::Written;
-use crate::model::{Channel, Flow, QueueLimit, Scenario, Traffic};
+use crate::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
 use crate::routes::{Hop, Routes};
 
@@ -58,6 +60,8 @@ pub enum WarningKind {
     RtoBelowRtt,
     EnlargedWindow,
     JumpAboveWindow,
+    RateAboveBottleneck,
+    ResponseBelowRtt,
     StartAfterEnd,
     StopAfterEnd,
     CannotComplete,
@@ -209,21 +213,31 @@ pub(super) fn warnings(
     warnings
 }
 
-/// The doubts about one TCP connection: that of a flow, or of one of its legs.
+/// The doubts about one connection: that of a flow, or of one of its legs.
 fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
     use WarningKind as Kind;
     let found = [
         (Kind::WindowBelowBdp, window(flow, figures)),
         (Kind::SlowReader, reader(flow, figures)),
         (Kind::SmallQueue, queue(figures)),
-        (Kind::AcksFillReturn, acks(flow, figures)),
-        (Kind::LongDelayedAck, delayed_ack(flow)),
-        (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
-        (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
-        (Kind::EnlargedWindow, enlarged_window(flow)),
-        (Kind::JumpAboveWindow, resumed_window(flow, figures)),
     ];
-    found.into_iter().filter_map(|(kind, message)| Some((kind, message?))).collect()
+    let own = match &flow.own {
+        OwnSettings::Tcp => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::LongDelayedAck, delayed_ack(flow)),
+            (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
+            (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
+            (Kind::EnlargedWindow, enlarged_window(flow)),
+            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+        ],
+        OwnSettings::Quic(_) => vec![(Kind::AcksFillReturn, acks(flow, figures))],
+        OwnSettings::Stp(config) => vec![
+            (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
+            (Kind::ResponseBelowRtt, stp::no_response(config, figures)),
+        ],
+    };
+    let found = found.into_iter().chain(own);
+    found.filter_map(|(kind, message)| Some((kind, message?))).collect()
 }
 
 /// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).
@@ -265,7 +279,7 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
         return None;
     }
     let cure = match flow.transport.window_scaling {
-        _ if flow.quic.is_some() => {
+        _ if flow.protocol == Protocol::Quic => {
             "; it is the smallest of stream_receive_window, receive_window and send_window"
         }
         false if figures.window_bytes <= UNSCALED_WINDOW => "; a larger one needs window_scaling",

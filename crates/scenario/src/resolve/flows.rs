@@ -7,7 +7,7 @@ use tcp::{AckTiming, Config, DelayedAck};
 use transport::RtoConfig;
 use units::{Bytes, Span};
 
-use super::{Numbers, quic};
+use super::{Numbers, protocols};
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
@@ -38,11 +38,10 @@ pub(super) fn flows(
         let controller = controller(&flow.controller, &path.key("controller"), problems);
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
-        let quic = quic::settings(&flow.transport, &controller, &path, problems);
-        let transport = Arc::new(match &quic {
-            None => transport(&flow.transport, &controller),
-            Some(settings) => quic::as_tcp(settings),
-        });
+        let own = protocols::own_settings(&flow.transport, &controller, &path, problems);
+        let transport = Arc::new(
+            protocols::as_tcp(&own).unwrap_or_else(|| transport(&flow.transport, &controller)),
+        );
         if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
         {
             let path = path.key("controller").key(parameter);
@@ -72,7 +71,7 @@ pub(super) fn flows(
                 stop: flow.stop,
                 controller: controller.clone(),
                 protocol: flow.transport.protocol,
-                quic: quic.clone(),
+                own: own.clone(),
                 transport: transport.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),

@@ -1,10 +1,14 @@
-//! Keys of `flow.transport` and the protocols that take them.
+//! Flows with different transport protocols: the keys of `flow.transport` that each takes, its settings, and
+//! what the network must be.
 
+use congestion::Specification;
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 
+use super::{quic, stp};
 use crate::describe;
-use crate::document::Document;
+use crate::document::{self, Document};
 use crate::error::Problem;
+use crate::model::{OwnSettings, Scenario};
 use crate::path::Path;
 use crate::tree::{Tree, Value};
 
@@ -52,6 +56,48 @@ fn own(entry: &ProtocolEntry) -> String {
         }
         (TakenKeys::AllBut(_), Some(table)) => format!("rules of its own, see `{table}`"),
         (TakenKeys::AllBut(_), None) => "rules of its own".to_owned(),
+    }
+}
+
+/// The settings that only the protocol of a flow has.
+pub(super) fn own_settings(
+    written: &document::Transport,
+    controller: &Specification,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> OwnSettings {
+    match written.protocol {
+        Protocol::Tcp => OwnSettings::Tcp,
+        Protocol::Quic => OwnSettings::Quic(quic::settings(written, controller, path, problems)),
+        Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
+    }
+}
+
+/// A TCP that has as much in flight and as many ACKs as another protocol: what is computed of a flow before
+/// a run follows from it. `None` for TCP itself.
+pub(super) fn as_tcp(own: &OwnSettings) -> Option<tcp::Config> {
+    match own {
+        OwnSettings::Tcp => None,
+        OwnSettings::Quic(settings) => Some(quic::as_tcp(settings)),
+        OwnSettings::Stp(config) => Some(stp::as_tcp(config)),
+    }
+}
+
+/// Mechanisms that read TCP, or that need answers to packets that are too long, know no other protocol.
+pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
+    let mut others =
+        entries.iter().zip(&scenario.flows).filter(|(_, flow)| flow.own != OwnSettings::Tcp);
+    let Some((entry, flow)) = others.next() else { return };
+    let boxes = scenario.nodes.iter().filter(|node| node.middlebox.is_some());
+    let boxes = boxes.map(|node| format!("the middlebox of node {:?}", node.name));
+    let compressed = scenario.links.iter().filter(|link| link.header_compression != [None; 2]);
+    let compressed = compressed.map(|link| format!("header_compression of link {:?}", link.name));
+    let limited = scenario.links.iter().filter(|link| link.mtu != [None; 2]);
+    let limited = limited.map(|link| format!("mtu of link {:?}", link.name));
+    if let Some(found) = boxes.chain(compressed).chain(limited).next() {
+        let path = Path::entry("flow", *entry).key("transport").key("protocol");
+        let problem = Problem::new(path, "\"tcp\"", format!("{:?}", flow.protocol.name()));
+        problems.push(problem.because(format!("{found} knows packets of TCP only")));
     }
 }
 

@@ -15,7 +15,9 @@ use units::{Bytes, SizeLimit};
 use super::{Numbers, flows, rules};
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{Flow, Gateway, GatewayEnd, Link, Middlebox, Node, Proxy, Scenario, SideName};
+use crate::model::{
+    Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
+};
 use crate::path::Path;
 use crate::routes::{Hop, Routes, routes};
 
@@ -217,8 +219,8 @@ pub(super) fn split(
     for (number, entry) in entries.iter().enumerate() {
         let gateways = match &last {
             Some((before, gateways)) if before == entry => gateways.clone(),
-            // Nobody but the ends can read QUIC.
-            _ if scenario.flows[number].quic.is_some() => Arc::default(),
+            // Gateways relay TCP only.
+            _ if scenario.flows[number].own != OwnSettings::Tcp => Arc::default(),
             _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
         };
         used.extend(gateways.iter().map(|gateway| gateway.node));

@@ -1,16 +1,14 @@
-//! Flows with QUIC: what their controllers and their network must be.
+//! Flows with QUIC: what their controllers and settings must be.
 
 use std::sync::Arc;
 
 use congestion::Specification;
 use quic::{Carriage, Settings, carriage};
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
-use transport::Protocol;
 use units::{Bytes, SizeLimit, Span};
 
 use crate::document;
 use crate::error::Problem;
-use crate::model::{Flow, Scenario};
 use crate::path::Path;
 
 /// The largest UDP payload that quinn tries, and the one that it starts with.
@@ -20,16 +18,13 @@ const SMALLER_HEADER: u32 = 12;
 /// The longest time that quinn's receiver delays an ACK.
 const ACK_DELAY: Span = Span::from_millis(25);
 
-/// The settings of a flow with QUIC; `None` for other protocols.
+/// The settings of a flow with QUIC.
 pub(super) fn settings(
     written: &document::Transport,
     controller: &Specification,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> Option<Arc<Settings>> {
-    if written.protocol != Protocol::Quic {
-        return None;
-    }
+) -> Arc<Settings> {
     if let Carriage::Impossible(missing) = carriage(controller) {
         let name = controller.entry().name;
         let path = path.key("controller");
@@ -56,7 +51,7 @@ pub(super) fn settings(
             problems.push(problem.because("QUIC writes numbers with 62 bits"));
         }
     }
-    Some(Arc::new(settings))
+    Arc::new(settings)
 }
 
 /// A TCP with packets of the same length, as much in flight and as many ACKs: what is computed of a flow
@@ -74,22 +69,5 @@ pub(super) fn as_tcp(settings: &Settings) -> Config {
         send_buffer: SizeLimit::UNLIMITED,
         delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout }),
         ..Config::default()
-    }
-}
-
-/// Mechanisms that read TCP, or that need answers to packets that are too long, do not know QUIC yet.
-pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
-    let is_quic = |(_, flow): &(&usize, &Flow)| flow.quic.is_some();
-    let Some((entry, _)) = entries.iter().zip(&scenario.flows).find(is_quic) else { return };
-    let boxes = scenario.nodes.iter().filter(|node| node.middlebox.is_some());
-    let boxes = boxes.map(|node| format!("the middlebox of node {:?}", node.name));
-    let compressed = scenario.links.iter().filter(|link| link.header_compression != [None; 2]);
-    let compressed = compressed.map(|link| format!("header_compression of link {:?}", link.name));
-    let limited = scenario.links.iter().filter(|link| link.mtu != [None; 2]);
-    let limited = limited.map(|link| format!("mtu of link {:?}", link.name));
-    if let Some(found) = boxes.chain(compressed).chain(limited).next() {
-        let path = Path::entry("flow", *entry).key("transport").key("protocol");
-        let problem = Problem::new(path, "\"tcp\"", "\"quic\"");
-        problems.push(problem.because(format!("{found} knows packets of TCP only")));
     }
 }

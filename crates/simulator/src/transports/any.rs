@@ -7,8 +7,9 @@ use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
 use wire::feedback::Field;
 
-use super::Connection;
 use super::quic::Quic;
+use super::stp::{self, Stp};
+use super::{Connection, Shared};
 use crate::hosts::BlueprintEnd;
 
 /// An end of one of the protocols.
@@ -18,6 +19,8 @@ pub(crate) enum Any {
     Tcp(Box<tcp::Connection>),
     /// QUIC.
     Quic(Box<Quic>),
+    /// STP.
+    Stp(Box<Stp>),
 }
 
 macro_rules! each {
@@ -25,6 +28,7 @@ macro_rules! each {
         match $self {
             Any::Tcp($end) => $call,
             Any::Quic($end) => $call,
+            Any::Stp($end) => $call,
         }
     };
 }
@@ -36,9 +40,12 @@ impl Connection for Any {
         initial_sequence: u32,
         only_answers: bool,
     ) -> Self {
-        match &end.path {
-            Some(path) => Self::Quic(Box::new(Quic::new(path.clone()))),
-            None => {
+        match &end.shared {
+            Shared::Quic(path) => Self::Quic(Box::new(Quic::new(path.clone()))),
+            Shared::Stp(config) => {
+                Self::Stp(Box::new(Stp::new(config.clone(), controller, initial_sequence)))
+            }
+            Shared::Tcp => {
                 let end = <tcp::Connection as Connection>::new(
                     end,
                     controller,
@@ -54,20 +61,35 @@ impl Connection for Any {
         match self {
             Self::Tcp(end) => tcp::Connection::failure(end),
             Self::Quic(end) => end.abort_cause(),
+            Self::Stp(end) => end.abort_cause(),
+        }
+    }
+
+    fn bytes(&self, packet: &Segment) -> u16 {
+        match self {
+            Self::Tcp(_) | Self::Quic(_) => packet.bytes(),
+            Self::Stp(_) => stp::bytes(packet),
+        }
+    }
+
+    fn stp(&self) -> Option<&::stp::Connection> {
+        match self {
+            Self::Stp(end) => Some(end.connection()),
+            Self::Tcp(_) | Self::Quic(_) => None,
         }
     }
 
     fn tcp(&self) -> Option<&tcp::Connection> {
         match self {
             Self::Tcp(end) => Some(end),
-            Self::Quic(_) => None,
+            Self::Quic(_) | Self::Stp(_) => None,
         }
     }
 
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
         match self {
             Self::Tcp(end) => Some(end),
-            Self::Quic(_) => None,
+            Self::Quic(_) | Self::Stp(_) => None,
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quic::{Choice, Config};
+use quic::{Choice, Config, Settings};
 use scenario::model::Flow;
 use sketch::Sketch;
 use tcp::{Flags, Options, Segment};
@@ -30,8 +30,8 @@ pub(crate) struct Path {
 
 impl Path {
     /// For a flow with QUIC.
-    pub(crate) fn of(flow: &Flow, seed: u64) -> Option<Self> {
-        let settings = **flow.quic.as_ref()?;
+    pub(crate) fn of(flow: &Flow, settings: &Settings, seed: u64) -> Option<Self> {
+        let settings = *settings;
         let choice = Choice::Laboratory(flow.controller.clone());
         // A scenario with a controller that QUIC cannot carry is not resolved.
         let config = Config::new(settings, choice, None).ok()?;

@@ -1,4 +1,4 @@
-"""The engine under measurement: builds the example program `simulate`, and runs it.
+"""The engine under measurement: builds the example programs of the simulator, and runs `simulate`.
 
 As a program it only builds what `benches/instructions.py` counts.
 """
@@ -39,21 +39,21 @@ class Outcome:
         return [recording["flows"][0] for recording in self.recordings]
 
 
-def build(profile: str = "release") -> Path:
-    """Builds `simulate` and returns its path, which cargo knows best.
+def build(profile: str = "release", example: str = "simulate") -> Path:
+    """Builds an example program and returns its path, which cargo knows best.
 
     With the profile `engine` it shares all compiled crates with the extension module: the package
     `extension` is named so that they have the same features.
     """
     command = ["cargo", "build", "--profile", profile, "--locked", "--package", "simulator"]
     command += ["--package", "extension"] if profile == "engine" else []
-    command += ["--example", "simulate", "--message-format", "json-render-diagnostics"]
+    command += ["--example", example, "--message-format", "json-render-diagnostics"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in done.stdout.splitlines():
         message = json.loads(line)
-        if message.get("target", {}).get("name") == "simulate" and message.get("executable"):
+        if message.get("target", {}).get("name") == example and message.get("executable"):
             return Path(message["executable"])
-    raise RuntimeError("cargo built no program `simulate`")
+    raise RuntimeError(f"cargo built no program `{example}`")
 
 
 def run(program: Path, scenario: Path, *sets: str, seeds: str | None = None) -> Outcome:

@@ -62,9 +62,13 @@ def instructions(program: Path, scenario: str, sets: list[str]) -> int:
 
 def instructions_once(program: Path, scenario: str, sets: list[str]) -> int:
     """Instructions of one run."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program)]
+    return count([str(program), str(SCENARIOS / scenario), *sets])
+
+
+def count(command: list[str]) -> int:
+    """Instructions of a command."""
     done = subprocess.run(
-        [*command, str(SCENARIOS / scenario), *sets],
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
         check=True,
         capture_output=True,
         text=True,
@@ -79,7 +83,11 @@ def instructions_once(program: Path, scenario: str, sets: list[str]) -> int:
 
 def per_hop(program: Path, case: str) -> float:
     """Instructions per packet-hop of one of `CASES`."""
-    scenario, sets = CASES[case]
+    return per_hop_of(program, *CASES[case])
+
+
+def per_hop_of(program: Path, scenario: str, sets: list[str]) -> float:
+    """Instructions per packet-hop of a scenario."""
     full = instructions(program, scenario, sets)
     empty = instructions(program, scenario, [*sets, "duration=1ns"])
     hops = engine.run(program, SCENARIOS / scenario, *sets).packet_hops

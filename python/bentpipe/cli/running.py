@@ -83,7 +83,7 @@ def run(
     if as_json:
         click.echo(recording.to_json())
     else:
-        from bentpipe.console import print_recording
+        from bentpipe.printing.recording import print_recording
 
         print_recording(recording)
     if recording.partial:
@@ -179,7 +179,7 @@ def shell(
 
     Programs reach hosts by their names in the scenario. The flows of the scenario do not run.
     """
-    from bentpipe.console import print_quality
+    from bentpipe.printing.recording import print_quality
 
     scenario = bentpipe.Scenario.load(file, sets)
     signals.leave_termination()

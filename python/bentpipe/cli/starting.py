@@ -163,7 +163,8 @@ def schema(kind: str) -> None:
 @json_option
 def controllers(name: str | None, as_json: bool) -> None:
     """List the congestion controllers, or describe the controller NAME."""
-    from bentpipe.console import nearest, print_controller, print_controllers
+    from bentpipe.console import nearest
+    from bentpipe.printing.entries import print_controller, print_controllers
 
     known = {entry.name: entry for entry in bentpipe.controllers()}
     if name is not None and name not in known:
@@ -184,7 +185,8 @@ def controllers(name: str | None, as_json: bool) -> None:
 @json_option
 def path(name: str | None, as_json: bool) -> None:
     """List the mechanisms on the path, or describe the mechanism NAME. See docs/path.md."""
-    from bentpipe.console import nearest, print_mechanism, print_mechanisms
+    from bentpipe.console import nearest
+    from bentpipe.printing.entries import print_mechanism, print_mechanisms
 
     known = {entry.name: entry for entry in bentpipe.mechanisms()}
     if name is not None and name not in known:
@@ -205,7 +207,8 @@ def path(name: str | None, as_json: bool) -> None:
 @json_option
 def transports(name: str | None, as_json: bool) -> None:
     """List the transport protocols, or describe the protocol NAME."""
-    from bentpipe.console import nearest, print_transport, print_transports
+    from bentpipe.console import nearest
+    from bentpipe.printing.entries import print_transport, print_transports
 
     known = {entry.name: entry for entry in bentpipe.transports()}
     if name is not None and name not in known:

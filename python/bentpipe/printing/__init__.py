@@ -1,0 +1,1 @@
+"""What the command line prints: totals of a recording, and entries of lists."""

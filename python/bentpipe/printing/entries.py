@@ -1,0 +1,74 @@
+"""Controllers, transports and mechanisms for the terminal: their lists, and one of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe.console import show, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bentpipe._native import ControllerEntry, Mechanism, Transport
+
+
+def print_controllers(entries: Iterable[ControllerEntry]) -> None:
+    """Print a table of controllers."""
+    listed = table("controller", "<status", "<recovery", "<summary", "<source")
+    for entry in entries:
+        listed.add_row(entry.name, entry.status, entry.recovery, entry.summary, entry.source)
+    show(listed)
+
+
+def print_controller(entry: ControllerEntry) -> None:
+    """Print the description and the parameters of one controller."""
+    show(f"{entry.name}: {entry.summary}")
+    read_in = f" ({entry.implementation})" if entry.implementation else ""
+    show(f"source: {entry.source}\nstatus: {entry.status}{read_in}, recovery: {entry.recovery}")
+    for each in entry.variants:
+        show(f"variant {each.variant}: {each.summary} ({each.status}, {each.implementation})")
+    if entry.parameters:
+        listed = table("parameter", "<default", "<allowed", "<meaning")
+        for row in entry.parameters:
+            listed.add_row(row.name, row.default, row.allowed, row.meaning)
+        show(listed)
+
+
+def print_transports(entries: Iterable[Transport]) -> None:
+    """Print a table of transport protocols."""
+    listed = table("transport", "<status", "<backends", "<summary", "<source")
+    for entry in entries:
+        backends = ", ".join(entry.backends)
+        listed.add_row(entry.name, entry.status, backends, entry.summary, entry.source)
+    show(listed)
+
+
+def print_transport(entry: Transport) -> None:
+    """Print the description and the keys of one transport protocol."""
+    show(f"{entry.name}: {entry.summary}")
+    read_in = f" ({entry.implementation})" if entry.implementation else ""
+    show(f"source: {entry.source}\nstatus: {entry.status}{read_in}")
+    show(f"backends: {', '.join(entry.backends)}")
+    listed = table("key of transport", "<default", "<allowed", "<meaning")
+    for row in entry.parameters:
+        listed.add_row(row.name, row.default, row.allowed, row.meaning)
+    show(listed)
+
+
+def print_mechanisms(entries: Iterable[Mechanism]) -> None:
+    """Print a table of mechanisms on the path."""
+    listed = table("mechanism", "<key", "<kind", "<status", "<summary", "<source")
+    for entry in entries:
+        listed.add_row(entry.name, entry.key, entry.kind, entry.status, entry.summary, entry.source)
+    show(listed)
+
+
+def print_mechanism(entry: Mechanism) -> None:
+    """Print the description and the parameters of one mechanism."""
+    show(entry.summary)
+    show(f"kind: {entry.kind}, key: {entry.key}\nsource: {entry.source}\nstatus: {entry.status}")
+    show(f"hurts: {entry.hurts}")
+    listed = table("parameter", "<default", "<allowed", "<meaning")
+    for row in entry.parameters:
+        listed.add_row(row.name, row.default, row.allowed, row.meaning)
+    show(listed)

@@ -1,0 +1,204 @@
+"""Totals of mechanisms on the path for the terminal.
+
+A recording has a table for each kind of mechanism that its scenario has. `TABLES` lists for each of
+them the columns that the terminal shows, in the order of the output. Series, whose names end with
+`_series`, are not printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.console import show, table
+from bentpipe.numbers import decimals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bentpipe._native import Recording
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A column for the terminal: its heading, and its text for a row."""
+
+    heading: str
+    text: Callable[[Mapping[str, Any]], str]
+
+
+def words(column: str, heading: str | None = None) -> Shown:
+    """A column of names. The heading is the name of the column unless another one is given."""
+    return Shown(f"<{heading or column}", lambda row: str(row[column]))
+
+
+def number(heading: str, *columns: str, places: int = 0, unit: float = 1) -> Shown:
+    """The sum of columns of numbers, with `places` digits after the point, in a `unit`."""
+
+    def text(row: Mapping[str, Any]) -> str:
+        values = [row[column] for column in columns]
+        unknown = any(value is None for value in values)
+        return decimals(None if unknown else sum(values) / unit, places)
+
+    return Shown(heading, text)
+
+
+LINK = (words("link"), words("direction"))
+"""The columns of mechanisms of links."""
+LEG = (words("flow"), number("leg", "leg"))
+"""The columns of what an end of a leg counts."""
+
+TABLES: Mapping[str, tuple[Shown, ...]] = {
+    "aqm": (
+        *LINK,
+        words("aqm"),
+        number("dropped", "dropped_packets"),
+        number("marked", "marked_packets"),
+        number("mean queue delay ms", "mean_queue_delay_ms", places=2),
+        number("max ms", "max_queue_delay_ms", places=2),
+    ),
+    "legs": (
+        words("flow"),
+        Shown("<leg", lambda row: f"{row['from']} -> {row['to']}"),
+        words("controller"),
+        number("bytes", "bytes"),
+        number("sent", "segments_sent"),
+        number("retransmitted", "segments_retransmitted"),
+        number("timeouts", "timeouts"),
+        number("RTT ms", "srtt_ms", places=1),
+        number("held", "held_bytes", "discarded_bytes"),
+    ),
+    "proxies": (
+        words("node", "split proxy"),
+        number("connections split early", "early_connections"),
+        number("late", "late_connections"),
+        number("failed", "failed_connections"),
+        number("passed", "passed_connections"),
+        number("refused", "refused_connections"),
+        number("max open", "max_open_connections"),
+    ),
+    "middlebox": (
+        words("node"),
+        words("middlebox"),
+        words("counter"),
+        number("packets", "packets"),
+    ),
+    "arq": (
+        *LINK,
+        words("arq"),
+        number("frames", "frames"),
+        number("repeats", "repeated_frames"),
+        number("given up", "given_up_packets"),
+        number("timeouts", "timeouts"),
+        number("status", "status_frames"),
+        number("held", "held_packets"),
+    ),
+    "fec": (
+        *LINK,
+        words("fec"),
+        number("data", "data_packets"),
+        number("parity", "parity_packets"),
+        number("repaired", "repaired_packets"),
+        number("lost", "lost_packets"),
+        number("held", "held_packets"),
+    ),
+    "acm": (
+        *LINK,
+        words("acm", "modem"),
+        number("mean Mbit/s", "mean_rate_bps", places=3, unit=1e6),
+        number("min Mbit/s", "min_rate_bps", places=3, unit=1e6),
+        number("changes", "changes"),
+        number("lost s", "lost_s", places=3),
+    ),
+    "feedback": (
+        *LINK,
+        words("feedback"),
+        number("treated", "treated_packets"),
+        number("lowered", "lowered_packets"),
+        number("denied", "denied_packets"),
+        number("reports", "reports"),
+        number("without the field", "other_packets"),
+    ),
+    "demand": (
+        *LINK,
+        words("demand"),
+        number("requests", "requests"),
+        number("slots used", "cra_slots", "vbdc_slots", "fca_slots"),
+        number("unused", "unused_slots"),
+        number("mean delay ms", "mean_access_delay_ms", places=1),
+        number("max ms", "max_access_delay_ms", places=1),
+    ),
+    "trace": (
+        *LINK,
+        number("trace starts at s", "start_s", places=3),
+        number("length s", "length_s", places=3),
+    ),
+    "header_compression": (
+        *LINK,
+        words("scheme"),
+        number("packets", "packets"),
+        number("headers kB", "header_bytes", places=1, unit=1e3),
+        number("on the link kB", "sent_header_bytes", places=1, unit=1e3),
+        number("undecodable", "undecodable_packets"),
+        number("refreshes", "refreshes"),
+        number("feedback", "feedback_packets"),
+    ),
+    "mtu": (
+        *LINK,
+        number("MTU B", "mtu_bytes"),
+        number("too long", "too_big_packets"),
+        words("icmp", "ICMP"),
+        number("messages", "icmp_packets"),
+    ),
+    "path_mtu": (
+        *LEG,
+        number("MSS B", "mss_bytes"),
+        number("ICMP", "icmp_reductions"),
+        number("ignored", "icmp_ignored"),
+        number("probes", "probes"),
+        number("passed", "probe_successes"),
+        number("lost", "probe_failures"),
+        number("black holes", "black_holes"),
+        number("cached", "cache_hits"),
+    ),
+    "ack_control": (
+        *LEG,
+        number("ACK ratio", "ratio"),
+        number("max ratio", "ratio_max"),
+        number("ACKs missing", "acks_missing"),
+        number("ACKs marked", "acks_marked"),
+        number("increases", "increases"),
+        number("options sent", "options"),
+    ),
+    "loss_notices": (
+        *LEG,
+        number("loss notices", "notices"),
+        number("recoveries at full window", "spared_recoveries"),
+        number("reduced later", "withdrawn_recoveries"),
+    ),
+}
+
+
+def print_on_path(recording: Recording) -> None:
+    """Print a table for each kind of mechanism. Only runs with any import data frames."""
+    recorded = set(recording.names)
+    for name, columns in TABLES.items():
+        if name in recorded:
+            listed = table(*(column.heading for column in columns))
+            for row in recording.table(name).iter_rows(named=True):
+                listed.add_row(*(column.text(row) for column in columns))
+            show(listed)
+    if "mtu" in recorded:
+        print_black_holes(recording)
+
+
+def print_black_holes(recording: Recording) -> None:
+    """Print the links where packets vanished without a message, if flows have stalled."""
+    stalled = [flow.flow for flow in recording.flows if not (flow.completed or flow.bytes)]
+    for row in recording.table("mtu").iter_rows(named=True):
+        if stalled and row["icmp"] == "filtered" and row["too_big_packets"]:
+            show(
+                f"Black hole: {row['too_big_packets']:,} packets of more than "
+                f"{row['mtu_bytes']:,} bytes vanished before {row['link']} {row['direction']}, "
+                f"where ICMP is filtered. Nothing arrived for {', '.join(stalled)}."
+            )

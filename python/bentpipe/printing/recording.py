@@ -1,0 +1,103 @@
+"""Totals of a recording for the terminal."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from bentpipe.console import show, table
+from bentpipe.numbers import decimals, percent
+from bentpipe.printing.mechanisms import print_on_path
+
+if TYPE_CHECKING:
+    from bentpipe._native import KernelQuality, Recording
+
+
+def print_recording(recording: Recording) -> None:
+    """Print tables of flows and links."""
+    probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
+    # The kernel reports a smoothed RTT and no samples.
+    smoothed = recording.kernel is not None
+    flows = table(
+        "flow", "<controller", "data MB", "FCT s", "goodput Mbit/s", "segments sent",
+        "retransmitted", *(["probes"] if probing else []), "timeouts",
+        *(["srtt ms"] if smoothed else ["median RTT ms", "p95 RTT ms"]),
+    )  # fmt: skip
+    for flow in recording.flows:
+        tcp = flow.tcp
+        sent = tcp or flow.quic or flow.stp
+        flows.add_row(
+            flow.flow,
+            flow.controller,
+            decimals(flow.bytes / 1e6, 2),
+            decimals(flow.completion_s, 2),
+            decimals(flow.goodput_bps / 1e6, 4),
+            decimals(sent and sent.segments_sent, 0),
+            decimals(sent and sent.segments_retransmitted, 0),
+            *([decimals(tcp and tcp.probes_sent, 0)] if probing else []),
+            decimals(tcp and tcp.timeouts, 0),
+            *(
+                decimals(rtt, 1)
+                for rtt in ([flow.srtt_ms] if smoothed else [flow.median_rtt_ms, flow.p95_rtt_ms])
+            ),
+        )
+    links = table(
+        "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted",
+        "p95 queueing delay ms", "max queue kB",
+    )  # fmt: skip
+    for link in recording.links:
+        links.add_row(
+            link.link,
+            link.direction,
+            percent(link.utilisation),
+            decimals(link.delivered_packets, 0),
+            decimals(link.dropped_packets, 0),
+            decimals(link.corrupted_packets, 0),
+            decimals(link.p95_queueing_delay_ms, 1),
+            decimals(link.max_queue_bytes / 1e3, 1),
+        )
+    jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
+    show(flows, links)
+    print_on_path(recording)
+    kernel = recording.kernel
+    if kernel:
+        print_settings(kernel)
+        show(f"{recording.simulated_s:,.1f} s in real time, seed {recording.seed}{jain}")
+        print_quality(kernel)
+    else:
+        show(
+            f"{recording.simulated_s:,.1f} s simulated in {recording.wall_s:.3f} s, "
+            f"{recording.events:,} events, seed {recording.seed}{jain}"
+        )
+    if recording.partial:
+        show("Interrupted: this recording is partial.")
+
+
+def print_settings(kernel: KernelQuality) -> None:
+    """Print the settings that the kernel approximates."""
+    listed = table("flow", "<setting", "<scenario", "<applied by the kernel")
+    for row in kernel.settings:
+        if row.verdict == "reported":
+            listed.add_row(row.flow, row.setting, row.asked, row.kernel)
+    show(listed)
+
+
+def print_quality(kernel: KernelQuality, file: IO[str] | None = None) -> None:
+    """Print the accuracy of the emulation, and whether the run is valid."""
+    rates = "".join(
+        f"; {rate.link} {rate.direction}: {decimals(rate.achieved_bps / 1e6, 3)} of "
+        f"{decimals(rate.configured_bps / 1e6, 3)} Mbit/s"
+        for rate in kernel.rates
+        if rate.achieved_bps is not None
+    )
+    verdict = (
+        "valid"
+        if kernel.valid
+        else f"INVALID: expected a p99 of at most {kernel.tolerance_ms:g} ms and no lost packets"
+    )
+    print(
+        f"Linux {kernel.release}, delay error of {kernel.timed_packets:,} packets: "
+        f"p50 {kernel.delay_error_p50_ms:.3f} ms, p99 {kernel.delay_error_p99_ms:.3f} ms, "
+        f"max {kernel.delay_error_max_ms:.3f} ms; {kernel.lost_packets:,} lost outside links"
+        f"{rates}; {verdict}",
+        file=file,
+    )

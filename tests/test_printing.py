@@ -1,0 +1,94 @@
+"""The terminal shows what every mechanism of a recording has counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.printing.mechanisms import TABLES, print_on_path
+from bentpipe.report.mechanisms import FIXED, SERIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVERYTHING = """
+duration = "20s"
+
+[[node]]
+name = "gateway"
+proxy = { preset = "pepsal", satellite = { towards = ["satellite"] } }
+
+[[node]]
+name = "terminal"
+middlebox = { name = "snoop", eln = true }
+
+[[link]]
+between = ["server", "gateway"]
+rate = "10Mbit/s"
+delay = "10ms"
+aqm = "codel"
+feedback = "quick-start"
+mtu = 1500
+
+[[link]]
+between = ["gateway", "satellite"]
+rate = "4Mbit/s"
+delay = "100ms"
+arq = "selective-repeat"
+header_compression = "rohc"
+
+[[link]]
+between = ["satellite", "terminal"]
+delay = "20ms"
+forward = { channel = { es_n0 = 12, attenuation = "fade.csv", modem = "dvb-s2" } }
+rate="1Mbit/s"
+backward = { rate = "1Mbit/s", demand = { name = "dvb-rcs2", cra = "512kbit/s" } }
+
+[[link]]
+between = ["terminal", "client"]
+rate = "10Mbit/s"
+delay = "1ms"
+forward = { trace = "trace.csv", fec = { name = "reed-solomon", data = 10, parity = 1 } }
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "newreno"
+traffic = { download = "500kB" }
+transport = { eln = true, ack_control = true, mtu_probing = "always", ecn = true }
+"""
+"""A path with a mechanism of each kind."""
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
+    """A run over a path with a mechanism of each kind."""
+    folder: Path = tmp_path_factory.mktemp("everything")
+    (folder / "fade.csv").write_text("0,0\n20,2\n")
+    (folder / "trace.csv").write_text("t_s,loss_percent\n0,0\n10,1\n20,0\n")
+    (folder / "everything.toml").write_text(EVERYTHING)
+    return bp.run(bp.Scenario.load(folder / "everything.toml")).recording
+
+
+def totals(recording: bp.Recording) -> set[str]:
+    """The tables of mechanisms that have totals."""
+    names = set(recording.names) - set(FIXED)
+    return {name for name in names if not name.endswith(SERIES)}
+
+
+def test_every_table_of_mechanisms_is_printed(
+    everything: bp.Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A new table must stand in `TABLES`, and in the scenario above.
+    assert totals(everything) == set(TABLES)
+    print_on_path(everything)
+    printed = capsys.readouterr().out
+    for name, columns in TABLES.items():
+        for row in everything.table(name).iter_rows(named=True):
+            cells = [column.text(row) for column in columns]
+            assert any(line.split() == " ".join(cells).split() for line in printed.splitlines()), (
+                name,
+                cells,
+            )

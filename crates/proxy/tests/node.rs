@@ -21,7 +21,7 @@ use scenario::Scenario;
 use testbed::{Hosts, Options, with_hosts};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bentpipe-proxy");
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const PORT: u16 = 7000;
 const SEND_BUFFER: u64 = 100_000;
 const RECEIVE_BUFFER: u64 = 150_000;

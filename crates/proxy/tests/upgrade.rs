@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{Daemon, Lab, PATIENCE, SERVER, bytes, port, read_all};
+use lab::{Daemon, Lab, PATIENCE, SERVER, assert_reads, bytes, port, read_all};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// Lets the daemon's last process hand over. Returns the number of the new one.
@@ -80,7 +80,7 @@ fn no_connection_is_refused_or_lost_while_processes_take_over() {
                         stream.set_read_timeout(Some(PATIENCE)).unwrap();
                         stream.write_all(&sent).unwrap();
                         stream.shutdown(Shutdown::Write).unwrap();
-                        assert_eq!(read_all(&mut stream), (sent, None), "connection {seed}");
+                        assert_reads(&mut stream, &sent, &format!("connection {seed}"));
                     }
                 });
             }
@@ -110,7 +110,7 @@ fn no_connection_is_refused_or_lost_while_processes_take_over() {
         read_all(&mut client)
     });
     assert!(daemon.child.try_wait().unwrap().is_none());
-    assert_eq!(read_all(&mut server), (sent, None));
+    assert_reads(&mut server, &sent, "the old process");
     drop(server);
     assert_eq!(sender.join().unwrap(), (vec![], None));
     assert!(daemon.child.wait().unwrap().success());

@@ -27,7 +27,8 @@ pub const CLIENT6: &str = "fd01::2";
 /// A host behind the server.
 pub const FAR: &str = "10.3.0.2";
 pub const FAR6: &str = "fd03::2";
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than a few lost SYNs take.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -385,6 +386,15 @@ pub fn read_all(stream: &mut TcpStream) -> (Vec<u8>, Option<io::ErrorKind>) {
     let mut received = Vec::new();
     let error = stream.read_to_end(&mut received).err().map(|error| error.kind());
     (received, error)
+}
+
+/// Reads to the end of the stream, which has to bring exactly `sent`. A failure shows no contents: they are
+/// long.
+#[track_caller]
+pub fn assert_reads(stream: &mut TcpStream, sent: &[u8], what: &str) {
+    let (received, error) = read_all(stream);
+    assert_eq!((received.len(), error), (sent.len(), None), "{what}");
+    assert!(received == sent, "{what}: other bytes");
 }
 
 /// Lets a stream send a reset when it is dropped.

@@ -172,6 +172,7 @@ impl Direction {
     fn coding(self, fec: FecSettings) -> Self {
         let mut direction = self.deciding_at_dequeue();
         if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.sends_packets_only = false;
             scheduled.fec = Some(Encoder::new(fec).into());
         }
         direction
@@ -182,6 +183,7 @@ impl Direction {
         let mut direction = self.deciding_at_dequeue();
         let empty_bytes = direction.line.overhead + arq.header;
         if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.sends_packets_only = false;
             scheduled.arq = Some(Sender::new(arq, empty_bytes).into());
         }
         direction

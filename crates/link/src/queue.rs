@@ -2,7 +2,8 @@
 //!
 //! Two kinds. A [`Fifo`] knows at arrival when a packet will leave, so a packet costs one event. A
 //! [`Discipline`] decides when the transmitter asks for the next packet, as the algorithms of `aqm`
-//! do. It costs a further event for each packet, at the start of its transmission.
+//! do. The start of a transmission is found when something else happens to the direction, or at the latest
+//! before anything can follow from it ([`Direction::patience`](crate::Direction::patience)).
 
 mod aqm;
 mod discipline;

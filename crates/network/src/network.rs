@@ -1,7 +1,9 @@
 //! The fast engine.
 //!
 //! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
-//! of all ports: the starts of its transmissions. A port with ARQ has three more, for the arrivals of
+//! of all ports: the starts of its transmissions. They have no event each. What has started since is found
+//! when something else happens to the port, and at the latest just before its first packet can arrive, so
+//! that many are found at once. A port with ARQ has three more, for the arrivals of
 //! its frames, the arrivals of its status frames, and its timer (`repeats`). A port with FEC has the first
 //! and the third of them, and one for the timer at the far end (`coding`). All other ports pay nothing
 //! for it.
@@ -14,7 +16,7 @@ mod coding;
 mod repeats;
 
 use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued, Served};
-use units::Time;
+use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
@@ -42,6 +44,11 @@ struct Port<B> {
     watchers: Option<Box<Watchers<B>>>,
     compressor: Option<Box<dyn Compressor<B>>>,
     reverse: Option<u16>,
+    /// When the event of a discipline's transmissions happens; never, if there is none.
+    service: Time,
+    /// For how long after its start a transmission of a discipline may stay unserved
+    /// ([`Direction::patience`]).
+    patience: Span,
     /// ARQ, apart from its sender.
     repeats: Option<Box<Repeats>>,
     /// FEC, apart from its encoder.
@@ -136,7 +143,6 @@ impl<B> Network<B> {
     }
 
     /// A packet enters the queue of a discipline.
-    #[cold]
     #[inline(never)]
     fn hold(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.catch_up(now, number);
@@ -150,7 +156,7 @@ impl<B> Network<B> {
         } else {
             port.direction.enqueue(queued);
         }
-        self.serve(now, number);
+        self.follow_change(now, number);
     }
 
     /// Starts the transmissions of a discipline's port that start by `now`, if nothing has changed since it
@@ -161,12 +167,46 @@ impl<B> Network<B> {
         }
     }
 
+    /// Something has changed at a discipline's port, which had been served until `now`.
+    #[inline(always)]
+    fn follow_change(&mut self, now: Time, number: usize) {
+        let port = &mut self.ports[number];
+        if port.direction.next_service() <= now {
+            return self.serve(now, number);
+        }
+        port.forget_dropped();
+        self.plan_service(number);
+    }
+
     /// Starts all transmissions of a discipline's port that start by `now`.
-    #[cold]
     #[inline(never)]
     fn serve(&mut self, now: Time, number: usize) {
-        let was_empty = self.ports[number].packets.len() == 0;
-        let planned = self.ports[number].direction.next_service();
+        let port = &mut self.ports[number];
+        let was_empty = port.packets.len() == 0;
+        if port.direction.sends_packets_only() && port.is_unobserved() {
+            while let Some((queued, arrival)) = port.direction.serve_packet(now) {
+                if let (Some(packet), Some(at)) = (port.held.take(queued.ticket), arrival) {
+                    port.packets.push((at, Packet { ecn: queued.ecn, ..packet }));
+                }
+            }
+        } else {
+            self.serve_frames(now, number);
+            if self.ports[number].direction.next_service() <= now {
+                self.serve_all(now, number);
+            }
+        }
+        let port = &mut self.ports[number];
+        port.forget_dropped();
+        if was_empty && let Some((at, _)) = port.packets.first() {
+            self.arrivals.insert(number, *at);
+        } else if port.direction.settings().reorder {
+            self.arrivals.change(number, port.packets.first().map(|(at, _)| *at));
+        }
+        self.plan_service(number);
+    }
+
+    /// The same for all that a discipline's port may send.
+    fn serve_all(&mut self, now: Time, number: usize) {
         while let Some(served) = self.ports[number].next_served(now) {
             let arrival = match served.fate {
                 Fate::Arrives(at) => Some(at),
@@ -200,42 +240,38 @@ impl<B> Network<B> {
                 }
             }
         }
-        let port = &mut self.ports[number];
-        while let Some(ticket) = port.direction.take_dropped() {
-            port.forget(ticket);
-        }
-        if was_empty && let Some((at, _)) = port.packets.first() {
-            self.arrivals.insert(number, *at);
-        } else if port.direction.settings().reorder {
-            self.arrivals.change(number, port.packets.first().map(|(at, _)| *at));
-        }
+    }
+
+    /// Enters the event of a port's transmissions, unless it is already there. It stays where it is if the
+    /// next transmission moves to a later time. Only a port without patience, for which it would come too
+    /// often, moves it.
+    #[inline]
+    fn plan_service(&mut self, number: usize) {
+        let (ports, port) = (self.ports.len(), &mut self.ports[number]);
         let next = port.direction.next_service();
-        if next != planned {
-            self.plan_service(number, planned, next);
+        if port.service == Time::NEVER && next != Time::NEVER {
+            port.service = next + port.patience;
+            self.arrivals.insert(ports + number, port.service);
+        } else if port.patience == Span::ZERO && port.service != next {
+            port.service = next;
+            self.arrivals.change(ports + number, (next != Time::NEVER).then_some(next));
         }
     }
 
-    /// The next service of a port was planned, or was none, and is now at `next` if it is not never.
-    #[inline]
-    fn plan_service(&mut self, number: usize, planned: Time, next: Time) {
-        let service = self.ports.len() + number;
-        let at = (next != Time::NEVER).then_some(next);
-        if planned == Time::NEVER {
-            self.arrivals.insert(service, next);
-        } else if self.arrivals.earliest().1 as usize == service {
-            self.arrivals.follow_earliest(at);
-        } else {
-            self.arrivals.change(service, at);
-        }
+    /// The event of the transmissions of port `number` happens. The next one may start later.
+    fn service_expires(&mut self, now: Time, number: usize) {
+        self.arrivals.follow_earliest(None);
+        self.ports[number].service = Time::NEVER;
+        self.catch_up(now, number);
+        self.plan_service(number);
     }
 
     /// What happens next is no arrival at the end of a port.
-    #[cold]
     #[inline(never)]
     fn advance_otherwise(&mut self, now: Time, event: usize) {
         let ports = self.ports.len();
         match event.checked_div(ports) {
-            Some(1) => self.serve(now, event % ports),
+            Some(1) => self.service_expires(now, event % ports),
             Some(repeats::FRAMES) if self.ports[event % ports].coding.is_some() => {
                 self.coded_arrives(now, event % ports);
             }
@@ -257,7 +293,7 @@ impl<B> Network<B> {
         self.catch_up(now, number);
         if self.ports[number].direction.deadline() <= now {
             self.ports[number].direction.on_timer(now);
-            self.serve(now, number);
+            self.follow_change(now, number);
         }
         self.arm(number);
     }
@@ -290,6 +326,8 @@ impl<B> Port<B> {
             repeats: Repeats::of(&spec),
             coding: Coding::of(&spec),
             reverse: spec.reverse,
+            service: Time::NEVER,
+            patience: spec.direction.patience(),
             direction: spec.direction,
         }
     }
@@ -300,6 +338,12 @@ impl<B> Port<B> {
             (Some(repeats), _) => Some(&mut repeats.timer),
             (None, coding) => coding.as_mut().map(|coding| &mut coding.timer),
         }
+    }
+
+    /// Whether nothing looks at the packets that leave the queue.
+    #[inline]
+    fn is_unobserved(&self) -> bool {
+        self.watchers.is_none() && self.compressor.is_none()
     }
 
     /// A packet goes on its way. It overtakes those that arrive later.
@@ -394,6 +438,14 @@ impl<B> Port<B> {
         self.held.take(ticket)
     }
 
+    /// The queue has dropped packets.
+    #[inline]
+    fn forget_dropped(&mut self) {
+        while let Some(ticket) = self.direction.take_dropped() {
+            self.forget(ticket);
+        }
+    }
+
     /// The queue has dropped a packet.
     fn forget(&mut self, ticket: u32) {
         let packet = self.held.take(ticket);
@@ -451,14 +503,17 @@ impl<B> Fabric<B> for Network<B> {
 
     fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
         self.ports[port].watchers.get_or_insert_default().filter = Some(filter);
+        self.ports[port].patience = Span::ZERO;
     }
 
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
         self.ports[port].watchers.get_or_insert_default().router = Some(router);
+        self.ports[port].patience = Span::ZERO;
     }
 
     fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
         self.ports[port].compressor = Some(compressor);
+        self.ports[port].patience = Span::ZERO;
     }
 
     fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>) {

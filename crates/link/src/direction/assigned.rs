@@ -1,6 +1,6 @@
 //! A direction with demand assignment: packets leave in the slots of its terminal.
 
-use units::{Span, Time};
+use units::Time;
 
 use super::{Direction, Fate};
 use crate::demand::{Action, DemandSettings, Terminal};
@@ -12,6 +12,7 @@ impl Direction {
     pub(super) fn assigned(self, demand: DemandSettings) -> Self {
         let mut direction = self.deciding_at_dequeue();
         if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.sends_packets_only = false;
             scheduled.terminal = Some(Terminal::new(demand).into());
         }
         direction
@@ -25,8 +26,8 @@ impl Direction {
         mut leaves: impl FnMut(Time, &mut Queued),
     ) -> Option<Served> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
-        let terminal = scheduled.terminal.as_mut()?;
         loop {
+            let terminal = scheduled.terminal.as_mut()?;
             scheduled.next_service = Time::NEVER;
             let (waiting, bytes) = scheduled.discipline.waiting();
             if waiting == 0 && scheduled.sending.is_none() {
@@ -52,20 +53,11 @@ impl Direction {
                 continue;
             };
             if scheduled.sending.is_none() {
-                let dropped_before = scheduled.dropped.len();
-                scheduled.sending = scheduled.discipline.dequeue(start, &mut scheduled.dropped);
-                let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-                self.line.dropped_packets += dropped;
-                self.line.accepted_packets -= dropped;
+                scheduled.sending = self.line.dequeue(scheduled, start);
                 let Some(packet) = &mut scheduled.sending else { continue };
-                let waited = start.since(packet.since);
-                scheduled.counters.count(waited);
-                if waited > Span::ZERO {
-                    scheduled.queueing.delay.record(waited.as_nanos());
-                }
                 leaves(start, packet);
-                terminal.begin(packet.bytes);
                 let content = Content::Begins(packet.ticket);
+                scheduled.terminal.as_mut()?.begin(packet.bytes);
                 return Some(Served { content, fate: Fate::Scheduled });
             }
             if let Some((start, end)) = terminal.fill() {

@@ -8,7 +8,7 @@ use units::{Span, Time};
 use super::Fate;
 use crate::channel::Channel;
 use crate::priority::Priority;
-use crate::queue::Fifo;
+use crate::queue::{Fifo, Queued, Scheduled};
 use crate::transmitter::Transmitter;
 
 #[derive(Clone, Debug, Default)]
@@ -95,6 +95,31 @@ impl Line {
             return Fate::Corrupted(arrival);
         }
         Fate::Corrupted(self.far_end.expect(now, arrival))
+    }
+
+    /// Takes the next packet out of the queue of a discipline, at the start of its transmission. Counts it,
+    /// and those that are dropped instead.
+    #[inline(always)]
+    pub(super) fn dequeue(&mut self, scheduled: &mut Scheduled, start: Time) -> Option<Queued> {
+        let dropped_before = scheduled.dropped.len();
+        let packet = scheduled.dequeue(start);
+        let dropped = (scheduled.dropped.len() - dropped_before) as u64;
+        self.dropped_packets += dropped;
+        self.accepted_packets -= dropped;
+        let waited = start.since(packet?.since);
+        scheduled.counters.count(waited);
+        if waited > Span::ZERO {
+            scheduled.queueing.delay.record(waited.as_nanos());
+        }
+        packet
+    }
+
+    /// Sends `bytes`, overhead included, from `start` on. Returns when the last bit is sent, and whether the
+    /// channel corrupts them.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, start: Time, bytes: u32) -> (Time, bool) {
+        let (_, left) = self.transmitter.send(start, bytes);
+        (left, self.channel.corrupts(left, bytes - self.overhead))
     }
 
     /// The queue does not take a packet as it is.

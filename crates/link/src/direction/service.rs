@@ -4,13 +4,14 @@
 use units::{Span, Time};
 
 use super::{Direction, Fate};
-use crate::arq::Status;
+use crate::arq::{Frame, Status};
 use crate::dynamics::Arrival;
 use crate::queue::{Content, Next, Queue, Queued, Served};
 
 impl Direction {
     /// Hands a packet to the discipline, at `packet.since`; its bytes are those of the IP packet.
     /// Everything until then must have been served.
+    #[inline(always)]
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         packet.bytes += self.line.overhead + self.settings.header();
@@ -22,14 +23,19 @@ impl Direction {
         let dropped_before = scheduled.dropped.len();
         scheduled.ready = packet.since;
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
-        let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-        self.line.dropped_packets += dropped;
-        let joined = !scheduled.dropped[dropped_before..].contains(&packet.ticket);
+        let dropped = &scheduled.dropped[dropped_before..];
+        let joined = dropped.is_empty() || !dropped.contains(&packet.ticket);
+        self.line.dropped_packets += dropped.len() as u64;
+        self.line.accepted_packets = self.line.accepted_packets + 1 - dropped.len() as u64;
         if waits && joined {
             let (_, bytes) = scheduled.discipline.waiting();
             scheduled.record_length(bytes);
         }
-        self.line.accepted_packets = self.line.accepted_packets + 1 - dropped;
+        // Behind others, it changes nothing about them.
+        let is_first = scheduled.next_service == Time::NEVER;
+        if is_first || scheduled.terminal.is_some() || self.dynamics.is_some() {
+            self.plan();
+        }
     }
 
     /// Takes a packet of `flow` out of the queue that waits there. Returns whether it was there. It counts
@@ -39,6 +45,7 @@ impl Direction {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return false };
         let is_removed = scheduled.discipline.remove(ticket, flow).is_some();
         self.line.accepted_packets -= u64::from(is_removed);
+        self.plan();
         is_removed
     }
 
@@ -48,6 +55,7 @@ impl Direction {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         scheduled.ready = now;
         scheduled.offer_status(bytes + self.line.overhead);
+        self.plan();
     }
 
     /// A status frame for this direction's ARQ arrives. Everything until `now` must have been served.
@@ -57,6 +65,7 @@ impl Direction {
         if let Some(arq) = &mut scheduled.arq {
             arq.on_status(now, status);
         }
+        self.plan();
     }
 
     /// When the timer of ARQ or FEC expires; never, if nothing is outstanding.
@@ -79,15 +88,112 @@ impl Direction {
         if let Some(fec) = &mut scheduled.fec {
             fec.on_timer(now);
         }
+        self.plan();
+    }
+
+    /// Something has changed that decides when the next transmission starts. With demand assignment, the
+    /// terminal decides that when it is served.
+    #[inline(always)]
+    fn plan(&mut self) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        // It waits for the change, or for the end of the transmission before.
+        let ready = scheduled.ready;
+        scheduled.next_service = if scheduled.terminal.is_some() {
+            ready
+        } else if scheduled.has_next() {
+            if let Some(dynamics) = &mut self.dynamics {
+                dynamics.before_packet(ready, &mut self.line.transmitter);
+            }
+            self.line.transmitter.free_at().max(ready)
+        } else {
+            Time::NEVER
+        };
+    }
+
+    /// Whether [`serve_packet`](Self::serve_packet) serves it: packets of a discipline are all that is
+    /// sent, and nothing of it changes.
+    #[inline]
+    pub fn sends_packets_only(&self) -> bool {
+        let Queue::Scheduled(scheduled) = &self.queue else { return false };
+        scheduled.sends_packets_only && self.dynamics.is_none()
+    }
+
+    /// The same as [`serve`](Self::serve) where only packets are sent, at less cost: the next of them, and
+    /// when it arrives, if the channel does not corrupt it.
+    #[inline(always)]
+    pub fn serve_packet(&mut self, now: Time) -> Option<(Queued, Option<Time>)> {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        let line = &mut self.line;
+        while scheduled.next_service <= now {
+            let packet = line.dequeue(scheduled, scheduled.next_service);
+            let served = packet.map(|packet| {
+                let (left, corrupted) = line.transmit(scheduled.next_service, packet.bytes);
+                let arrival = left + line.delay;
+                if corrupted {
+                    line.far_end.expect(now, arrival);
+                }
+                (packet, (!corrupted).then_some(arrival))
+            });
+            let start = line.transmitter.free_at().max(scheduled.ready);
+            scheduled.next_service = if scheduled.has_packet() { start } else { Time::NEVER };
+            if served.is_some() {
+                return served;
+            }
+        }
+        None
+    }
+
+    /// The same as [`serve`](Self::serve) where ARQ sends a packet for the first time, at less cost: its
+    /// frame, and when it arrives, if the channel does not corrupt it. `None` if something else is next.
+    #[inline(always)]
+    pub fn serve_frame(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        let line = &mut self.line;
+        if self.dynamics.is_some() || scheduled.terminal.is_some() {
+            return None;
+        }
+        while scheduled.next_service <= now && scheduled.is_frame_next() {
+            let packet = line.dequeue(scheduled, scheduled.next_service);
+            let served = packet.zip(scheduled.arq.as_mut()).map(|(packet, arq)| {
+                let (left, corrupted) = line.transmit(scheduled.next_service, packet.bytes);
+                let frame = arq.send(&packet);
+                arq.leaves(&frame, left, corrupted);
+                (frame, (!corrupted).then_some(left + line.delay))
+            });
+            let start = line.transmitter.free_at().max(scheduled.ready);
+            scheduled.next_service = if scheduled.has_next() { start } else { Time::NEVER };
+            if served.is_some() {
+                return served;
+            }
+        }
+        None
+    }
+
+    /// Sends a status frame of `bytes` for the other direction's ARQ at `now`, if nothing else is sent or
+    /// waits. Returns when it arrives, if the channel does not corrupt it. `None` if the frame has to be
+    /// [offered](Self::offer_status). Everything until `now` must have been served.
+    #[inline(always)]
+    pub fn send_status(&mut self, now: Time, bytes: u32) -> Option<Option<Time>> {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+        let line = &mut self.line;
+        let is_idle = scheduled.next_service == Time::NEVER && line.transmitter.free_at() <= now;
+        if !is_idle || self.dynamics.is_some() || scheduled.has_packet() {
+            return None;
+        }
+        scheduled.ready = now;
+        let (left, corrupted) = line.transmit(now, bytes + line.overhead);
+        Some((!corrupted).then_some(left + line.delay))
     }
 
     /// Starts the next transmission, if it starts by `now`.
+    #[inline]
     pub fn serve(&mut self, now: Time) -> Option<Served> {
         self.serve_with(now, |_, _| {})
     }
 
     /// The same, and `leaves` may change the length of a packet that leaves the queue, at the start of
     /// its transmission.
+    #[inline]
     pub fn serve_with(
         &mut self,
         now: Time,
@@ -98,18 +204,12 @@ impl Direction {
             return self.serve_assigned(now, leaves);
         }
         loop {
-            scheduled.next_service = Time::NEVER;
-            let next = scheduled.next()?;
-            // It waited for a change, or for the end of the transmission before.
-            let ready = scheduled.ready;
-            if let Some(dynamics) = &mut self.dynamics {
-                dynamics.before_packet(ready, &mut self.line.transmitter);
-            }
-            let start = self.line.transmitter.free_at().max(ready);
+            let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
+            let start = scheduled.next_service;
             if start > now {
-                scheduled.next_service = start;
                 return None;
             }
+            let next = scheduled.next()?;
             let (content, bytes) = match next {
                 Next::Status(bytes) => {
                     scheduled.take_status();
@@ -124,17 +224,10 @@ impl Direction {
                     (Content::Coded(frame), bytes)
                 }
                 Next::Packet => {
-                    let dropped_before = scheduled.dropped.len();
-                    let packet = scheduled.dequeue(start);
-                    let dropped = (scheduled.dropped.len() - dropped_before) as u64;
-                    self.line.dropped_packets += dropped;
-                    self.line.accepted_packets -= dropped;
-                    let Some(mut packet) = packet else { continue };
-                    let waited = start.since(packet.since);
-                    scheduled.counters.count(waited);
-                    if waited > Span::ZERO {
-                        scheduled.queueing.delay.record(waited.as_nanos());
-                    }
+                    let Some(mut packet) = self.line.dequeue(scheduled, start) else {
+                        self.plan();
+                        continue;
+                    };
                     leaves(start, &mut packet);
                     let content = match (&mut scheduled.arq, &mut scheduled.fec) {
                         (Some(arq), _) => Content::Frame(arq.send(&packet)),
@@ -144,8 +237,7 @@ impl Direction {
                     (content, packet.bytes)
                 }
             };
-            let (_, left) = self.line.transmitter.send(start, bytes);
-            let corrupted = self.line.channel.corrupts(left, bytes - self.line.overhead);
+            let (left, corrupted) = self.line.transmit(start, bytes);
             let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
                 Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
                 None => Arrival { at: left + self.line.delay, corrupted },
@@ -174,11 +266,13 @@ impl Direction {
                     | Content::Ends(_),
                 ) => Fate::Corrupted(arrival),
             };
+            self.plan();
             return Some(Served { content, fate });
         }
     }
 
     /// When [`serve`](Self::serve) has something to do next; never, if nothing waits.
+    #[inline]
     pub fn next_service(&self) -> Time {
         match &self.queue {
             Queue::Plain(_) | Queue::Fifo(_) => Time::NEVER,
@@ -186,7 +280,22 @@ impl Direction {
         }
     }
 
+    /// For how long after its start a transmission of a discipline may stay unserved, if nothing else
+    /// happens to the direction: nothing that follows from the transmission comes earlier, neither an
+    /// arrival nor the expiry of a timer.
+    pub fn patience(&self) -> Span {
+        let Queue::Scheduled(scheduled) = &self.queue else { return Span::ZERO };
+        // What is sent with FEC is known at the far end at once, and slots of demand assignment come in any
+        // number. A direction that changes may have another delay by then.
+        if scheduled.fec.is_some() || scheduled.terminal.is_some() || self.dynamics.is_some() {
+            return Span::ZERO;
+        }
+        let timer = scheduled.arq.as_ref().map_or(Span::MAX, |arq| arq.settings().timer);
+        self.line.delay.min(timer).saturating_sub(Span::from_nanos(1))
+    }
+
     /// The ticket of a packet that the discipline has dropped, each once.
+    #[inline]
     pub fn take_dropped(&mut self) -> Option<u32> {
         match &mut self.queue {
             Queue::Plain(_) | Queue::Fifo(_) => None,

@@ -139,10 +139,12 @@ impl AnyDiscipline {
         }
     }
 
+    #[inline(always)]
     pub fn enqueue(&mut self, packet: Queued, waits: bool, dropped: &mut Vec<u32>) {
         each!(self, discipline => discipline.enqueue(packet, waits, dropped));
     }
 
+    #[inline(always)]
     pub fn dequeue(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<Queued> {
         each!(self, discipline => discipline.dequeue(now, dropped))
     }
@@ -156,6 +158,7 @@ impl AnyDiscipline {
         !matches!(self, Self::DropTail(_))
     }
 
+    #[inline(always)]
     pub fn waiting(&self) -> (usize, u64) {
         each!(self, discipline => discipline.waiting())
     }

@@ -103,6 +103,7 @@ pub struct AqmCounters {
 
 impl AqmCounters {
     /// A packet leaves the queue after `delay`.
+    #[inline]
     pub fn count(&mut self, delay: Span) {
         self.sent_packets += 1;
         self.queue_delay = self.queue_delay + delay;
@@ -168,6 +169,9 @@ pub(crate) enum Next {
 pub(crate) struct Scheduled {
     pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
+    /// Whether packets of the queue are all that is sent, each as soon as the transmitter is free: without
+    /// ARQ, FEC, demand assignment, and status frames.
+    pub sends_packets_only: bool,
     pub arq: Option<Box<Sender>>,
     pub fec: Option<Box<Encoder>>,
     /// Demand assignment, and the packet that is being sent in its slots.
@@ -189,6 +193,7 @@ impl Scheduled {
         Self {
             discipline,
             dropped: Vec::new(),
+            sends_packets_only: true,
             arq: None,
             fec: None,
             terminal: None,
@@ -206,6 +211,7 @@ impl Scheduled {
     }
 
     /// Records the length of the queue, which a packet has just joined.
+    #[inline]
     pub fn record_length(&mut self, bytes: u64) {
         self.queueing.bytes.get_or_insert_default().record(bytes);
     }
@@ -223,6 +229,31 @@ impl Scheduled {
     /// Whether packets wait even if the transmitter is free.
     pub fn holds_packets(&self) -> bool {
         self.is_closed() || self.terminal.is_some()
+    }
+
+    /// Whether a packet waits.
+    #[inline]
+    pub fn has_packet(&self) -> bool {
+        self.discipline.waiting().0 > 0
+    }
+
+    /// Whether something is sent next.
+    #[inline]
+    pub fn has_next(&self) -> bool {
+        if self.sends_packets_only {
+            return self.has_packet();
+        }
+        self.status.is_some()
+            || (self.has_packet() && !self.is_closed())
+            || self.arq.as_ref().is_some_and(|arq| arq.has_repeat())
+            || self.fec.as_ref().is_some_and(|fec| fec.has_parity())
+    }
+
+    /// Whether ARQ sends a packet of the queue next, as it does mostly.
+    #[inline]
+    pub fn is_frame_next(&self) -> bool {
+        let Some(arq) = &self.arq else { return false };
+        self.status.is_none() && !arq.has_repeat() && arq.is_open() && self.has_packet()
     }
 
     /// What is sent next; `None` if nothing is, until something changes.
@@ -249,6 +280,7 @@ impl Scheduled {
 
     /// A status frame of `bytes` is due: it waits behind the packets, unless one waits already.
     pub fn offer_status(&mut self, bytes: u32) {
+        self.sends_packets_only = false;
         let (ahead, _) = self.discipline.waiting();
         self.status.get_or_insert(WaitingStatus { bytes, ahead });
     }
@@ -260,6 +292,7 @@ impl Scheduled {
 
     /// Takes the next packet out of the queue. Those that leave it, sent or dropped, are no longer ahead
     /// of the status frame that waits.
+    #[inline(always)]
     pub fn dequeue(&mut self, now: Time) -> Option<Queued> {
         let Self { discipline, dropped, status, .. } = self;
         let Some(status) = status else { return discipline.dequeue(now, dropped) };

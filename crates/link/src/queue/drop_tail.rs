@@ -25,6 +25,7 @@ impl DropTail {
     }
 
     /// Makes room for a packet that has to wait, if the rules allow it.
+    #[inline]
     fn admits(&mut self, packet: &Queued, dropped: &mut Vec<u32>) -> bool {
         let waiting = self.store.waiting();
         let is_low = packet.priority == Priority::Low;
@@ -65,6 +66,7 @@ impl DropTail {
 }
 
 impl Discipline for DropTail {
+    #[inline]
     fn enqueue(&mut self, mut packet: Queued, waits: bool, dropped: &mut Vec<u32>) {
         let (waiting, _) = self.store.waiting();
         if self.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
@@ -77,6 +79,7 @@ impl Discipline for DropTail {
         }
     }
 
+    #[inline]
     fn dequeue(&mut self, _: Time, _: &mut Vec<u32>) -> Option<Queued> {
         self.store.pop()
     }
@@ -85,6 +88,7 @@ impl Discipline for DropTail {
         self.store.remove(ticket)
     }
 
+    #[inline]
     fn waiting(&self) -> (usize, u64) {
         self.store.waiting()
     }

@@ -60,6 +60,27 @@ pub(super) fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Opti
 }
 
 impl<B> Network<B> {
+    /// Starts the transmissions of packets with ARQ that start by `now`, up to the first of another kind.
+    #[inline]
+    pub(super) fn serve_frames(&mut self, now: Time, number: usize) {
+        let ports = self.ports.len();
+        let port = &mut self.ports[number];
+        let is_unobserved = port.is_unobserved();
+        let Some(repeats) = &mut port.repeats else { return };
+        if !is_unobserved {
+            return;
+        }
+        while let Some((frame, arrival)) = port.direction.serve_frame(now) {
+            if let Some(at) = arrival {
+                repeats.frames.push_back((at, frame));
+                if repeats.frames.len() == 1 {
+                    self.arrivals.insert(FRAMES * ports + number, at);
+                }
+            }
+        }
+        self.arm(number);
+    }
+
     /// A frame of port `number` is sent; without an arrival, it is corrupted.
     pub(super) fn frame_leaves(&mut self, number: usize, frame: Frame, arrival: Option<Time>) {
         let Some(repeats) = &mut self.ports[number].repeats else { return };
@@ -113,8 +134,13 @@ impl<B> Network<B> {
         }
         let status_bytes = repeats.status_bytes;
         if let Some(reverse) = reverse {
-            self.ports[reverse].direction.offer_status(now, status_bytes);
-            self.serve(now, reverse);
+            match self.ports[reverse].direction.send_status(now, status_bytes) {
+                Some(arrival) => self.status_leaves(reverse, arrival),
+                None => {
+                    self.ports[reverse].direction.offer_status(now, status_bytes);
+                    self.follow_change(now, reverse);
+                }
+            }
         }
     }
 
@@ -127,7 +153,7 @@ impl<B> Network<B> {
         if let Some(status) = status {
             self.ports[number].direction.on_status(now, &status);
         }
-        self.serve(now, number);
+        self.follow_change(now, number);
         self.arm(number);
     }
 }

@@ -12,11 +12,13 @@ pub(in crate::queue) struct Store {
 }
 
 impl Store {
+    #[inline]
     pub fn push(&mut self, packet: Queued) {
         self.bytes += u64::from(packet.bytes);
         self.packets.push_back(packet);
     }
 
+    #[inline]
     pub fn pop(&mut self) -> Option<Queued> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
@@ -53,6 +55,7 @@ impl Store {
     }
 
     /// Packets and bytes.
+    #[inline]
     pub fn waiting(&self) -> (usize, u64) {
         (self.packets.len(), self.bytes)
     }

@@ -81,11 +81,13 @@ impl Sender {
     }
 
     /// Whether the window admits another packet.
+    #[inline]
     pub fn is_open(&self) -> bool {
         self.frames.len() < self.settings.window as usize
     }
 
     /// Whether a frame waits to be repeated.
+    #[inline]
     pub fn has_repeat(&self) -> bool {
         match self.settings.repeat {
             Repeat::GoBackN => self.resume < self.next(),
@@ -124,6 +126,7 @@ impl Sender {
     }
 
     /// The frame of a packet that leaves the queue while the window is open.
+    #[inline]
     pub fn send(&mut self, packet: &Queued) -> Frame {
         let &Queued { ticket, bytes, ecn, .. } = packet;
         let (number, transmission) = (self.next(), self.next_transmission());
@@ -143,6 +146,7 @@ impl Sender {
     }
 
     /// The last bit of `frame` is sent at `left`. That the channel corrupts it is only counted.
+    #[inline]
     pub fn leaves(&mut self, frame: &Frame, left: Time, corrupted: bool) {
         self.counters.corrupted_frames += u64::from(corrupted);
         let frame = self.base + self.settings.ahead(frame.number, self.base);
@@ -155,13 +159,16 @@ impl Sender {
     }
 
     /// A status frame arrives at `now`.
+    #[inline]
     pub fn on_status(&mut self, now: Time, status: &Status) {
         self.heard = now;
         self.counters.received_status_frames += 1;
         let confirmed = self.settings.ahead(status.next, self.base);
         let confirmed = usize::try_from(confirmed).unwrap_or(usize::MAX);
         if confirmed <= self.frames.len() {
-            self.frames.drain(..confirmed);
+            for _ in 0..confirmed {
+                self.frames.pop_front();
+            }
             self.base += confirmed as u64;
             self.resume = self.resume.max(self.base);
         }
@@ -191,9 +198,10 @@ impl Sender {
 
     /// Selective repeat: the far end has frame `number`. Go-back-N discards what comes out of order.
     fn arrived(&mut self, number: u64) {
-        let is_kept = self.settings.repeat != Repeat::GoBackN;
-        if let Some(frame) = self.frame_mut(number) {
-            frame.has_arrived = is_kept;
+        if self.settings.repeat != Repeat::GoBackN
+            && let Some(frame) = self.frame_mut(number)
+        {
+            frame.has_arrived = true;
         }
     }
 

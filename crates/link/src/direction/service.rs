@@ -59,6 +59,7 @@ impl Direction {
     }
 
     /// A status frame for this direction's ARQ arrives. Everything until `now` must have been served.
+    #[inline]
     pub fn on_status(&mut self, now: Time, status: &Status) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         scheduled.ready = now;

@@ -238,7 +238,7 @@ impl Scheduled {
     }
 
     /// Whether something is sent next.
-    #[inline]
+    #[inline(always)]
     pub fn has_next(&self) -> bool {
         if self.sends_packets_only {
             return self.has_packet();
@@ -250,7 +250,7 @@ impl Scheduled {
     }
 
     /// Whether ARQ sends a packet of the queue next, as it does mostly.
-    #[inline]
+    #[inline(always)]
     pub fn is_frame_next(&self) -> bool {
         let Some(arq) = &self.arq else { return false };
         self.status.is_none() && !arq.has_repeat() && arq.is_open() && self.has_packet()

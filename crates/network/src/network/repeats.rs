@@ -95,7 +95,14 @@ impl<B> Network<B> {
 
     /// Port `number` sends a status frame, for the port whose reverse it is.
     pub(super) fn status_leaves(&mut self, number: usize, arrival: Option<Time>) {
-        let Some(data) = self.ports[number].reverse.map(usize::from) else { return };
+        if let Some(data) = self.ports[number].reverse.map(usize::from) {
+            self.status_leaves_for(data, arrival);
+        }
+    }
+
+    /// A status frame for the sender of port `data` is sent over its reverse.
+    #[inline]
+    fn status_leaves_for(&mut self, data: usize, arrival: Option<Time>) {
         let Some(repeats) = &mut self.ports[data].repeats else { return };
         let status = repeats.receiver.status();
         if let Some(at) = arrival {
@@ -124,18 +131,19 @@ impl<B> Network<B> {
         if let Some(frame) = frame {
             repeats.receiver.on_frame(&frame, &mut repeats.accepted);
         }
-        for Accepted { ticket, ecn, is_skip } in repeats.accepted.drain(..) {
+        for &Accepted { ticket, ecn, is_skip } in &repeats.accepted {
             if let (Some(packet), false) = (held.take(ticket), is_skip) {
                 packets.push((now, Packet { ecn, ..packet }));
             }
         }
+        repeats.accepted.clear();
         if was_empty && packets.len() > 0 {
             self.arrivals.insert(number, now);
         }
         let status_bytes = repeats.status_bytes;
         if let Some(reverse) = reverse {
             match self.ports[reverse].direction.send_status(now, status_bytes) {
-                Some(arrival) => self.status_leaves(reverse, arrival),
+                Some(arrival) => self.status_leaves_for(number, arrival),
                 None => {
                     self.ports[reverse].direction.offer_status(now, status_bytes);
                     self.follow_change(now, reverse);

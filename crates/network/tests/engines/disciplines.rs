@@ -4,13 +4,15 @@
 use std::collections::VecDeque;
 
 use generate::{RandomDirection, changing, managed};
-use link::{AqmCounters, Counters, Discipline, LowPriority, Priority, QueueLimit, Queued};
-use network::{Network, PortReport};
+use link::{
+    AqmCounters, Counters, Direction, Discipline, Ecn, LowPriority, Priority, QueueLimit, Queued,
+    Settings,
+};
+use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use proptest::prelude::*;
-use units::Time;
+use units::{Rate, Span, Time};
 
 use super::{chain, run, run_both, sendings};
-use network::NodeId;
 
 /// Bytes of a packet that is not exceeded, overhead included.
 const LONGEST: f64 = 1600.0;
@@ -71,6 +73,32 @@ fn with_disciplines(hops: &[RandomDirection], scheduled: &[bool]) -> Network<u32
         }
     }
     Network::new(topology)
+}
+
+/// Packets of 1 ms that all wait for each other, over a delay of 20 ms: besides an event for each arrival
+/// there is one at the start of each 20 ms at most, and not one for each start of a transmission.
+#[test]
+fn starts_of_transmissions_have_no_events_of_their_own() {
+    let (packets, rate) = (1000, Rate::from_bits_per_second(8_000_000));
+    let settings = Settings::new(rate, Span::from_millis(20));
+    let direction = Direction::new(settings, 1, 0, Time::NEVER).deciding_at_dequeue();
+    let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
+    let routes = vec![vec![None, Some(0)], vec![None; 2]];
+    let mut network =
+        Network::new(Topology { ports: vec![port], routes, forwarding: vec![None; 2] });
+    for body in 0..packets {
+        let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
+        let packet = Packet { body, flow: 0, to: NodeId(1), bytes: 1000, priority, ecn };
+        network.send(Time::ZERO, NodeId(0), packet);
+    }
+    let (mut events, mut arrivals) = (0, Vec::new());
+    while network.next_event() != Time::NEVER {
+        events += 1;
+        arrivals.extend(network.advance().map(|out| (out.at, out.packet.body)));
+    }
+    let expected = |body: u32| (Time::ZERO + Span::from_millis(u64::from(body) + 21), body);
+    assert_eq!(arrivals, (0..packets).map(expected).collect::<Vec<_>>());
+    assert!(events <= packets + packets / 19, "{events} events");
 }
 
 proptest! {

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as bp
+from bentpipe import _native
 from bentpipe.printing.mechanisms import TABLES, print_on_path
 from bentpipe.report.mechanisms import FIXED, SERIES
+from bentpipe.study.quantities import RUN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +84,7 @@ def test_every_table_of_mechanisms_is_printed(
     everything: bp.Recording, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # A new table must stand in `TABLES`, and in the scenario above.
+    assert set(TABLES) == _native.number_columns().keys() - {*FIXED, RUN}
     assert totals(everything) == set(TABLES)
     print_on_path(everything)
     printed = capsys.readouterr().out

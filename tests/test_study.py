@@ -179,6 +179,33 @@ def test_a_download_that_does_not_complete_is_told(bentpipe: Bentpipe, file: Pat
     assert all(cell.n + cell.undefined == 20 for cell in times)
 
 
+def test_counters_of_mechanisms_are_quantities(small: Path) -> None:
+    repeats, frames = "sum(arq.repeated_frames)", "arq.server-client.forward.frames"
+    procedures = ("none", "go-back-n", "selective-repeat")
+    results = Study.make(
+        name="repeats",
+        scenario=small,
+        parameters=[Parameter("arq", "link.0.arq", procedures)],
+        quantities=[repeats, frames],
+        replications=Replications(count=5),
+        comparisons=[Comparison("arq", "go-back-n")],
+    ).run()
+    found = {(cell.parameters["link.0.arq"], cell.quantity): cell for cell in results.cells}
+    # Without ARQ there are no frames to count. Go-back-N repeats more than what was lost.
+    assert [found["none", one].undefined for one in (repeats, frames)] == [5, 5]
+    back, selective = (found[one, repeats].mean or 0 for one in procedures[1:])
+    assert back > selective > 0
+    run = bp.run(bp.Scenario.load(small, ["link.0.arq=go-back-n"]), seed=1)
+    arq = run.table("arq")
+    row = results.rows.filter(seed=1).filter(pl.col("link.0.arq") == "go-back-n")
+    assert row[repeats].to_list() == [arq["repeated_frames"].sum()]
+    assert row[frames].to_list() == [arq.filter(direction="forward")["frames"][0]]
+    assert {one: Quantity(one).unit for one in (repeats, frames)} == {
+        repeats: "frames",
+        frames: "frames",
+    }
+
+
 def test_parameters_can_go_together(file: Path) -> None:
     file.write_text(STUDY.replace("[parameters]", 'zip = [["controller", "delay"]]\n[parameters]'))
     results = Study.load(file).run()

@@ -41,6 +41,10 @@ def made(tmp_path: Path, file: Path) -> dict[str, Any]:
         ("p101(flow.goodput_bps)", "p101", None, '"p95"'),
         ("jain", "jain", None, '"jain_index"'),
         ("flow.controller", "controller", None, '"goodput_bps"'),
+        ("arq.repeated_frmes", "repeated_frmes", '"repeated_frames"', ""),
+        ("middlebox.hub.supressed", "supressed", '"suppressed"', ""),
+        ("heder_compression.refreshes", "heder_compression", '"header_compression"', ""),
+        ("path_mtu.leg", "leg", None, '"probes"'),
     ],
 )
 def test_wrong_quantities(name: str, found: str, suggestion: str | None, listed: str) -> None:
@@ -98,6 +102,33 @@ def test_quantities_take_what_they_know() -> None:
     with pytest.raises(UnfitError) as caught:
         Quantity("flow.completion_s", percentiles=(101,))
     assert caught.value.found == "101"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "suggestion"),
+    [
+        ("arq.server-cliemt.frames", 'the table "arq" of its recordings has', '"server-client"'),
+        ("arq.server-client.backward.frames", 'have no table "arq"', None),
+        ("fec.repaired_packets", 'have no table "fec"', None),
+        ("middlebox.suppressed", 'have no table "middlebox"', None),
+    ],
+)
+def test_a_counter_of_a_mechanism_that_is_not_there_is_refused(
+    made: dict[str, Any], name: str, reason: str, suggestion: str | None
+) -> None:
+    scenario = made["scenario"]
+    scenario.write_text(
+        scenario.read_text().replace("[[link]]", "[[link]]\nforward.arq = 'go-back-n'")
+    )
+    with pytest.raises(bp.StudyError) as caught:
+        Study.make(**(made | {"quantities": ["flow.completion_s", name]}))
+    (error,) = caught.value.errors
+    assert (error.path, error.found, error.suggestion) == (
+        "quantity[1].name",
+        f'"{name}"',
+        suggestion,
+    )
+    assert reason in (error.reason or "")
 
 
 WRONG = [

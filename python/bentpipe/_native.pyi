@@ -78,6 +78,7 @@ __all__ = [
     "shell",
     "study_reference",
     "study_schema",
+    "tables_of_directions",
     "transports",
     "version",
 ]
@@ -1076,7 +1077,7 @@ class Quantity:
         direction: str | None = None,
         aggregate: str = "mean",
     ) -> Quantity:
-        """`table` is one of `number_columns`; `name` of a flow or link may hold `*`.
+        """`table` is one of `number_columns`; `name` of a flow, link or node may hold `*`.
 
         `ValueError` when there is no such column or `aggregate`.
         """
@@ -1085,13 +1086,16 @@ class Quantity:
         """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
 
     def is_in(self, scenario: Scenario) -> bool:
-        """Whether a scenario has flows, pages or links that it is taken from."""
+        """Whether a scenario has flows, pages, links or mechanisms that it is taken from."""
 
     def names_in(self, scenario: Scenario) -> list[str]:
-        """The names of flows, of flows with pages, or of links that it may have in a scenario."""
+        """Names that it may have in a scenario: of flows, links, or those with the mechanism."""
 
 def number_columns() -> dict[str, list[str]]:
     """The columns that a quantity can be, by table; `run` is what a recording has once."""
+
+def tables_of_directions() -> list[str]:
+    """The tables of `number_columns` whose rows are directions of links."""
 
 @final
 class Settings:

@@ -13,5 +13,5 @@ mod quantity;
 mod selection;
 
 pub use pool::{Job, run, run_all, run_each, totals_only, worker_count};
-pub use quantity::{Aggregate, Quantity, UnknownAggregate, is_called};
-pub use selection::{UnknownQuantity, number_columns};
+pub use quantity::{Aggregate, Quantity, Source, UnknownAggregate, is_called};
+pub use selection::{UnknownQuantity, number_columns, tables_of_directions};

@@ -1,11 +1,16 @@
 //! A quantity of a recording: one number from one of its tables. A study keeps a row of numbers for
 //! each run, instead of the run. A name selects the rows of a table, and an [`Aggregate`] combines
-//! several values.
+//! several values. [`Source`] is the table: one of every recording, or one of a mechanism on the path.
 
 use std::fmt;
 use std::str::FromStr;
 
-use recording::{Column, Recording, Table, Values, jain_index};
+use recording::{Column, Recording, Table, TableDefinition, Values, jain_index};
+
+/// Column that names a counter, in tables with one row for each of them.
+pub(crate) const COUNTER: &str = "counter";
+/// Column with its value.
+const COUNTED: &str = "packets";
 
 /// Combination of several values into one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +86,38 @@ impl Aggregate {
     }
 }
 
+/// Table with the rows of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// Flows, links, pages or objects.
+    Fixed(Table),
+    /// Totals of a mechanism, in the recordings of scenarios that have it.
+    Mechanism(&'static TableDefinition),
+    /// Totals of a mechanism with one row for each of its counters. The name of the counter stands for
+    /// the column.
+    Counters(&'static TableDefinition),
+}
+
+impl Source {
+    /// The table in a recording; `None` if the scenario has no such mechanism.
+    fn table(self, recording: &Recording) -> Option<Table> {
+        match self {
+            Self::Fixed(table) => Some(table),
+            Self::Mechanism(definition) | Self::Counters(definition) => {
+                Table::find(definition.name, recording)
+            }
+        }
+    }
+
+    /// Returns true if its rows are directions of links.
+    pub(crate) fn has_directions(self) -> bool {
+        match self {
+            Self::Fixed(table) => table == Table::Links,
+            Self::Mechanism(definition) | Self::Counters(definition) => definition.has("direction"),
+        }
+    }
+}
+
 /// Place of a number in a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
@@ -90,9 +127,9 @@ pub enum Quantity {
     SimulatedTime,
     /// Out of the rows of a table.
     Of {
-        /// The table: flows, links, pages or objects.
-        table: Table,
-        /// Name of the flow or link, in which `*` stands for anything; `None` takes all.
+        /// The table.
+        table: Source,
+        /// Name of the flow, link or node, in which `*` stands for anything; `None` takes all.
         name: Option<String>,
         /// Direction of the link; `None` takes all.
         direction: Option<String>,
@@ -108,19 +145,21 @@ impl Quantity {
     ///
     /// A flow or link without a value (a download that was not finished) leaves all undefined: the
     /// mean of those that were faster would flatter. Pages and objects that never came are left
-    /// out, as a run may end amid any of them.
+    /// out, as a run may end amid any of them. A counter of a mechanism that the scenario does not
+    /// have is undefined, and not zero.
     pub fn of(&self, recording: &Recording) -> Option<f64> {
         let value = match self {
             Self::JainIndex => recording.jain_index,
             Self::SimulatedTime => Some(recording.simulated_s),
-            Self::Of { table, name, direction, column, aggregate } => {
+            Self::Of { table: source, name, direction, column, aggregate } => {
+                let table = source.table(recording)?;
                 let columns = table.columns(recording);
-                let named = named(*table, recording, &columns, name.as_deref());
-                let kept = match (text(&columns, "direction"), direction) {
-                    (Some(found), Some(asked)) => {
-                        named.into_iter().filter(|row| found[*row] == asked).collect()
-                    }
-                    _ => named,
+                let kept =
+                    of_direction_and_counter(*source, &columns, direction.as_deref(), column);
+                let kept = named(kept, recording, &columns, name.as_deref());
+                let column = match source {
+                    Source::Counters(_) => COUNTED,
+                    _ => column.as_str(),
                 };
                 let column = columns.iter().find(|one| one.name == column)?;
                 let values = kept.into_iter().map(|row| column.values.number(row));
@@ -132,29 +171,68 @@ impl Quantity {
         };
         value.filter(|value| value.is_finite())
     }
+
+    /// Names of the rows of a mechanism's table from which it is taken, whatever its own name: those in the
+    /// first column, each once.
+    pub(crate) fn names_of_rows(&self, recording: &Recording) -> Vec<String> {
+        let Self::Of { table: source, direction, column, .. } = self else { return Vec::new() };
+        let Some(table) = source.table(recording) else { return Vec::new() };
+        let columns = table.columns(recording);
+        let Some(Values::Text(names)) = columns.first().map(|column| &column.values) else {
+            return Vec::new();
+        };
+        let rows = of_direction_and_counter(*source, &columns, direction.as_deref(), column);
+        let mut names: Vec<String> = rows.into_iter().map(|row| names[row].to_owned()).collect();
+        names.dedup();
+        names
+    }
 }
 
-/// The rows of flows or links of that name.
+/// The rows of a direction; of a table with a row for each counter, those of the counter `column`.
+fn of_direction_and_counter(
+    source: Source,
+    columns: &[Column<'_>],
+    direction: Option<&str>,
+    column: &str,
+) -> Vec<usize> {
+    let all = (0..columns.first().map_or(0, |column| column.values.len())).collect();
+    let rows = having(all, columns, "direction", direction);
+    match source {
+        Source::Counters(_) => having(rows, columns, COUNTER, Some(column)),
+        _ => rows,
+    }
+}
+
+/// Of `rows`, those with this text in a column; all if there is no such column, or no text.
+fn having(
+    rows: Vec<usize>,
+    columns: &[Column<'_>],
+    column: &str,
+    expected: Option<&str>,
+) -> Vec<usize> {
+    match (text(columns, column), expected) {
+        (Some(found), Some(expected)) => {
+            rows.into_iter().filter(|row| found[*row] == expected).collect()
+        }
+        _ => rows,
+    }
+}
+
+/// Of `rows`, those of that name. Names are in the first column: of flows, links or nodes. Pages and objects
+/// have the number of their flow.
 fn named(
-    table: Table,
+    rows: Vec<usize>,
     recording: &Recording,
     columns: &[Column<'_>],
     name: Option<&str>,
 ) -> Vec<usize> {
-    let rows = columns.first().map_or(0, |column| column.values.len());
-    let Some(name) = name else { return (0..rows).collect() };
-    let (texts, numbers) = match table {
-        Table::Links => (text(columns, "link"), None),
-        _ => (text(columns, "flow"), columns.iter().find(|column| column.name == "flow")),
-    };
-    let matches = |row: &usize| match (texts, numbers.map(|column| &column.values)) {
-        (Some(texts), _) => is_called(texts[*row], name),
-        (None, Some(Values::U32(flows))) => {
-            is_called(&recording.flows[flows[*row] as usize].flow, name)
-        }
+    let Some(name) = name else { return rows };
+    let matches = |row: &usize| match columns.first().map(|column| &column.values) {
+        Some(Values::Text(texts)) => is_called(texts[*row], name),
+        Some(Values::U32(flows)) => is_called(&recording.flows[flows[*row] as usize].flow, name),
         _ => false,
     };
-    (0..rows).filter(matches).collect()
+    rows.into_iter().filter(matches).collect()
 }
 
 fn text<'a>(columns: &'a [Column<'_>], name: &str) -> Option<&'a [&'a str]> {
@@ -207,7 +285,7 @@ mod tests {
 
     fn of(table: Table, name: Option<&str>, column: &str, aggregate: &str) -> Quantity {
         Quantity::Of {
-            table,
+            table: Source::Fixed(table),
             name: name.map(str::to_owned),
             direction: None,
             column: column.to_owned(),
@@ -258,7 +336,7 @@ mod tests {
         recording.links.push(backward);
         let packets = |direction: Option<&str>| {
             let quantity = Quantity::Of {
-                table: Table::Links,
+                table: Source::Fixed(Table::Links),
                 name: Some("a-b".into()),
                 direction: direction.map(str::to_owned),
                 column: "delivered_packets".into(),

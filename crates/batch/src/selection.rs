@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use recording::{Recording, Table};
+use recording::{Kind, Recording, Table};
 use scenario::Scenario;
 use scenario::model::Traffic;
 use thiserror::Error;
+use units::Span;
 
-use crate::quantity::{Aggregate, Quantity, UnknownAggregate, is_called};
+use crate::quantity::{Aggregate, COUNTER, Quantity, Source, UnknownAggregate, is_called};
 
-/// Tables with one row for each thing; the others are series.
+/// Tables of every recording with one row for each thing; the others are series.
 const TOTALS: [Table; 4] = [Table::Flows, Table::Links, Table::Pages, Table::Objects];
 /// Stands for a table where a recording has a number once.
 const RUN: &str = "run";
@@ -28,17 +29,54 @@ pub enum UnknownQuantity {
     Aggregate(#[from] UnknownAggregate),
 }
 
+/// Columns of the tables of mechanisms that number the rows.
+const NUMBERING: [&str; 1] = ["leg"];
+
 /// The columns of numbers of a table, which do not depend on the recording.
 fn numbers(table: Table) -> Vec<&'static str> {
     static NOTHING: LazyLock<Recording> = LazyLock::new(Recording::default);
     table.numbers(&NOTHING)
 }
 
-/// The columns that a quantity can be, by table; `run` has what is there once for each recording.
+/// The tables of which there are quantities, with their names and columns.
+fn sources() -> impl Iterator<Item = (&'static str, Source, Vec<&'static str>)> {
+    let fixed = TOTALS
+        .into_iter()
+        .filter_map(|table| Some((table.fixed_name()?, Source::Fixed(table), numbers(table))));
+    let totals = simulator::tables().filter(|definition| !definition.is_series());
+    fixed.chain(totals.map(|definition| {
+        let (source, columns) = match definition.has(COUNTER) {
+            true => (Source::Counters(definition), simulator::COUNTERS.to_vec()),
+            false => {
+                let columns = definition.columns.iter().filter(|(_, kind)| *kind != Kind::Text);
+                let columns =
+                    columns.map(|(name, _)| *name).filter(|name| !NUMBERING.contains(name));
+                (Source::Mechanism(definition), columns.collect())
+            }
+        };
+        (definition.name, source, columns)
+    }))
+}
+
+/// The columns that a quantity can be, by table; `run` has what is there once for each recording. Tables of
+/// mechanisms with one row for each counter have the names of the counters.
 pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
     let run = (RUN, vec![JAIN_INDEX, SIMULATED_TIME]);
-    let numbers = |table: Table| Some((table.fixed_name()?, numbers(table)));
-    TOTALS.into_iter().filter_map(numbers).chain([run]).collect()
+    sources().map(|(name, _, columns)| (name, columns)).chain([run]).collect()
+}
+
+/// Names of the tables of [`number_columns`] whose rows are directions of links.
+pub fn tables_of_directions() -> Vec<&'static str> {
+    let sources = sources().filter(|(_, source, _)| source.has_directions());
+    sources.map(|(name, ..)| name).collect()
+}
+
+/// A run of the scenario that ends at its start. It has the rows of all mechanisms, so that they are filled
+/// in at one place only.
+fn unstarted(scenario: &Scenario) -> Recording {
+    let record = Default::default();
+    let scenario = Scenario { record, duration: Span::ZERO, ..scenario.clone() };
+    simulator::run(&scenario, scenario.seed, simulator::Options::default())
 }
 
 impl Quantity {
@@ -59,38 +97,41 @@ impl Quantity {
             (RUN, SIMULATED_TIME) => return Ok(Self::SimulatedTime),
             _ => {}
         }
-        let found = TOTALS.into_iter().find(|one| one.fixed_name() == Some(table));
-        let found = found.filter(|table| numbers(*table).contains(&column));
-        let table = found.ok_or_else(|| UnknownQuantity::Column(table.into(), column.into()))?;
+        let found = sources().find(|(one, _, columns)| *one == table && columns.contains(&column));
+        let (_, table, _) =
+            found.ok_or_else(|| UnknownQuantity::Column(table.into(), column.into()))?;
         Ok(Self::Of { table, name, direction, column: column.to_owned(), aggregate })
     }
 
-    /// Returns true if `scenario` has flows, pages or links that this quantity is taken from.
+    /// Returns true if `scenario` has flows, pages, links or mechanisms that this quantity is taken from.
     pub fn is_in(&self, scenario: &Scenario) -> bool {
         let Self::Of { name, .. } = self else { return true };
-        let called = |one: &str| name.as_deref().is_none_or(|name| is_called(one, name));
-        self.names_in(scenario).any(called)
+        let called = |one: &String| name.as_deref().is_none_or(|name| is_called(one, name));
+        self.names_in(scenario).iter().any(called)
     }
 
-    /// Names of flows, of flows with pages, or of links and routers that it may have in `scenario`.
-    pub fn names_in<'a>(&self, scenario: &'a Scenario) -> impl Iterator<Item = &'a str> {
-        let (table, direction) = match self {
-            Self::Of { table, direction, .. } => (Some(*table), direction.as_deref()),
-            Self::JainIndex | Self::SimulatedTime => (None, None),
-        };
-        let has_links = table == Some(Table::Links) && direction != Some("forwarding");
-        let has_routers = table == Some(Table::Links)
-            && direction.is_none_or(|direction| direction == "forwarding");
-        let has_flows = table.is_some_and(|table| table != Table::Links);
-        let has_pages = matches!(table, Some(Table::Pages | Table::Objects));
-        let links = scenario.links.iter().filter(move |_| has_links).map(|link| &link.name);
-        let routers =
-            scenario.nodes.iter().filter(move |node| has_routers && node.forwarding.is_some());
-        let flows = scenario.flows.iter().filter(move |flow| {
-            has_flows && (!has_pages || matches!(flow.traffic, Traffic::Web { .. }))
-        });
-        let routers = routers.map(|node| &node.name);
-        links.chain(routers).chain(flows.map(|flow| &flow.name)).map(String::as_str)
+    /// Names of flows, of flows with pages, of links and routers, or of those that have a mechanism, that it
+    /// may have in `scenario`.
+    pub fn names_in(&self, scenario: &Scenario) -> Vec<String> {
+        let Self::Of { table, direction, .. } = self else { return Vec::new() };
+        match table {
+            Source::Mechanism(_) | Source::Counters(_) => self.names_of_rows(&unstarted(scenario)),
+            Source::Fixed(Table::Links) => {
+                let has_links = direction.as_deref() != Some("forwarding");
+                let has_routers = direction.as_deref().is_none_or(|one| one == "forwarding");
+                let links = scenario.links.iter().filter(|_| has_links).map(|link| &link.name);
+                let routers = scenario.nodes.iter();
+                let routers = routers.filter(|node| has_routers && node.forwarding.is_some());
+                links.chain(routers.map(|node| &node.name)).cloned().collect()
+            }
+            Source::Fixed(table) => {
+                let has_pages = matches!(table, Table::Pages | Table::Objects);
+                let flows = scenario.flows.iter();
+                let flows =
+                    flows.filter(|flow| !has_pages || matches!(flow.traffic, Traffic::Web { .. }));
+                flows.map(|flow| flow.name.clone()).collect()
+            }
+        }
     }
 }
 
@@ -129,10 +170,60 @@ mod tests {
         let scenario = Scenario::parse(text, "one.toml", &[]).unwrap();
         let names = |table| -> Vec<String> {
             let quantity = named(table, "start_s", "mean").unwrap();
-            quantity.names_in(&scenario).map(str::to_owned).collect()
+            quantity.names_in(&scenario)
         };
         assert_eq!(names("flows"), ["file"]);
         assert!(names("pages").is_empty());
         assert!(!named("pages", "response_s", "mean").unwrap().is_in(&scenario));
+    }
+
+    /// A path with ARQ in one direction, an ACK filter, and path MTU discovery.
+    const MECHANISMS: &str = "duration = '20s'\n[[node]]\nname = 'hub'\nmiddlebox = 'ack-filter'\n\
+        [[link]]\nbetween = ['a', 'hub']\nrate = '2Mbit/s'\ndelay = '50ms'\nchannel = { per = 0.05 }\n\
+        forward.arq = 'selective-repeat'\n\
+        [[link]]\nbetween = ['hub', 'b']\nrate = '5Mbit/s'\ndelay = '1ms'\n\
+        [[flow]]\nname = 'file'\nfrom = 'a'\nto = 'b'\ncontroller = 'newreno'\n\
+        traffic = { download = '500kB' }\ntransport.mtu_probing = 'always'";
+
+    /// The value of a quantity of [`MECHANISMS`].
+    fn measured(table: &str, column: &str, name: &str, direction: Option<&str>) -> Option<f64> {
+        let scenario = Scenario::parse(MECHANISMS, "one.toml", &[]).unwrap();
+        let recording = simulator::run(&scenario, 1, simulator::Options::default());
+        let name = Some(name.to_owned());
+        let direction = direction.map(str::to_owned);
+        Quantity::named(table, column, name, direction, "sum").unwrap().of(&recording)
+    }
+
+    #[test]
+    fn the_counters_of_a_mechanism_are_quantities() {
+        assert!(measured("arq", "repeated_frames", "a-hub", Some("forward")).unwrap() > 1.0);
+        assert_eq!(measured("arq", "repeated_frames", "a-hub", Some("backward")), None);
+        assert_eq!(measured("arq", "repeated_frames", "hub-b", None), None, "it has no ARQ");
+        assert!(measured("middlebox", "filtered", "hub", None).is_some());
+        assert_eq!(measured("middlebox", "suppressed", "hub", None), None, "no such counter there");
+        assert!(measured("path_mtu", "probes", "file", None).unwrap() > 0.0);
+        // Without the mechanism a counter is undefined, and not zero.
+        assert_eq!(measured("fec", "repaired_packets", "*", None), None);
+    }
+
+    #[test]
+    fn names_of_a_mechanism_are_known_before_a_run() {
+        let scenario = Scenario::parse(MECHANISMS, "one.toml", &[]).unwrap();
+        let names = |table, column| named(table, column, "mean").unwrap().names_in(&scenario);
+        assert_eq!(names("arq", "repeated_frames"), ["a-hub"]);
+        assert_eq!(names("middlebox", "filtered"), ["hub"]);
+        assert_eq!(names("path_mtu", "probes"), ["file"]);
+        assert!(names("fec", "repaired_packets").is_empty());
+        assert!(names("middlebox", "suppressed").is_empty(), "the filter does not count that");
+        assert!(!named("fec", "repaired_packets", "mean").unwrap().is_in(&scenario));
+    }
+
+    #[test]
+    fn a_column_that_numbers_rows_or_names_them_is_no_quantity() {
+        let columns = number_columns();
+        assert!(columns["legs"].contains(&"connections"));
+        assert!(!columns["legs"].contains(&"leg") && !columns["arq"].contains(&"link"));
+        assert!(columns.keys().all(|name| !name.ends_with("_series")));
+        assert_eq!(tables_of_directions()[..3], ["links", "aqm", "arq"]);
     }
 }

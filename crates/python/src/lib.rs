@@ -135,6 +135,7 @@ pub fn define(
         scenario::scenario_files,
         scenario::schema,
         study::number_columns,
+        study::tables_of_directions,
         study::present_path,
         study::run_study,
         study::study_reference,

@@ -25,7 +25,7 @@ pub struct Quantity {
 
 #[pymethods]
 impl Quantity {
-    /// `table` is `flows`, `links`, `pages`, `objects`, or `run` for what a recording has once.
+    /// `table` and `column` are those of `number_columns`; `run` has what a recording has once.
     #[new]
     #[pyo3(signature = (table, column, *, name = None, direction = None, aggregate = "mean"))]
     fn new(
@@ -44,14 +44,14 @@ impl Quantity {
         self.inner.of(&recording.inner)
     }
 
-    /// Whether a scenario has flows, pages or links that it is taken from.
+    /// Whether a scenario has flows, pages, links or mechanisms that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
         self.inner.is_in(&scenario.inner)
     }
 
-    /// The names of flows, of flows with pages, or of links that it may have in a scenario.
+    /// Names that it may have in a scenario: of flows, links, or those with the mechanism.
     fn names_in(&self, scenario: &Scenario) -> Vec<String> {
-        self.inner.names_in(&scenario.inner).map(str::to_owned).collect()
+        self.inner.names_in(&scenario.inner)
     }
 }
 
@@ -145,6 +145,12 @@ pub fn present_path(path: &str) -> Option<String> {
 #[pyfunction]
 pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
     batch::number_columns()
+}
+
+/// The tables of `number_columns` whose rows are directions of links.
+#[pyfunction]
+pub fn tables_of_directions() -> Vec<&'static str> {
+    batch::tables_of_directions()
 }
 
 /// What is kept of a run: quantities, wall time, events.

@@ -35,6 +35,50 @@ impl Cells {
     }
 }
 
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // each is named after its type
+pub enum Kind {
+    Bool,
+    U32,
+    U64,
+    F64,
+    Text,
+}
+
+/// A type that a field of a row in [`extra_table!`](crate::extra_table) can have.
+pub trait CellType {
+    /// What the cells of its column are.
+    const KIND: Kind;
+}
+
+/// Name and columns of an [`ExtraTable`], which are known before any run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableDefinition {
+    /// Name of the table.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: &'static [(&'static str, Kind)],
+}
+
+impl TableDefinition {
+    /// Returns true if the rows are samples over time, and not totals.
+    pub fn is_series(&self) -> bool {
+        self.name.ends_with("_series")
+    }
+
+    /// Returns true if there is a column of this name.
+    pub fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|(name, _)| *name == column)
+    }
+
+    /// Returns true if `table` has this name and these columns.
+    pub fn describes(&self, table: &ExtraTable) -> bool {
+        let columns = table.columns.iter().map(|(name, cells)| (name.as_str(), cells.kind()));
+        self.name == table.name && columns.eq(self.columns.iter().copied())
+    }
+}
+
 /// Lets a column of these cells stand in a row of [`extra_table!`](crate::extra_table).
 macro_rules! cells_of {
     ($($kind:ident of $type:ty),+) => {
@@ -42,7 +86,19 @@ macro_rules! cells_of {
             fn from(cells: Vec<$type>) -> Self {
                 Self::$kind(cells)
             }
+        }
+
+        impl CellType for $type {
+            const KIND: Kind = Kind::$kind;
         })+
+
+        impl Cells {
+            fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind(_) => Kind::$kind,)+
+                }
+            }
+        }
     };
 }
 
@@ -149,6 +205,7 @@ impl<'de> Deserialize<'de> for ExtraTable {
 /// let mut recording = recording::Recording::default();
 /// recording.tables.push(handovers.into_table());
 /// assert_eq!(recording.tables[0].columns()[1].name, "satellite");
+/// assert!(Handovers::DEFINITION.describes(&recording.tables[0]));
 /// ```
 #[macro_export]
 macro_rules! extra_table {
@@ -164,6 +221,12 @@ macro_rules! extra_table {
         $visible struct $table { $($field: Vec<$type>,)+ }
 
         impl $table {
+            /// Name and columns of the table.
+            $visible const DEFINITION: $crate::TableDefinition = $crate::TableDefinition {
+                name: $name,
+                columns: &[$((stringify!($field), <$type as $crate::CellType>::KIND),)+],
+            };
+
             /// Appends a row.
             $visible fn push(&mut self, row: $row) {
                 $(self.$field.push(row.$field);)+
@@ -172,7 +235,7 @@ macro_rules! extra_table {
             /// The table for [`Recording::tables`]($crate::Recording::tables).
             $visible fn into_table(self) -> $crate::ExtraTable {
                 $crate::ExtraTable::new(
-                    $name,
+                    Self::DEFINITION.name,
                     vec![$((stringify!($field).to_owned(), $crate::Cells::from(self.$field)),)+],
                 )
             }

@@ -28,7 +28,7 @@ mod totals;
 mod value_digest;
 
 pub use columns::{Column, Values};
-pub use extra::{Cells, ExtraTable};
+pub use extra::{CellType, Cells, ExtraTable, Kind, TableDefinition};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder};

@@ -10,7 +10,7 @@ use units::{Span, Time};
 
 extra_table! {
     /// Totals of adaptive coding and modulation, one row for each direction that has it.
-    Totals("acm") of Total {
+    pub(crate) Totals("acm") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -30,7 +30,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of adaptive coding and modulation, at the times of the series of links.
-    Samples("acm_series") of Sample {
+    pub(crate) Samples("acm_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -9,7 +9,7 @@ use crate::links::counted;
 
 extra_table! {
     /// Totals of active queue management, one row for each direction that has it.
-    Totals("aqm") of Total {
+    pub(crate) Totals("aqm") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -29,7 +29,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of active queue management, at the times of the series of links.
-    Samples("aqm_series") of Sample {
+    pub(crate) Samples("aqm_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -10,7 +10,7 @@ use crate::links::counted;
 
 extra_table! {
     /// Totals of automatic repeat request, one row for each direction that has it.
-    Totals("arq") of Total {
+    pub(crate) Totals("arq") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -42,7 +42,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of automatic repeat request, at the times of the series of links.
-    Samples("arq_series") of Sample {
+    pub(crate) Samples("arq_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -12,7 +12,7 @@ use crate::topology::number;
 
 extra_table! {
     /// Totals of header compression, one row for each direction that has it.
-    Totals("header_compression") of Total {
+    pub(crate) Totals("header_compression") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -43,7 +43,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of header compression, at the times of the series of links.
-    Samples("header_compression_series") of Sample {
+    pub(crate) Samples("header_compression_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

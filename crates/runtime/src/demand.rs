@@ -10,7 +10,7 @@ use crate::links::counted;
 
 extra_table! {
     /// Totals of demand assignment, one row for each direction that has it.
-    Totals("demand") of Total {
+    pub(crate) Totals("demand") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -41,7 +41,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of demand assignment, at the times of the series of links.
-    Samples("demand_series") of Sample {
+    pub(crate) Samples("demand_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -10,7 +10,7 @@ use crate::links::counted;
 
 extra_table! {
     /// Totals of forward error correction, one row for each direction that has it.
-    Totals("fec") of Total {
+    pub(crate) Totals("fec") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -38,7 +38,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of forward error correction, at the times of the series of links.
-    Samples("fec_series") of Sample {
+    pub(crate) Samples("fec_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -11,7 +11,7 @@ use crate::nodes::Passing;
 
 extra_table! {
     /// Totals of routers with feedback, one row for each direction that has one.
-    Totals("feedback") of Total {
+    pub(crate) Totals("feedback") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -33,7 +33,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of routers with feedback, at the times of the series of links.
-    Samples("feedback_series") of Sample {
+    pub(crate) Samples("feedback_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

@@ -8,7 +8,7 @@ use scenario::Scenario;
 
 extra_table! {
     /// Legs of flows.
-    Legs("legs") of LegRow {
+    pub(crate) Legs("legs") of LegRow {
         /// Name of the flow.
         flow: String,
         /// Number of the leg, in the order in which the data passes.

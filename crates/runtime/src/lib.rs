@@ -27,6 +27,7 @@ mod links;
 mod middlebox;
 mod mtu;
 mod nodes;
+mod tables;
 mod topology;
 mod trace;
 
@@ -39,7 +40,8 @@ pub use flow::{
 };
 pub use legs::{LegTotals, legs_table};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
-pub use middlebox::set_filters;
+pub use middlebox::{COUNTERS, set_filters};
 pub use nodes::{Nodes, Passing, needs_nodes};
+pub use tables::TABLES;
 pub use topology::topology;
 pub use trace::trace_table;

@@ -11,7 +11,7 @@ use crate::topology::number;
 
 extra_table! {
     /// Totals of middleboxes, one row for each of their counters.
-    Totals("middlebox") of Total {
+    pub(crate) Totals("middlebox") of Total {
         /// Name of the node.
         node: String,
         /// The middlebox.
@@ -25,7 +25,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of the counters of middleboxes, at the times of the series of links.
-    Samples("middlebox_series") of Sample {
+    pub(crate) Samples("middlebox_series") of Sample {
         /// Name of the node.
         node: String,
         /// What is counted.
@@ -36,6 +36,25 @@ extra_table! {
         packets: u64,
     }
 }
+
+/// What middleboxes count: each of them some of these.
+pub const COUNTERS: [&str; 15] = [
+    "filtered",
+    "received",
+    "sent",
+    "decimated",
+    "reconstructed",
+    "dropped",
+    "answered",
+    "stale",
+    "retransmitted",
+    "suppressed",
+    "uncached",
+    "notices",
+    "promised",
+    "kept",
+    "broken",
+];
 
 /// The filter of one queue.
 #[derive(Clone, Debug)]
@@ -155,6 +174,7 @@ impl Recorder {
     pub fn totals(&self, ports: &[PortReport], nodes: &[NodeReport]) -> Option<ExtraTable> {
         let mut totals = Totals::default();
         for (known, counter, packets) in self.counts(ports, nodes) {
+            debug_assert!(COUNTERS.contains(&counter), "{counter} is not in the list");
             totals.push(Total {
                 node: known.node.clone(),
                 middlebox: known.middlebox.to_owned(),

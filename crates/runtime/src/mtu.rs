@@ -14,7 +14,7 @@ use crate::topology::number;
 
 extra_table! {
     /// Totals of MTUs, one row for each direction that has one.
-    Totals("mtu") of Total {
+    pub(crate) Totals("mtu") of Total {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.
@@ -32,7 +32,7 @@ extra_table! {
 
 extra_table! {
     /// Samples of these counters, at the times of the series of links.
-    Samples("mtu_series") of Sample {
+    pub(crate) Samples("mtu_series") of Sample {
         /// Number of the link direction in the recording's `links`.
         link: u32,
         /// Seconds since the start of the run.

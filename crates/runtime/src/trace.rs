@@ -5,7 +5,7 @@ use scenario::Scenario;
 
 extra_table! {
     /// Traces, one row for each direction that follows one.
-    Starts("trace") of Start {
+    pub(crate) Starts("trace") of Start {
         /// Name of the link.
         link: String,
         /// `forward` or `backward`.

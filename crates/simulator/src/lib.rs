@@ -36,4 +36,6 @@ mod visible;
 
 pub use capture::Capture;
 pub use hosts::Body;
+pub use report::tables;
+pub use runtime::COUNTERS;
 pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_on_reference};

@@ -8,7 +8,7 @@ mod path_mtu;
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, QuicRecord, Recording, RttRecord,
-    StpRecord, TcpRecord, jain_index,
+    StpRecord, TableDefinition, TcpRecord, jain_index,
 };
 use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
 use scenario::Scenario;
@@ -20,6 +20,20 @@ use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
 use crate::transports::Connection;
+
+/// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
+/// mechanisms.
+pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
+    const OWN: [TableDefinition; 5] = [
+        legs::Proxies::DEFINITION,
+        legs::Series::DEFINITION,
+        path_mtu::Discoveries::DEFINITION,
+        ack_control::AckRatios::DEFINITION,
+        loss_notices::Notices::DEFINITION,
+    ];
+    static TABLES: [&[TableDefinition]; 2] = [&runtime::TABLES, &OWN];
+    TABLES.into_iter().flatten()
+}
 
 /// Rows of samples between two looks at the progress: some milliseconds.
 const ROWS_AT_A_TIME: usize = 1 << 15;

@@ -189,6 +189,10 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         );
         recording.seed = self.seed;
         recording.tables.extend(runtime::trace_table(self.scenario, self.seed));
+        debug_assert!(
+            recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
+            "a table that `tables` does not list"
+        );
         recording.events = self.events;
         recording.packet_hops = self.fabric.hops();
         recording.partial = partial;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe._native import present_path
 from bentpipe.errors import StudyError
 from bentpipe.study.parameters import axes, identity, overlap
-from bentpipe.study.problems import quoted, suggested
+from bentpipe.study.problems import listed, quoted, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -184,9 +184,20 @@ def check_rows(
         native = quantity.taken.native()
         if any(native.is_in(variant.scenario) for variant in variants):
             continue
-        names = native.names_in(variants[0].scenario)
-        table = quantity.taken.table.removesuffix("s")
+        of_variants = (native.names_in(variant.scenario) for variant in variants)
+        names = next((names for names in of_variants if names), [])
+        taken = quantity.taken
         key = ("quantity", number, "name")
+        if taken.of_mechanism:
+            expected = "a quantity of the scenario"
+            name = quoted(taken.table)
+            reason = f"the table {name} of its recordings has {listed(names)}"
+            if not names:
+                reason = f"its recordings have no table {name}, because nothing adds one"
+            near = suggested(taken.name or "", names)
+            problems.add(key, expected, quoted(quantity.name), reason=reason, suggestion=near)
+            continue
+        table = taken.table.removesuffix("s")
         if table in ("page", "object") and not names:
             expected = "a quantity of the scenario"
             reason = "the scenario has no flow with web pages (traffic.web)"

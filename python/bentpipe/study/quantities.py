@@ -6,6 +6,8 @@ p95(page.response_s)             95th percentile over all completed pages
 link.gateway-client.forward.utilisation
 jain(flow.web-*.goodput_bps)     `*` stands for anything
 jain_index                       of all flows
+sum(arq.repeated_frames)         a counter of a mechanism on the path, over all directions of links
+middlebox.terminal.filtered      of the middlebox at the node `terminal`
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TABLES = {"flow": "flows", "link": "links", "page": "pages", "object": "objects"}
+"""Names of the tables of every recording. Those of mechanisms are called as in a recording."""
+RUN = "run"
 DIRECTIONS = ("forward", "backward", "forwarding")
 AGGREGATES = ("mean", "sum", "min", "max", "median", "jain", "p5", "p95")
 CALL = re.compile(r"\s*(\w[\w.]*)\s*\((.*)\)\s*")
 PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 UNITS = {"s": "s", "ms": "ms", "bps": "bit/s", "bytes": "B", "packets": "packets"}
+UNITS_OF_COUNTS = {"frames": "frames", "slots": "slots"}
+COUNT = "count"
+"""The unit of what mechanisms count, if the name of the column has none."""
 WHOLE_NAMES = {
     "bytes": "B",
     "segments_sent": "segments",
@@ -52,6 +59,11 @@ class Taken:
     name: str | None = None
     direction: str | None = None
     aggregate: str = "mean"
+
+    @property
+    def of_mechanism(self) -> bool:
+        """True if the table is that of a mechanism on the path."""
+        return self.table not in (RUN, *TABLES.values())
 
     def native(self) -> _native.Quantity:
         """The same for the engine."""
@@ -118,8 +130,9 @@ class Quantity:
         taken = self.taken
         if taken.aggregate == "jain":
             return "1"
-        by_suffix = UNITS.get(taken.column.rpartition("_")[2], "1")
-        return WHOLE_NAMES.get(taken.column, by_suffix)
+        suffix = taken.column.rpartition("_")[2]
+        other = UNITS_OF_COUNTS.get(suffix, COUNT) if taken.of_mechanism else "1"
+        return WHOLE_NAMES.get(taken.column, UNITS.get(suffix, other))
 
 
 def heading(name: str) -> str:
@@ -157,17 +170,21 @@ def parse(text: str) -> Taken:
     columns = _native.number_columns()
     table, *rest = inner.split(".")
     if not rest:
-        if table in columns["run"] and not call:
-            return Taken("run", table)
-        names = columns["run"] + [f"flow.{column}" for column in columns["flows"]]
+        if table in columns[RUN] and not call:
+            return Taken(RUN, table)
+        names = columns[RUN] + [f"flow.{column}" for column in columns["flows"]]
         raise unknown(text, table, names)
-    if table not in TABLES:
-        raise unknown(text, table, TABLES)
+    others = (name for name in columns if name not in (RUN, *TABLES.values()))
+    tables = TABLES | {name: name for name in others}
+    if table not in tables:
+        raise unknown(text, table, tables)
+    found = tables[table]
     *middle, column = rest
-    if column not in columns[TABLES[table]]:
-        raise unknown(text, column, columns[TABLES[table]])
-    direction = middle.pop() if table == "link" and middle and middle[-1] in DIRECTIONS else None
-    return Taken(TABLES[table], column, ".".join(middle) or None, direction, aggregate)
+    if column not in columns[found]:
+        raise unknown(text, column, columns[found])
+    has_directions = found in _native.tables_of_directions()
+    direction = middle.pop() if has_directions and middle and middle[-1] in DIRECTIONS else None
+    return Taken(found, column, ".".join(middle) or None, direction, aggregate)
 
 
 def unknown(text: str, part: str, known: Iterable[str]) -> UnfitError:

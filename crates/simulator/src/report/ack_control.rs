@@ -12,7 +12,7 @@ use super::legs::of_senders;
 extra_table! {
     /// Congestion control of ACKs (RFC 5690), as the ends that send data see it. Counters are sums over the
     /// connections of the leg.
-    AckRatios("ack_control") of AckRatio {
+    pub(super) AckRatios("ack_control") of AckRatio {
         /// Name of the flow.
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.

@@ -14,7 +14,7 @@ use crate::transports::Connection;
 
 extra_table! {
     /// What became of the connections at each split proxy.
-    Proxies("proxies") of ProxyRow {
+    pub(super) Proxies("proxies") of ProxyRow {
         /// Name of the node.
         node: String,
         /// Connections that were split and accepted before the server was asked.
@@ -55,7 +55,7 @@ pub(super) fn proxies(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Op
 
 extra_table! {
     /// Legs over time.
-    Series("legs_series") of SeriesRow {
+    pub(super) Series("legs_series") of SeriesRow {
         /// Number of the flow.
         flow: u32,
         /// Number of the leg, in the order in which the data passes.

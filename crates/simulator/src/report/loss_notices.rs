@@ -11,7 +11,7 @@ use super::legs::of_senders;
 
 extra_table! {
     /// Explicit loss notices, as the ends that send data see them: sums over the connections of the leg.
-    Notices("loss_notices") of Notice {
+    pub(super) Notices("loss_notices") of Notice {
         /// Name of the flow.
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.

@@ -12,7 +12,7 @@ use super::legs::of_senders;
 
 extra_table! {
     /// Path MTU discovery of the ends that send data. Counters are sums over the connections of the leg.
-    Discoveries("path_mtu") of Discovery {
+    pub(super) Discoveries("path_mtu") of Discovery {
         /// Name of the flow.
         flow: String,
         /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.

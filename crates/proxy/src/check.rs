@@ -5,12 +5,13 @@ mod proof;
 use std::fs;
 use std::process::Command;
 
+use middlebox::Accept;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use crate::config::{Fail, Loaded, SideName};
 use crate::machine;
-use crate::rules::{self, TABLE};
+use crate::rules::{self, HOLDS_BACK, TABLE};
 
 /// One result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -97,7 +98,11 @@ fn programs() -> Vec<Finding> {
 
 /// Whether the kernel takes the rules: it has TPROXY, `socket` and `fib` of nftables.
 fn kernel(loaded: &Loaded) -> Finding {
-    let modules = "modprobe -a nft_tproxy nft_socket nft_fib_inet nf_tproxy_ipv4 nf_tproxy_ipv6";
+    let mut modules =
+        "modprobe -a nft_tproxy nft_socket nft_fib_inet nf_tproxy_ipv4 nf_tproxy_ipv6".to_owned();
+    if loaded.config.document.accept != Accept::Early {
+        modules += " nft_log nfnetlink_log";
+    }
     match rules::is_accepted(&loaded.config) {
         Ok(()) => Finding::new("kernel", true, "accepts the rules", ""),
         Err(message) => Finding::new("kernel", false, message, modules),
@@ -158,8 +163,13 @@ fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     let table = output(&["nft", "list", "table", "inet", TABLE]);
-    let found = if table.is_some() { "set" } else { "not set" };
-    findings.push(Finding::new("rules", table.is_some(), found, &*command));
+    let holds_back = table.as_ref().map(|table| table.contains(HOLDS_BACK));
+    let (is_set, found) = match holds_back {
+        Some(holds_back) if holds_back == (document.accept != Accept::Early) => (true, "set"),
+        Some(_) => (false, "those of another `accept`: remove them first"),
+        None => (false, "not set"),
+    };
+    findings.push(Finding::new("rules", is_set, found, &*command));
     let families = if machine::has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
     let (mark, number) = (format!("fwmark {:#x}", document.mark), document.table.to_string());
     for family in families {

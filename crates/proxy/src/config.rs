@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 pub use middlebox::SideName;
-use middlebox::{Accept, SplitLimits, SplitSide};
+use middlebox::{Accept, Policy, SplitLimits, SplitSide};
 use scenario::{Refused, ScenarioErrors, TypedFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,9 +26,15 @@ pub struct Document {
     pub terrestrial: Side,
     /// The side of the satellite.
     pub satellite: Side,
-    /// Time at which the client's connection is accepted. `"early"` is at once.
+    /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen as
+    /// a reset after the handshake. `"late"` is after the server has accepted: a refused port looks refused.
+    /// `"early-if-known"` is at once for servers that have accepted a connection within `known_for`.
     #[serde(default)]
     pub accept: Accept,
+    /// Time for which a server (address and port) counts as known after it has accepted a connection, with
+    /// `accept = "early-if-known"`. Default: 5min.
+    #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
+    pub known_for: Option<Span>,
     /// Source address of connections to servers: `"client"` keeps the client's address and port,
     /// `"gateway"` uses an address of this machine.
     #[serde(default)]
@@ -45,7 +51,8 @@ pub struct Document {
     #[serde(default)]
     pub ports: Vec<u16>,
     /// Local port for connections from the terrestrial side. The next one is for connections from
-    /// the satellite side. Both listen on the loopback address only.
+    /// the satellite side. Both listen on the loopback address only. With another `accept` than `"early"`
+    /// it is also the number of the NFLOG group of the rules.
     #[serde(default = "port")]
     #[schemars(range(min = 1, max = 65534))]
     pub port: u16,
@@ -60,7 +67,8 @@ pub struct Document {
     /// Number of threads. Default: one per core.
     #[schemars(range(min = 1, max = 256))]
     pub threads: Option<u16>,
-    /// Time in which a server must accept. After it the client is reset.
+    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it is left
+    /// without an answer.
     #[serde(default = "connect_timeout")]
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "10min"))]
     pub connect_timeout: Span,
@@ -229,6 +237,13 @@ const fn idle_timeout() -> Span {
 }
 const fn stop_within() -> Span {
     Span::from_secs(10)
+}
+
+impl Document {
+    /// Time for which a server counts as known.
+    pub(crate) fn known_for(&self) -> Span {
+        self.known_for.unwrap_or(Policy::default().known_for)
+    }
 }
 
 /// A configuration that is valid in itself.

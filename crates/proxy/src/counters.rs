@@ -32,7 +32,15 @@ counters! { Counters, "Counters of the process.":
     reset,
     /// Clients that were reset because the server refused.
     refused_by_server,
-    /// Clients that were reset because the server was unreachable or did not answer in time.
+    /// Clients that were answered after their server had accepted.
+    answered_late,
+    /// SYNs that the machine could not take or send on. Their clients retransmit them.
+    lost_syns,
+    /// Connections that were accepted at once because the rules did not hold their SYN back.
+    not_held_back,
+    /// Connections that crossed unsplit because of the limit, where SYNs are held back.
+    passed_at_limit,
+    /// Servers that were unreachable or did not answer in time. With `accept = "early"` their clients were reset.
     server_unreachable,
     /// Clients that were reset because of the limit of connections.
     refused_at_limit,

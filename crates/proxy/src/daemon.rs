@@ -9,11 +9,12 @@ use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use middlebox::Accept;
 use rustix::event::{EventfdFlags, eventfd};
 use serde_json::json;
 use thiserror::Error;
@@ -24,15 +25,18 @@ use crate::control;
 use crate::counters::All;
 use crate::gate::{Gate, Registered};
 use crate::handover::{Inherited, Program, Sockets};
+use crate::late::syns::Syns;
+use crate::late::{Doorman, Servers};
 use crate::listeners;
 use crate::local::Server;
 use crate::log::Log;
 use crate::machine;
 use crate::metrics;
 use crate::privileges;
+use crate::shared::Shared;
 use crate::sockets::Unset;
 use crate::sys::{self, Signals};
-use crate::worker::{Listener, Order, Shared, Worker};
+use crate::worker::{Order, Worker};
 
 /// Reasons why the daemon cannot start or go on.
 #[derive(Debug, Error)]
@@ -126,18 +130,34 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
         is_v4: *is_v4,
         side: listener.side,
     });
-    let gate = Arc::new(Gate::new(document.limits, all.collect()));
+    let gate = Arc::new(Gate::new(document, all.collect()));
+    let is_upgrade = inherited.sides.is_some();
+    let syns = held_back(&config, is_upgrade, inherited.syns.take())?;
     let own = sys::own_addresses().doing("read the addresses of this machine")?;
     let own = Arc::new(RwLock::new(own));
     let page = metrics_listener(&config, inherited.metrics.take())?;
     let control = control_listener(&config, inherited.control.take())?;
     privileges::drop_all(config.user).doing("drop privileges")?;
 
-    let shared = Shared { counters, gate, log, clock, own };
+    let servers = Arc::new(Servers::default());
+    let shared = Shared { counters, gate, log, clock, own, servers };
     let mut running = Vec::new();
     let pipes = machine::pipes_of_thread(&config, threads);
     for (number, listeners) in listeners.into_iter().enumerate() {
-        running.push(start_thread(number, &config, &shared, listeners, pipes)?);
+        let listeners = listeners.into_iter().map(|(listener, _)| listener).collect();
+        running.push(start_thread(&format!("relay-{number}"), |wake, orders| {
+            let (config, shared) = (Arc::clone(&config), shared.clone());
+            let worker = Worker::new(config, shared, listeners, wake, orders, pipes);
+            worker.doing("set up epoll").map(|worker| || worker.run())
+        })?);
+    }
+    if let Some(syns) = &syns {
+        let syns = syns.try_clone().doing("copy a descriptor")?;
+        running.push(start_thread("late", |wake, orders| {
+            let (config, shared) = (Arc::clone(&config), shared.clone());
+            let doorman = Doorman::new(config, shared, syns, wake, orders);
+            doorman.doing("open raw sockets").map(|doorman| || doorman.run())
+        })?);
     }
     let orders = Orders(
         running.iter().map(|thread| (thread.orders.clone(), Arc::clone(&thread.wake))).collect(),
@@ -153,7 +173,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     );
     notify("READY=1");
     inherited.report_ready();
-    Daemon { program, config, shared, signals, orders, locals }.supervise(path, running);
+    Daemon { program, config, shared, signals, orders, locals, syns }.supervise(path, running);
     Ok(())
 }
 
@@ -228,31 +248,49 @@ impl Locals {
     }
 }
 
-fn start_thread(
-    number: usize,
-    config: &Arc<Config>,
-    shared: &Shared,
-    listeners: Vec<(Listener, bool)>,
-    pipes: usize,
+/// The kernel's copies of SYNs, if they are held back: those of the process before, or new ones.
+fn held_back(
+    config: &Config,
+    is_upgrade: bool,
+    inherited: Option<OwnedFd>,
+) -> Result<Option<OwnedFd>, DaemonError> {
+    let Document { accept, port, .. } = config.document;
+    let holds_back = accept != Accept::Early;
+    if is_upgrade && inherited.is_some() != holds_back {
+        return Err(DaemonError::Missing(format!(
+            "`accept` is {:?}, and the rules are those of another one: set them again, and restart it",
+            accept.name()
+        )));
+    }
+    match inherited {
+        None if holds_back => Syns::open(port).map(Some).map_err(|error| {
+            let reason = match error.raw_os_error() {
+                Some(libc::EBUSY | libc::EPERM) => {
+                    format!("another process reads NFLOG group {port}: choose another `port`")
+                }
+                _ => format!("{error}; `modprobe nfnetlink_log` may mend it"),
+            };
+            DaemonError::Missing(format!(
+                "`accept = {:?}` needs nfnetlink_log: {reason}",
+                accept.name()
+            ))
+        }),
+        inherited => Ok(inherited),
+    }
+}
+
+/// Starts the thread `name` with what `prepare` makes for it.
+fn start_thread<W: FnOnce() + Send + 'static>(
+    name: &str,
+    prepare: impl FnOnce(Arc<OwnedFd>, Receiver<Order>) -> Result<W, DaemonError>,
 ) -> Result<Thread, DaemonError> {
     let wake =
         eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).doing("open an eventfd")?;
     let wake = Arc::new(wake);
     let (orders, received) = channel();
-    let listeners = listeners.into_iter().map(|(listener, _)| listener).collect();
-    let worker = Worker::new(
-        Arc::clone(config),
-        shared.clone(),
-        listeners,
-        Arc::clone(&wake),
-        received,
-        pipes,
-    )
-    .doing("set up epoll")?;
-    let handle = thread::Builder::new()
-        .name(format!("relay-{number}"))
-        .spawn(move || worker.run())
-        .doing("start a thread")?;
+    let work = prepare(Arc::clone(&wake), received)?;
+    let handle =
+        thread::Builder::new().name(name.to_owned()).spawn(work).doing("start a thread")?;
     Ok(Thread { orders, wake, handle })
 }
 
@@ -264,6 +302,8 @@ struct Daemon {
     signals: Signals,
     orders: Orders,
     locals: Locals,
+    /// For another process.
+    syns: Option<OwnedFd>,
 }
 
 /// Why the daemon does not go on.
@@ -283,6 +323,7 @@ impl Daemon {
         if end == End::HandedOver {
             self.shared.gate.hand_over();
             self.locals.stop();
+            self.syns = None;
             self.orders.send(|| Order::Drain);
             // Its connections have all the time that they need, until somebody is in a hurry.
             let hurries = |signal| ![libc::SIGHUP, libc::SIGUSR2].contains(&signal);
@@ -362,7 +403,8 @@ impl Daemon {
         let copied = "copy a descriptor";
         let [metrics, control] = self.locals.shared().doing(copied)?;
         let listeners = self.shared.gate.shared().doing(copied)?;
-        let sockets = Sockets { listeners, metrics, control };
+        let syns = self.syns.as_ref().map(OwnedFd::try_clone).transpose().doing(copied)?;
+        let sockets = Sockets { listeners, syns, metrics, control };
         let child = self.program.start(&sockets, &self.config.document)?;
         notify(&format!("MAINPID={}", child.id()));
         Ok(child.id())
@@ -400,6 +442,10 @@ fn fixed(old: &Document, new: &Document) -> Vec<scenario::Refused> {
             refused.push(scenario::Refused::new(path, old, new).because(reason));
         }
     };
+    same("accept", &old.accept, &new.accept);
+    if new.accept != Accept::Early {
+        same("mark", &old.mark, &new.mark); // SYNs go on with it
+    }
     same("port", &old.port, &new.port);
     same("threads", &old.threads, &new.threads);
     same("user", &old.user, &new.user);

@@ -2,16 +2,16 @@
 //!
 //! With `at_limit = "pass"` the listeners stop being transparent at the limit, so that TPROXY finds
 //! none and new connections cross unsplit. Handshakes that had begun are still accepted, up to a
-//! hard limit above.
+//! hard limit above. Where SYNs are held back, each one above the limit is sent on instead.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use middlebox::{AtLimit, SplitLimits};
+use middlebox::{Accept, AtLimit, SplitLimits};
 
-use crate::config::{Config, SideName};
+use crate::config::{Config, Document, SideName};
 use crate::counters::All;
 use crate::sockets::{self, Unset};
 
@@ -19,7 +19,10 @@ use crate::sockets::{self, Unset};
 #[derive(Debug)]
 pub(crate) struct Gate {
     limit: AtomicU64,
-    passes: AtomicBool,
+    /// Whether listeners stop being transparent at the limit.
+    shuts: AtomicBool,
+    /// SYNs are held back, and those above the limit are sent on one by one.
+    holds_back: bool,
     is_shut: AtomicBool,
     listeners: Mutex<Vec<Registered>>,
 }
@@ -38,10 +41,13 @@ pub(crate) const fn slack(limit: u64) -> u64 {
 }
 
 impl Gate {
-    pub(crate) fn new(limits: SplitLimits, listeners: Vec<Registered>) -> Self {
+    pub(crate) fn new(document: &Document, listeners: Vec<Registered>) -> Self {
+        let limits = document.limits;
+        let holds_back = document.accept != Accept::Early;
         Self {
             limit: AtomicU64::new(limits.connections.into()),
-            passes: AtomicBool::new(limits.at_limit == AtLimit::Pass),
+            shuts: AtomicBool::new(limits.at_limit == AtLimit::Pass && !holds_back),
+            holds_back,
             is_shut: AtomicBool::new(false),
             listeners: Mutex::new(listeners),
         }
@@ -50,7 +56,8 @@ impl Gate {
     /// Applies other limits.
     pub(crate) fn change(&self, limits: SplitLimits, counters: &All) {
         self.limit.store(limits.connections.into(), Ordering::Relaxed);
-        self.passes.store(limits.at_limit == AtLimit::Pass, Ordering::Relaxed);
+        let shuts = limits.at_limit == AtLimit::Pass && !self.holds_back;
+        self.shuts.store(shuts, Ordering::Relaxed);
         self.decide(counters);
     }
 
@@ -63,17 +70,19 @@ impl Gate {
         })
     }
 
-    /// Connections above this number are reset.
-    pub(crate) fn hard_limit(&self) -> u64 {
+    /// Counts a new connection as open, unless there are too many.
+    pub(crate) fn admit(&self, counters: &All) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
-        if self.passes.load(Ordering::Relaxed) { limit + slack(limit) } else { limit }
-    }
-
-    /// A connection was opened; there are `open` now.
-    pub(crate) fn opened(&self, open: u64, counters: &All) {
-        if open >= self.limit.load(Ordering::Relaxed) {
+        let most = if self.shuts.load(Ordering::Relaxed) { limit + slack(limit) } else { limit };
+        let open = counters.open.fetch_add(1, Ordering::Relaxed) + 1;
+        if open > most {
+            counters.open.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        if open >= limit {
             self.decide(counters);
         }
+        true
     }
 
     /// A connection was closed.
@@ -109,8 +118,8 @@ impl Gate {
         // Under the lock, so that the last decision is the one that stays.
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         let open = counters.open.load(Ordering::Relaxed);
-        let passes = self.passes.load(Ordering::Relaxed);
-        let shut = passes && open >= self.limit.load(Ordering::Relaxed);
+        let shuts = self.shuts.load(Ordering::Relaxed);
+        let shut = shuts && open >= self.limit.load(Ordering::Relaxed);
         if self.is_shut.swap(shut, Ordering::Relaxed) == shut {
             return;
         }

@@ -40,6 +40,7 @@ const TICK: Duration = Duration::from_millis(10);
 #[derive(Debug, Serialize, Deserialize)]
 struct Message {
     listeners: Vec<i32>,
+    syns: Option<i32>,
     metrics: Option<i32>,
     control: Option<i32>,
     /// The pipe for one byte when the new process is ready.
@@ -53,6 +54,7 @@ struct Message {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) listeners: Vec<OwnedFd>,
+    pub(crate) syns: Option<OwnedFd>,
     pub(crate) metrics: Option<OwnedFd>,
     pub(crate) control: Option<OwnedFd>,
 }
@@ -61,6 +63,8 @@ pub(crate) struct Sockets {
 #[derive(Debug, Default)]
 pub(crate) struct Inherited {
     pub(crate) listeners: Vec<OwnedFd>,
+    /// Copies of SYNs. Only one socket can have them.
+    pub(crate) syns: Option<OwnedFd>,
     pub(crate) metrics: Option<TcpListener>,
     pub(crate) control: Option<UnixListener>,
     /// The sides of the process before, if there was one.
@@ -82,13 +86,15 @@ impl Inherited {
         let message: Message =
             serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         let mut numbers = message.listeners.clone();
-        numbers.extend(message.metrics.iter().chain(&message.control).chain([&message.ready]));
+        let others = message.syns.iter().chain(&message.metrics).chain(&message.control);
+        numbers.extend(others.chain([&message.ready]));
         let mut taken = sys::adopt(&numbers).map_err(|error| wrong(error.to_string()))?.into_iter();
         let listeners = taken.by_ref().take(message.listeners.len()).collect();
+        let syns = message.syns.and_then(|_| taken.next());
         let metrics = message.metrics.and_then(|_| taken.next()).map(TcpListener::from);
         let control = message.control.and_then(|_| taken.next()).map(UnixListener::from);
         let sides = Some([message.terrestrial, message.satellite]);
-        Ok(Self { listeners, metrics, control, sides, ready: taken.next() })
+        Ok(Self { listeners, syns, metrics, control, sides, ready: taken.next() })
     }
 
     /// Reports to the process before, if there was one, that this one relays.
@@ -125,6 +131,7 @@ impl Program {
         let (ready, reports) = pipe_with(PipeFlags::CLOEXEC).doing("open a pipe")?;
         let message = Message {
             listeners: sockets.listeners.iter().map(AsRawFd::as_raw_fd).collect(),
+            syns: sockets.syns.as_ref().map(AsRawFd::as_raw_fd),
             metrics: sockets.metrics.as_ref().map(AsRawFd::as_raw_fd),
             control: sockets.control.as_ref().map(AsRawFd::as_raw_fd),
             ready: reports.as_raw_fd(),
@@ -134,7 +141,8 @@ impl Program {
         let text = serde_json::to_string(&message).map_err(io::Error::from).doing("write JSON")?;
         let mut inherited: Vec<BorrowedFd<'_>> =
             sockets.listeners.iter().map(AsFd::as_fd).collect();
-        inherited.extend(sockets.metrics.iter().chain(&sockets.control).map(AsFd::as_fd));
+        let others = sockets.syns.iter().chain(&sockets.metrics).chain(&sockets.control);
+        inherited.extend(others.map(AsFd::as_fd));
         inherited.push(reports.as_fd());
         let mark = |flags| inherited.iter().try_for_each(|fd| fcntl_setfd(fd, flags));
         let mut command = Command::new(&self.path);

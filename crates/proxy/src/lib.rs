@@ -6,7 +6,8 @@
 //!
 //! `config` reads the file, `machine` asks whether the machine can do it, `rules` has the commands
 //! that send connections here. `daemon` starts one `worker` per core; a worker accepts connections
-//! and moves bytes between the two sockets of a `connection`, as `middlebox::Relay` decides.
+//! and moves bytes between the two sockets of a `connection`, as `middlebox::Relay` decides. `late` holds
+//! SYNs back until servers have accepted.
 //!
 //! Decisions:
 //! - Interception is by TPROXY to listeners on the loopback address. Nobody reaches them otherwise,
@@ -30,6 +31,7 @@ mod counters;
 mod daemon;
 mod gate;
 mod handover;
+mod late;
 mod listeners;
 mod local;
 mod log;
@@ -39,6 +41,7 @@ mod pipes;
 pub mod prefix;
 mod privileges;
 pub mod rules;
+mod shared;
 mod slab;
 mod sockets;
 mod sys;

@@ -19,8 +19,8 @@ use crate::sys;
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Descriptors that are not those of connections: standard streams, log, sockets of metrics and
-/// control; for each thread listeners, epoll, eventfd and empty pipes.
-const DESCRIPTORS: u64 = 32;
+/// control; copies of SYNs, and raw sockets; for each thread listeners, epoll, eventfd and empty pipes.
+const DESCRIPTORS: u64 = 48;
 const DESCRIPTORS_OF_THREAD: u64 = 4 + 2 + 2 * pipes::KEPT as u64;
 /// Two sockets, and half a pipe.
 const DESCRIPTORS_OF_CONNECTION: u64 = 3;

@@ -2,6 +2,8 @@
 //!
 //! - A table of nftables gives SYNs that cross from one side to the other to the daemon's listeners
 //!   (TPROXY). Where no listener is, TPROXY does nothing, and the packet goes its way unsplit.
+//! - With another `accept` than "early" the SYN is dropped, and a copy goes to the daemon (nfnetlink_log). The
+//!   daemon sends it on with the mark and a priority, and then TPROXY gives it to the listener.
 //! - Packets of connections that the daemon has are found by their socket, and marked. Others are
 //!   never taken over. ICMP errors about these connections have the client's address, and are found by
 //!   the header in them. Without them the daemon would not learn the path MTU (RFC 1191).
@@ -12,9 +14,11 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use middlebox::Accept;
 use thiserror::Error;
 
 use crate::config::{Config, Fail, SideName};
+use crate::late::syns::priority;
 use crate::machine;
 use crate::prefix::Prefix;
 
@@ -24,6 +28,9 @@ pub const TABLE: &str = "bentpipe_proxy";
 /// Sets of the interfaces of each side, as they are named after it, with their types.
 pub(crate) const SETS: [(&str, &str); 2] =
     [("in", "type ifname"), ("out", "typeof fib daddr oifname")];
+
+/// A part of rules that hold SYNs back, and of no others.
+pub(crate) const HOLDS_BACK: &str = "queue-threshold 1";
 
 /// A command, with what it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,13 +241,19 @@ pub fn ruleset(config: &Config) -> String {
             format!("iifname @{}_in fib daddr oifname @{}_out", side.key(), side.other().key());
         let port = config.port_of(side);
         for (family, ip, address) in [("ipv4", "ip", "127.0.0.1"), ("ipv6", "ip6", "[::1]")] {
-            line(
-                2,
-                &format!(
-                    "{crosses} meta nfproto {family} meta l4proto tcp tproxy {ip} to \
-                     {address}:{port} meta mark set {mark:#x} accept"
-                ),
-            );
+            let to_listener =
+                format!("meta nfproto {family} meta l4proto tcp tproxy {ip} to {address}:{port}");
+            if document.accept == Accept::Early {
+                line(2, &format!("{crosses} {to_listener} meta mark set {mark:#x} accept"));
+            } else {
+                // Without a listener the rule ends at `tproxy`, and the SYN crosses unsplit.
+                line(2, &format!("{crosses} {to_listener} {} drop", copy(document.port, side)));
+                let goes_on = format!(
+                    "iifname \"lo\" meta mark {mark:#x} meta priority 0:{}",
+                    priority(side)
+                );
+                line(2, &format!("{goes_on} {to_listener} accept"));
+            }
         }
         if document.fail == Fail::Closed {
             line(2, &format!("{crosses} reject with tcp reset"));
@@ -249,6 +262,11 @@ pub fn ruleset(config: &Config) -> String {
     line(1, "}");
     line(0, "}");
     text
+}
+
+/// The statement that sends a copy of a SYN to the daemon, at once.
+fn copy(group: u16, side: SideName) -> String {
+    format!("log prefix \"{}\" group {group} {HOLDS_BACK}", side.key())
 }
 
 /// Returns an error with the kernel's message if it does not take the rules. Nothing is changed.

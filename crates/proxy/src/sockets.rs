@@ -7,6 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, listen, socket_with};
 
+use wire::IpPacket;
+
 use crate::config::{Source, TcpOptions};
 use crate::sys;
 
@@ -159,16 +161,12 @@ pub(crate) fn adapt(fd: impl AsFd, options: &TcpOptions, saves_syn: bool) -> Res
 pub(crate) fn dscp(fd: impl AsFd) -> Option<u8> {
     let mut packet = [0; 256];
     let syn = sys::get(fd, libc::IPPROTO_TCP, TCP_SAVED_SYN, &mut packet).ok()?;
-    class(syn)
+    IpPacket::read(syn).map(|syn| syn.dscp())
 }
 
-/// DSCP of an IP packet.
-fn class(packet: &[u8]) -> Option<u8> {
-    match packet.first()? >> 4 {
-        4 => packet.get(1).map(|tos| tos & !3),
-        6 => Some((packet[0] << 4 | packet.get(1)? >> 4) & !3),
-        _ => None,
-    }
+/// Client and server of a connection, without flow labels and scopes, which packets do not have.
+pub(crate) fn pair(client: SocketAddr, server: SocketAddr) -> [SocketAddr; 2] {
+    [client, server].map(|end| SocketAddr::new(end.ip(), end.port()))
 }
 
 /// A connection on its way to a server.
@@ -186,6 +184,8 @@ pub(crate) struct Target<'a> {
     pub(crate) server: SocketAddr,
     pub(crate) source: Source,
     pub(crate) dscp: Option<u8>,
+    /// The SYN may wait for the client's data.
+    pub(crate) has_data: bool,
     pub(crate) options: [Option<&'a TcpOptions>; 2],
 }
 
@@ -210,7 +210,7 @@ fn try_from(target: &Target<'_>, port: u16) -> io::Result<Outgoing> {
     let mut settings = Ok(());
     for options in target.options.iter().flatten() {
         settings = settings.and(configure(&fd, options));
-        if options.fast_open == Some(true) {
+        if options.fast_open == Some(true) && target.has_data {
             let fast = sys::set_number(&fd, libc::IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1);
             settings = settings.and(fast.map_err(|error| Unset { key: "fast_open", error }));
         }
@@ -269,17 +269,4 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
         unsent_bytes: u32_at(144),
         delivery_rate: u64_at(160),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ecn_bits_are_not_copied() {
-        assert_eq!(class(&[0x45, 0xbb]), Some(0xb8));
-        assert_eq!(class(&[0x6b, 0xb0, 0, 0]), Some(0xb8));
-        assert_eq!(class(&[0x4b]), None);
-        assert_eq!(class(&[]), None);
-    }
 }

@@ -4,28 +4,26 @@
 //! connection is handed from thread to thread.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use middlebox::Accept;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use serde_json::{Value, json};
 
-use crate::clock::Clock;
 use crate::config::{Config, SideName};
 use crate::connection::{CHUNK, Connection, Leg, Outcome, Ready, Tools};
-use crate::counters::All;
-use crate::gate::Gate;
-use crate::log::Log;
 use crate::pipes::Pipes;
+use crate::shared::Shared;
 use crate::slab::{Key, Slab};
-use crate::sockets::{self, Target};
+use crate::sockets;
 
 /// Connections that a listener gives in one turn.
 const ACCEPTS: usize = 64;
@@ -36,8 +34,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// An end with a reset behind its bytes waits for the other end to acknowledge them, but not longer.
 const RESET_WITHIN_S: u32 = 60;
 
-const LISTENER: u64 = 1 << 63;
-const WAKE: u64 = 1 << 62;
+pub(crate) const LISTENER: u64 = 1 << 63;
+pub(crate) const WAKE: u64 = 1 << 62;
 
 /// Orders from the main thread.
 pub(crate) enum Order {
@@ -56,17 +54,6 @@ pub(crate) enum Order {
 pub(crate) struct Listener {
     pub(crate) fd: Arc<OwnedFd>,
     pub(crate) side: SideName,
-}
-
-/// What all threads share.
-#[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    pub(crate) counters: Arc<All>,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) log: Log,
-    pub(crate) clock: Clock,
-    /// Addresses of this machine, read again from time to time.
-    pub(crate) own: Arc<RwLock<Vec<IpAddr>>>,
 }
 
 /// A thread's state.
@@ -238,55 +225,37 @@ impl Worker {
             return; // the socket sends a reset
         };
         // An intercepted connection has the address of a server, which is another machine.
-        if self.is_own(server.ip()) || self.is_own(client.ip()) {
+        if self.shared.is_own(server.ip()) || self.shared.is_own(client.ip()) {
             counters.process.refused_loops.one();
             return; // the socket sends a reset
         }
         counters.process.accepted.one();
-        let limits = self.config.document.limits;
-        let open = counters.open.fetch_add(1, Ordering::Relaxed) + 1;
-        if open > self.shared.gate.hard_limit() {
-            counters.open.fetch_sub(1, Ordering::Relaxed);
-            counters.process.refused_at_limit.one();
-            return; // the socket sends a reset
-        }
-        self.shared.gate.opened(open, &counters);
         let config = Arc::clone(&self.config);
         let document = &config.document;
-        let other = side.other();
+        let may_wait = document.accept != Accept::Early;
+        let answered = may_wait.then(|| self.shared.servers.take(sockets::pair(client, server)));
+        let answered = answered.flatten();
+        if answered.is_none() {
+            if may_wait {
+                self.shared.was_not_held_back();
+            }
+            if !self.shared.gate.admit(&counters) {
+                counters.process.refused_at_limit.one();
+                return; // the socket sends a reset
+            }
+        }
         if let Some(subnet) = config.subnet_of(client.ip())
             && let Err(unset) = sockets::configure(&fd, subnet)
         {
-            self.report(&unset);
+            self.shared.report(&unset);
         }
-        let target = Target {
-            client,
-            server,
-            source: document.source,
-            dscp: document.copy_dscp.then(|| sockets::dscp(&fd)).flatten(),
-            options: [Some(&config.side(other).tcp), config.subnet_of(server.ip())],
-        };
-        let outgoing = match sockets::connect_to(&target) {
-            Ok(outgoing) => outgoing,
-            Err(error) => {
-                let counter = match error.raw_os_error() {
-                    Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
-                        &counters.process.out_of_resources
-                    }
-                    _ => &counters.process.server_unreachable,
-                };
-                counter.one();
-                return self.shared.gate.closed(&counters);
-            }
-        };
-        if let Err(unset) = &outgoing.settings {
-            self.report(unset);
-        }
-        if outgoing.has_other_port {
-            counters.process.other_source_port.one();
-        }
-        let capacity = limits.relay_buffer.get();
-        let connection = Connection::new([fd, outgoing.fd], side, client, server, capacity, now_s);
+        let outgoing = answered.and_then(|answered| answered.server).or_else(|| {
+            let dscp = document.copy_dscp.then(|| sockets::dscp(&fd)).flatten();
+            self.shared.ask(&config, side, [client, server], dscp, true)
+        });
+        let Some(outgoing) = outgoing else { return self.shared.gate.closed(&counters) };
+        let capacity = document.limits.relay_buffer.get();
+        let connection = Connection::new([fd, outgoing], side, client, server, capacity, now_s);
         let key = self.connections.insert(connection);
         if self.watch(key).is_err() {
             counters.process.out_of_resources.one();
@@ -309,20 +278,6 @@ impl Worker {
         Ok(())
     }
 
-    fn is_own(&self, address: IpAddr) -> bool {
-        let own = self.shared.own.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        address.is_loopback() || address.is_unspecified() || own.contains(&address)
-    }
-
-    fn report(&self, unset: &sockets::Unset) {
-        let counter = &self.shared.counters.process.failed_settings;
-        counter.one();
-        if counter.get() == 1 {
-            let values = [("setting", json!(unset.key)), ("error", json!(unset.error.to_string()))];
-            self.shared.log.write("the kernel did not accept a setting", &values);
-        }
-    }
-
     fn turn(&mut self, key: Key, news: Option<(Leg, Ready)>, now_s: u32) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.active_s = now_s;
@@ -336,6 +291,9 @@ impl Worker {
         let counters = &self.shared.counters;
         if connection.is_connected() && !was_connected {
             counters.process.split.one();
+            if self.config.document.accept == Accept::EarlyIfKnown {
+                self.shared.servers.on_accepted(self.shared.clock.now(), connection.server);
+            }
         }
         for (leg, before) in Leg::BOTH.into_iter().zip(moved) {
             let bytes = connection.delivered_from(leg) - before;
@@ -368,6 +326,11 @@ impl Worker {
             Outcome::Waiting | Outcome::Again | Outcome::Reset => &counters.process.reset,
         };
         counter.one();
+        if matches!(outcome, Outcome::Refused | Outcome::Unreachable)
+            && self.config.document.accept == Accept::EarlyIfKnown
+        {
+            self.shared.servers.on_failed(&connection.server);
+        }
         if outcome == Outcome::Finished {
             connection.end_normally();
         }
@@ -483,11 +446,11 @@ fn describe(connection: &Connection, now_s: u32) -> Value {
 }
 
 /// The number that epoll gives back with the events of a socket.
-const fn token(key: Key, leg: Leg) -> u64 {
+pub(crate) const fn token(key: Key, leg: Leg) -> u64 {
     (key.generation as u64) << 32 | (key.index as u64) << 1 | leg.index() as u64
 }
 
-const fn parse(token: u64) -> (Key, Leg) {
+pub(crate) const fn parse(token: u64) -> (Key, Leg) {
     let key = Key { index: (token as u32) >> 1, generation: (token >> 32) as u32 };
     (key, if token & 1 == 0 { Leg::Client } else { Leg::Server })
 }

@@ -30,7 +30,8 @@ const RELAY: u64 = 65_536;
 const MEMORY: u64 = 4;
 
 /// Client, gateway and server, with a flow between the hosts, keys of the proxy's sides, and more.
-fn scenario(terrestrial: &str, satellite: &str, head: &str) -> Scenario {
+fn scenario(terrestrial: &str, satellite: &str, head: &str, accept: Accept) -> Scenario {
+    let accept = accept.name();
     let text = format!(
         r#"
         duration = "60s"
@@ -47,6 +48,7 @@ fn scenario(terrestrial: &str, satellite: &str, head: &str) -> Scenario {
         name = "gateway"
         [node.proxy]
         limits = {{ relay_buffer = "64KiB" }}
+        accept = {accept:?}
         terrestrial = {{ {terrestrial} }}
         satellite = {{ towards = ["server"] {satellite} }}
         [[flow]]
@@ -154,8 +156,12 @@ fn play(case: &Case, hosts: &Hosts<'_>) {
         sockopt::set_socket_recv_buffer_size(listener, RECEIVE_BUFFER as usize).unwrap();
     }
     let to = SocketAddr::new(hosts.address("server"), PORT);
-    let stream = hosts.inside("client", || TcpStream::connect_timeout(&to, PATIENCE)).unwrap();
-    let client = Application::new(stream, true);
+    let stream = hosts.inside("client", || TcpStream::connect_timeout(&to, PATIENCE));
+    if case.steps == [Step::Refused(End::Client)] {
+        assert_eq!(stream.unwrap_err().kind(), ErrorKind::ConnectionRefused, "{}", case.name);
+        return;
+    }
+    let client = Application::new(stream.unwrap(), true);
     let server = listener.map(|listener| {
         let (stream, peer) = listener.accept().unwrap();
         assert_eq!(peer, client.stream.local_addr().unwrap(), "the server sees the client");
@@ -200,7 +206,7 @@ fn play(case: &Case, hosts: &Hosts<'_>) {
                 thread::sleep(Duration::from_millis(300));
                 assert_eq!(at(end).end(), None, "{what}");
             }
-            Step::Refused(_) => unreachable!("cases of a late answer are left out"),
+            Step::Refused(_) => unreachable!("{what}: a refused client does nothing else"),
             Step::WasReset(end) => {
                 wait_for(&what, || {
                     at(end).was_reset.load(Ordering::Relaxed)
@@ -217,9 +223,8 @@ fn split_connections_behave_as_the_table_of_both_backends_has_it() {
         return;
     }
     let sides = format!("send_buffer = \"{SEND_BUFFER}B\", receive_buffer = \"{RECEIVE_BUFFER}B\"");
-    let scenario = scenario(&sides, &format!(", {sides}"), "");
-    // The daemon cannot hold back a SYN yet.
-    for case in CASES.into_iter().filter(|case| case.accept == Accept::Early) {
+    for case in CASES {
+        let scenario = scenario(&sides, &format!(", {sides}"), "", case.accept);
         with_hosts(&scenario, 1, program(), |hosts| play(&case, hosts)).unwrap();
     }
 }
@@ -242,7 +247,8 @@ fn a_flow_through_the_daemon_has_a_row_for_each_leg_over_both_versions_of_ip() {
         return;
     }
     for ip in ["ipv4", "ipv6"] {
-        let scenario = scenario("", ", initial_window = 30", &format!("ip = {ip:?}"));
+        let scenario =
+            scenario("", ", initial_window = 30", &format!("ip = {ip:?}"), Accept::Early);
         let options = Options { proxy: program(), ..Options::default() };
         let recording = testbed::run(&scenario, 1, options).unwrap();
         assert!(recording.flows[0].completed, "{ip}");
@@ -263,7 +269,9 @@ fn without_the_program_the_node_is_named() {
     if is_skipped() {
         return;
     }
-    let error = testbed::run(&scenario("", "", ""), 1, Options::default()).unwrap_err().to_string();
+    let error = testbed::run(&scenario("", "", "", Accept::Early), 1, Options::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("bentpipe-proxy for the proxy of node \"gateway\""), "{error}");
     assert!(error.contains("make proxy"), "{error}");
 }
@@ -275,6 +283,7 @@ fn a_daemon_that_cannot_start_ends_the_run_with_its_message() {
     }
     let missing = Path::new("/bin/false");
     let options = Options { proxy: Some(missing), ..Options::default() };
-    let error = testbed::run(&scenario("", "", ""), 1, options).unwrap_err().to_string();
+    let error =
+        testbed::run(&scenario("", "", "", Accept::Early), 1, options).unwrap_err().to_string();
     assert!(error.contains("set the rules of the proxy of node \"gateway\""), "{error}");
 }

@@ -6,13 +6,15 @@
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
 //! - [`icmp`]: the answer to a packet that is too long.
 //! - [`feedback`]: the field in which routers give feedback to senders.
-//! - [`IpPacket`] reads a packet that a real host has sent, and marks it.
+//! - [`IpPacket`] reads a packet that a real host has sent, and marks it. `gateway` has what a gateway does
+//!   to such packets.
 //!
 //! The simulator, captures and the testbed use the same sizes, so that a packet has the same length
 //! in all of them.
 
 mod checksum;
 pub mod feedback;
+mod gateway;
 pub mod icmp;
 pub mod ip;
 mod packet;

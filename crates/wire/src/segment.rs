@@ -62,10 +62,7 @@ impl IpPacket {
     /// extension headers of IPv6, and packets that are shorter than they say.
     pub fn tcp(&self) -> Option<TcpFields> {
         let bytes = self.bytes();
-        let (addresses, start, end) = match bytes.first()? >> 4 {
-            4 => ipv4(bytes)?,
-            _ => ipv6(bytes)?,
-        };
+        let (addresses, start, end) = place(bytes)?;
         let segment = bytes.get(start..end)?;
         let header = usize::from(segment.get(12)? >> 4) * 4;
         let options = segment.get(usize::from(HEADER)..header)?;
@@ -146,10 +143,7 @@ impl IpPacket {
         const TIMESTAMPS: u8 = 8;
         self.tcp()?.timestamps?;
         let bytes = self.bytes();
-        let (_, start, _) = match bytes.first()? >> 4 {
-            4 => ipv4(bytes)?,
-            _ => ipv6(bytes)?,
-        };
+        let (start, _) = span(bytes)?;
         let mut place = start + usize::from(HEADER);
         loop {
             match *bytes.get(place)? {
@@ -178,7 +172,20 @@ impl IpPacket {
     }
 }
 
+/// Where the TCP segment of an IP packet starts and ends.
+pub(crate) fn span(bytes: &[u8]) -> Option<(usize, usize)> {
+    place(bytes).map(|(_, start, end)| (start, end))
+}
+
 /// Addresses, and where the segment starts and ends.
+fn place(bytes: &[u8]) -> Option<(Addresses, usize, usize)> {
+    match bytes.first()? >> 4 {
+        4 => ipv4(bytes),
+        _ => ipv6(bytes),
+    }
+}
+
+/// The same of IPv4.
 fn ipv4(bytes: &[u8]) -> Option<(Addresses, usize, usize)> {
     let header = usize::from(bytes[0] & 0xf) * 4;
     let length = usize::from(word(bytes, 2)?);

@@ -63,12 +63,56 @@ pub struct Admitted {
     pub max_open: u32,
 }
 
+/// Servers that have accepted a connection lately. `S` names a server.
+#[derive(Clone, Debug)]
+pub struct Known<S> {
+    /// When each server has accepted last.
+    accepted: BTreeMap<S, Time>,
+}
+
+impl<S> Default for Known<S> {
+    fn default() -> Self {
+        Self { accepted: BTreeMap::new() }
+    }
+}
+
+impl<S: Ord> Known<S> {
+    /// Returns true if `server` has accepted a connection within the time `lately`, and has not failed since.
+    pub fn includes(&self, now: Time, lately: Span, server: &S) -> bool {
+        self.accepted.get(server).is_some_and(|last| now.since(*last) <= lately)
+    }
+
+    /// `server` has accepted a connection.
+    pub fn on_accepted(&mut self, now: Time, server: S) {
+        self.accepted.insert(server, now);
+    }
+
+    /// A connection to `server` could not be opened.
+    pub fn on_failed(&mut self, server: &S) {
+        self.accepted.remove(server);
+    }
+
+    /// Forgets servers that have not accepted within the time `lately`.
+    pub fn forget(&mut self, now: Time, lately: Span) {
+        self.accepted.retain(|_, last| now.since(*last) <= lately);
+    }
+
+    /// Number of servers that are remembered.
+    pub fn len(&self) -> usize {
+        self.accepted.len()
+    }
+
+    /// Returns true if no server is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.accepted.is_empty()
+    }
+}
+
 /// The admission of all connections of a proxy. `S` names a server.
 #[derive(Clone, Debug)]
 pub struct Admission<S> {
     policy: Policy,
-    /// When each server has accepted last.
-    accepted: BTreeMap<S, Time>,
+    known: Known<S>,
     /// Split connections that are open.
     open: u32,
     admitted: Admitted,
@@ -85,7 +129,7 @@ impl<S> Admission<S> {
     /// A proxy that knows no server yet.
     pub fn new(policy: Policy) -> Self {
         let admitted = Admitted::default();
-        Self { policy, accepted: BTreeMap::new(), open: 0, admitted }
+        Self { policy, known: Known::default(), open: 0, admitted }
     }
 
     /// Numbers of connections so far.
@@ -110,10 +154,7 @@ impl<S: Ord> Admission<S> {
         let is_early = match self.policy.accept {
             Accept::Early => true,
             Accept::Late => false,
-            Accept::EarlyIfKnown => {
-                let last = self.accepted.get(server);
-                last.is_some_and(|last| now.since(*last) <= self.policy.known_for)
-            }
+            Accept::EarlyIfKnown => self.known.includes(now, self.policy.known_for, server),
         };
         if is_early {
             self.admitted.early += 1;
@@ -127,14 +168,14 @@ impl<S: Ord> Admission<S> {
     /// `server` has accepted a connection.
     pub fn on_accepted(&mut self, now: Time, server: S) {
         if self.policy.accept == Accept::EarlyIfKnown {
-            self.accepted.insert(server, now);
+            self.known.on_accepted(now, server);
         }
     }
 
     /// A connection to `server` could not be opened.
     pub fn on_failed(&mut self, server: &S) {
         self.admitted.failed += 1;
-        self.accepted.remove(server);
+        self.known.on_failed(server);
     }
 
     /// A split connection is over in both directions.
@@ -182,6 +223,16 @@ mod tests {
         let admitted =
             Admitted { early: 2, late: 4, failed: 1, max_open: 6, ..Admitted::default() };
         assert_eq!(admission.admitted(), admitted);
+    }
+
+    #[test]
+    fn servers_that_have_not_accepted_lately_are_forgotten() {
+        let mut known = Known::default();
+        known.on_accepted(at(0), 'a');
+        known.on_accepted(at(50), 'b');
+        known.forget(at(70), Span::from_secs(60));
+        assert_eq!(known.len(), 1);
+        assert!(known.includes(at(70), Span::from_secs(60), &'b') && !known.is_empty());
     }
 
     #[test]

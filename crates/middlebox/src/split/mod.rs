@@ -12,7 +12,7 @@ mod preset;
 mod relay;
 mod settings;
 
-pub use admission::{Admission, Admitted, Policy, Verdict};
+pub use admission::{Admission, Admitted, Known, Policy, Verdict};
 pub use preset::Preset;
 pub use relay::{Relay, Step};
 pub use settings::{Accept, AtLimit, SideName, SplitLimits, SplitSide};

@@ -23,13 +23,10 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
         let reason = "the kernel uses 253 to 255 itself";
         refused.push(Refused::new("table", "a free table", found).because(reason));
     }
-    if document.accept != Accept::Early {
-        let found = match document.accept {
-            Accept::Late => "\"late\"",
-            _ => "\"early-if-known\"",
-        };
-        let reason = "the daemon cannot hold back a SYN yet";
-        refused.push(Refused::new("accept", "\"early\"", found).because(reason));
+    if let Some(known_for) = document.known_for.filter(|_| document.accept != Accept::EarlyIfKnown)
+    {
+        let expected = "accept = \"early-if-known\", or no `known_for`";
+        refused.push(Refused::new("known_for", expected, format!("\"{known_for}\"")));
     }
     for (key, ports) in [("ports", &document.ports), ("bypass.ports", &document.bypass.ports)] {
         for (i, port) in ports.iter().enumerate() {
@@ -202,7 +199,7 @@ mod tests {
             (format!("metrics = \"0.0.0.0:1\"\n{PLAIN}"), "p.toml:1:11: ", "loopback"),
             (format!("user = \"nobody\"\n{PLAIN}"), "p.toml:1:8: ", "65534:65534"),
             (format!("port = 65535\n{PLAIN}"), "p.toml:1:8: ", "65534"),
-            (format!("accept = \"late\"\n{PLAIN}"), "p.toml:1:10: ", "hold back a SYN"),
+            (format!("known_for = \"1min\"\n{PLAIN}"), "p.toml:1:13: ", "early-if-known"),
             (format!("{PLAIN}pacing_rate = \"2mbps\"\n"), "p.toml:5:15: ", "2Mbit/s"),
             (format!("{PLAIN}[limits]\nconnections = 0\n"), "p.toml:6:15: ", "connections"),
             (

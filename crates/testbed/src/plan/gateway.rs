@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use scenario::model::{Accept, AtLimit, Flow, Gateway as Crossing, GatewayEnd, SideName, Traffic};
+use scenario::model::{
+    Accept, AtLimit, Flow, Gateway as Crossing, GatewayEnd, Policy, SideName, Traffic,
+};
 use scenario::{Routes, Scenario};
 use tcp::AckTiming;
 use units::{Bytes, Span};
@@ -32,8 +34,8 @@ pub(crate) struct Gateway {
     relay_buffer: Bytes,
     /// Connections of all flows.
     connections: usize,
-    /// The limit of connections, and the treatment of new ones above it, if the scenario has a limit.
-    limit: Option<(u32, AtLimit)>,
+    /// Which connections it admits, and when it accepts.
+    policy: Policy,
     /// The side on which each of the other hosts is reached.
     pub(crate) peers: BTreeMap<u16, SideName>,
 }
@@ -74,7 +76,6 @@ impl Plan {
     pub(super) fn split(&mut self, split: &Split<'_>, refusals: &mut Vec<Refusal>) {
         let Split { scenario, flow, gateway, .. } = split;
         let host = self.host(split.node);
-        refusals.extend(self.hosts[host].gateway.is_none().then(|| accept(split)).flatten());
         let name = &scenario.nodes[gateway.node].name;
         let connections = match flow.traffic {
             Traffic::Web(web) => web.connections as usize,
@@ -85,10 +86,10 @@ impl Plan {
             sides: [None, None],
             relay_buffer: gateway.relay_buffer,
             connections: 0,
-            limit: scenario.nodes[gateway.node]
+            policy: scenario.nodes[gateway.node]
                 .proxy
                 .as_ref()
-                .and_then(|proxy| Some((proxy.policy.connections?, proxy.policy.at_limit))),
+                .map_or_else(Policy::default, |proxy| proxy.policy),
             peers: BTreeMap::new(),
         });
         planned.connections += connections;
@@ -164,18 +165,6 @@ impl Plan {
             gateway.peers = sides.collect();
         }
     }
-}
-
-/// The refusal of a proxy that holds back SYNs.
-fn accept(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
-    let node = &scenario.nodes[gateway.node];
-    let accept = node.proxy.as_ref()?.policy.accept;
-    (accept != Accept::Early).then(|| Refusal {
-        place: format!("node {:?}, proxy.accept", node.name),
-        asked: format!("{:?}", accept.name()),
-        possible: "\"early\": the daemon cannot hold back a SYN yet".to_owned(),
-        key: Some(Key { of: Of::Node(gateway.node), path: "proxy.accept".to_owned() }),
-    })
 }
 
 /// The verdict on a setting of a gateway's end, where the daemon does something else than a host.
@@ -261,13 +250,19 @@ impl SideSettings {
 impl Gateway {
     /// The daemon's file.
     pub(crate) fn file(&self) -> String {
-        let (connections, at_limit) = match self.limit {
-            Some((most, at_limit)) => (most as usize, at_limit.name()),
+        let Policy { accept, known_for, connections, at_limit } = self.policy;
+        let (connections, at_limit) = match connections {
+            Some(most) => (most as usize, at_limit.name()),
             None => ((2 * self.connections).max(LEAST_CONNECTIONS), AtLimit::Refuse.name()),
         };
+        let known_for = match accept {
+            Accept::EarlyIfKnown => format!("known_for = \"{known_for}\"\n"),
+            Accept::Early | Accept::Late => String::new(),
+        };
         let mut text = format!(
-            "threads = 1\n[limits]\nconnections = {connections}\nat_limit = {at_limit:?}\n\
+            "threads = 1\naccept = {:?}\n{known_for}[limits]\nconnections = {connections}\nat_limit = {at_limit:?}\n\
              relay_buffer = \"{}B\"\n",
+            accept.name(),
             self.relay_buffer.get()
         );
         for (side, settings) in SideName::ALL.into_iter().zip(&self.sides) {

@@ -160,7 +160,7 @@ fn a_gateway_is_a_host_with_the_daemons_file_and_a_route_to_each_end() {
     assert_eq!(sides, [(1, "terrestrial"), (2, "satellite")]);
     let rtos = host.routes.values().map(|wanted| wanted.value.rto_min_ms.unwrap());
     assert_eq!(rtos.collect::<Vec<_>>(), [980, 600], "1 s without the round trip of the leg");
-    let expected = "threads = 1\n[limits]\nconnections = 1000\nat_limit = \"refuse\"\nrelay_buffer = \
+    let expected = "threads = 1\naccept = \"early\"\n[limits]\nconnections = 1000\nat_limit = \"refuse\"\nrelay_buffer = \
                     \"262144B\"\n[terrestrial]\ninterfaces = [\"terrestrial\"]\ncontroller = \
                     \"cubic\"\ninitial_window = 10\nsend_buffer = \"4194304B\"\nreceive_buffer = \
                     \"4194304B\"\nmss = 1460\n[satellite]\ninterfaces = [\"satellite\"]\ncontroller \
@@ -184,14 +184,18 @@ fn a_limit_of_connections_is_the_daemons() {
 }
 
 #[test]
-fn a_late_answer_is_rejected_once_at_the_node() {
-    for accept in ["late", "early-if-known"] {
-        let flows = json!([flow("a", "c", json!({})), flow("a", "c", json!({}))]);
-        let refusals = split_by(json!({ "accept": accept }), flows).unwrap_err();
-        let [refusal] = &*refusals else { panic!("{refusals:?}") };
-        assert_eq!(refusal.place, "node \"b\", proxy.accept");
-        assert_eq!(refusal.asked, format!("{accept:?}"));
-        assert!(refusal.possible.contains("hold back a SYN"), "{refusal:?}");
+fn the_time_of_the_answer_is_the_daemons() {
+    for (proxy, expected) in [
+        (json!({}), "accept = \"early\"\n[limits]"),
+        (json!({ "accept": "late" }), "accept = \"late\"\n[limits]"),
+        (
+            json!({ "accept": "early-if-known", "known_for": "90s" }),
+            "accept = \"early-if-known\"\nknown_for = \"90s\"\n[limits]",
+        ),
+    ] {
+        let plan = split_by(proxy, json!([flow("a", "c", json!({}))])).unwrap();
+        let file = plan.hosts.iter().find_map(|host| host.gateway.as_ref()).unwrap().file();
+        assert!(file.contains(expected), "{file}");
     }
 }
 

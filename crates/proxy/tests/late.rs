@@ -1,0 +1,151 @@
+//! SYNs that wait for the server: `accept = "late"` and `"early-if-known"`. Real processes in namespaces.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
+#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
+
+mod lab;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use lab::{CLIENT, CLIENT6, Lab, PATIENCE, SERVER, SERVER6, bytes, digest, port, read_all};
+use rustix::process::Signal;
+
+/// The end of a connection that is refused or not answered within some time.
+fn attempt(lab: &Lab, server: &str, port: u16, within: Duration) -> ErrorKind {
+    let to = SocketAddr::new(server.parse().unwrap(), port);
+    let connected = lab.inside("c", || TcpStream::connect_timeout(&to, within));
+    connected.unwrap_err().kind()
+}
+
+#[test]
+fn a_client_is_answered_after_its_server_over_both_versions_of_ip() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("accept = \"late\"\nthreads = 2", "", "", "");
+    for (server, client) in [(SERVER, CLIENT), (SERVER6, CLIENT6)] {
+        let (mut near, mut far) = lab.pair_with(server);
+        assert_eq!(far.peer_addr().unwrap(), near.local_addr().unwrap());
+        assert_eq!(far.peer_addr().unwrap().ip().to_string(), client);
+        // The server speaks first.
+        far.write_all(b"welcome").unwrap();
+        near.read_exact(&mut [0; 7]).unwrap();
+        let sent = bytes(1, 300_000);
+        let to_send = sent.clone();
+        let sender = thread::spawn(move || {
+            near.write_all(&to_send).unwrap();
+            near.shutdown(Shutdown::Write).unwrap();
+            near
+        });
+        let (received, error) = read_all(&mut far);
+        assert_eq!((digest(&received), error), (digest(&sent), None));
+        drop((far, sender.join().unwrap()));
+    }
+    assert_eq!((lab.metric("answered_late_total"), lab.metric("split_total")), (2, 2));
+    lab.wait_for_metric("open_connections", 0);
+    assert_eq!((lab.metric("not_held_back_total"), lab.metric("lost_syns_total")), (0, 0));
+}
+
+#[test]
+fn refused_and_silent_servers_give_no_connection() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("accept = \"late\"\nconnect_timeout = \"3s\"", "", "", "");
+    for server in [SERVER, SERVER6] {
+        assert_eq!(attempt(&lab, server, 9, PATIENCE), ErrorKind::ConnectionRefused);
+    }
+    lab.wait_for_metric("refused_by_server_total", 2);
+    // A server that never answers.
+    lab.at_server("nft add table inet silent").unwrap();
+    lab.at_server("nft add chain inet silent in { type filter hook input priority 0 ; }").unwrap();
+    lab.at_server("nft add rule inet silent in tcp dport 10 drop").unwrap();
+    let client = thread::scope(|scope| {
+        let waiting = scope.spawn(|| attempt(&lab, SERVER, 10, Duration::from_millis(2500)));
+        lab.wait_for_metric("open_connections", 1);
+        waiting.join().unwrap()
+    });
+    assert_eq!(client, ErrorKind::TimedOut);
+    // The client has retransmitted its SYN, which opens no second connection.
+    assert!(lab.metric("open_connections") <= 1);
+    lab.wait_for_metric("server_unreachable_total", 1);
+    lab.wait_for_metric("open_connections", 0);
+    assert_eq!((lab.metric("accepted_total"), lab.metric("answered_late_total")), (0, 0));
+}
+
+#[test]
+fn a_known_server_needs_no_answer_until_it_fails() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("accept = \"early-if-known\"\nknown_for = \"1min\"", "", "", "");
+    let listener = lab.listen(SERVER);
+    let number = port(&listener);
+    let connect = || lab.connect_to(SERVER, number);
+    let first = (connect().unwrap(), listener.accept().unwrap());
+    assert_eq!(lab.metric("answered_late_total"), 1);
+    let second = (connect().unwrap(), listener.accept().unwrap());
+    assert_eq!((lab.metric("answered_late_total"), lab.metric("accepted_total")), (1, 2));
+    drop((first, second, listener));
+    lab.wait_for_metric("open_connections", 0);
+    // It still counts as known, so its refusal comes after the handshake.
+    let ended = connect().map_or_else(|error| Some(error.kind()), |mut one| read_all(&mut one).1);
+    assert_eq!(ended, Some(ErrorKind::ConnectionReset));
+    lab.wait_for_metric("refused_by_server_total", 1);
+    // And from now on it is not known.
+    assert_eq!(connect().unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(lab.metric("accepted_total"), 3);
+}
+
+#[test]
+fn connections_above_the_limit_cross_unsplit_or_are_refused() {
+    for at_limit in ["pass", "refuse"] {
+        let Some(lab) = Lab::new() else { return };
+        let limits = format!("[limits]\nconnections = 2\nat_limit = {at_limit:?}");
+        let _daemon = lab.proxy("accept = \"late\"", "", "", &limits);
+        let listener = lab.listen(SERVER);
+        let number = port(&listener);
+        let open: Vec<_> = (0..2).map(|_| lab.connect_to(SERVER, number).unwrap()).collect();
+        let third = lab.connect_to(SERVER, number);
+        if at_limit == "refuse" {
+            assert_eq!(third.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+            assert_eq!(lab.metric("refused_at_limit_total"), 1);
+        } else {
+            let mut third = third.unwrap();
+            third.write_all(b"unsplit").unwrap();
+            let mut servers: Vec<_> = (0..3).map(|_| listener.accept().unwrap().0).collect();
+            servers[2].read_exact(&mut [0; 7]).unwrap();
+            assert_eq!((lab.metric("passed_at_limit_total"), lab.metric("split_total")), (1, 2));
+        }
+        assert_eq!((lab.metric("limit_reached_total"), lab.metric("open_connections")), (1, 2));
+        drop(open);
+    }
+}
+
+#[test]
+fn no_syn_is_held_back_without_the_daemon_and_the_next_one_goes_on() {
+    let Some(lab) = Lab::new() else { return };
+    let head = "accept = \"late\"\nstop_within = \"1s\"";
+    let mut daemon = lab.proxy(head, "", "", "");
+    let path = lab.path("proxy.toml");
+    let check = || {
+        let output = lab.program(&["check", path.to_str().unwrap()]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(check().contains("bytes there and back, split"), "{}", check());
+    // An upgrade inherits the copies of SYNs, which only one socket can have.
+    daemon.signal(Signal::USR2);
+    daemon.wait_for("handed over");
+    daemon.wait_for("stopped");
+    daemon.child.wait().unwrap();
+    let pair = lab.pair();
+    lab.wait_for_metric("answered_late_total", 1);
+    // Killed: the rules hold nothing back.
+    let listening = lab.gateway("ss -tlnpH sport = 4440").unwrap();
+    let (_, process) = listening.split_once("pid=").unwrap();
+    let process = process.split(',').next().unwrap();
+    lab.gateway(&format!("kill -KILL {process}")).unwrap();
+    drop(pair);
+    let _unsplit = lab.pair();
+    // Rules of another `accept` are found.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"late\"", "\"early\"")).unwrap();
+    assert!(check().contains("MISSING  rules: those of another `accept`"), "{}", check());
+}

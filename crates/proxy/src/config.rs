@@ -125,6 +125,18 @@ pub struct TcpOptions {
     /// Settings that a simulated proxy has too.
     #[serde(flatten)]
     pub split: SplitSide,
+    /// Settings that subnets can have too.
+    #[serde(flatten)]
+    pub connection: ConnectionOptions,
+    /// TCP Fast Open (RFC 7413), as a client and as a server.
+    pub fast_open: Option<bool>,
+}
+
+/// Settings that take effect on connections that are open already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct ConnectionOptions {
     /// Maximum pacing rate of one connection.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
     pub pacing_rate: Option<Rate>,
@@ -138,20 +150,37 @@ pub struct TcpOptions {
     /// Upper bound of data that the socket holds unsent.
     #[schemars(extend("x-minimum" = "1KiB", "x-maximum" = "1GiB"))]
     pub notsent_lowat: Option<Bytes>,
-    /// TCP Fast Open (RFC 7413), as a client and as a server.
-    pub fast_open: Option<bool>,
 }
 
-/// Settings for a subnet.
+/// Settings for a subnet. A handshake is over before the subnet of a client is known, so `mss` and
+/// `fast_open` are keys of a side. The kernel takes `initial_window` from routes, which have interfaces.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Subnet {
     /// Addresses.
     #[schemars(extend("examples" = ["203.0.113.0/24"]))]
     pub prefix: String,
-    /// Settings of connections whose far end is in it.
+    /// Congestion controller.
+    #[schemars(extend("examples" = ["hybla"]))]
+    pub controller: Option<String>,
+    /// Send buffer of one connection.
+    #[schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB"))]
+    pub send_buffer: Option<Bytes>,
+    /// Receive buffer of one connection.
+    #[schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB"))]
+    pub receive_buffer: Option<Bytes>,
+    /// Other settings of connections whose far end is in it.
     #[serde(flatten)]
-    pub tcp: TcpOptions,
+    pub connection: ConnectionOptions,
+}
+
+impl Subnet {
+    /// The settings as those of a side, without keys that a subnet does not have.
+    fn tcp(&self) -> TcpOptions {
+        let Self { prefix: _, controller, send_buffer, receive_buffer, connection } = self.clone();
+        let split = SplitSide { controller, send_buffer, receive_buffer, ..SplitSide::default() };
+        TcpOptions { split, connection, fast_open: None }
+    }
 }
 
 /// Connections that are not split.
@@ -327,10 +356,10 @@ impl Config {
     pub(crate) fn rename_controllers(&mut self, name: impl Fn(&str) -> String) {
         let Document { terrestrial, satellite, subnet, .. } = &mut self.document;
         let sides = [&mut terrestrial.tcp, &mut satellite.tcp];
-        let subnets = subnet.iter_mut().map(|subnet| &mut subnet.tcp);
         let resolved = self.subnets.iter_mut().map(|(_, tcp)| tcp);
-        for tcp in sides.into_iter().chain(subnets).chain(resolved) {
-            tcp.split.controller = tcp.split.controller.as_deref().map(&name);
+        let all = sides.into_iter().chain(resolved).map(|tcp| &mut tcp.split.controller);
+        for controller in all.chain(subnet.iter_mut().map(|subnet| &mut subnet.controller)) {
+            *controller = controller.as_deref().map(&name);
         }
     }
 
@@ -340,8 +369,8 @@ impl Config {
             (format!("{}.controller", name.key()), &self.side(name).tcp.split.controller)
         });
         let subnets = self.document.subnet.iter().enumerate();
-        let subnets = subnets
-            .map(|(i, subnet)| (format!("subnet.{i}.controller"), &subnet.tcp.split.controller));
+        let subnets =
+            subnets.map(|(i, subnet)| (format!("subnet.{i}.controller"), &subnet.controller));
         let all = sides.into_iter().chain(subnets);
         all.filter_map(|(path, name)| Some((path, name.as_deref()?))).collect()
     }
@@ -381,6 +410,40 @@ mod tests {
         Loaded::parse(text, Path::new("proxy.toml")).unwrap();
     }
 
+    /// Every key that a subnet takes changes the socket of a connection, and no other key is taken.
+    #[test]
+    fn every_key_of_a_subnet_has_an_effect() {
+        let schema = schemars::schema_for!(Subnet).to_value();
+        let keys = schema["properties"].as_object().unwrap().keys();
+        let of_sides = ["initial_window = 20", "mss = 1400", "fast_open = true"];
+        for key in keys.filter(|key| *key != "prefix") {
+            let (value, level, option) = match key.as_str() {
+                "controller" => ("\"reno\"", libc::IPPROTO_TCP, libc::TCP_CONGESTION),
+                "send_buffer" => ("\"5KiB\"", libc::SOL_SOCKET, libc::SO_SNDBUF),
+                "receive_buffer" => ("\"5KiB\"", libc::SOL_SOCKET, libc::SO_RCVBUF),
+                "pacing_rate" => ("\"2Mbit/s\"", libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE),
+                "keepalive" => ("\"140s\"", libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
+                "user_timeout" => ("\"30s\"", libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT),
+                "notsent_lowat" => ("\"64KiB\"", libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
+                other => panic!("what does {other} change?"),
+            };
+            let subnet = format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.0/8\"\n");
+            let text = format!("{subnet}{key} = {value}\n");
+            let config = Loaded::parse(&text, Path::new("p.toml")).unwrap().config;
+            let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            rustix::net::sockopt::set_tcp_congestion(&socket, "cubic").unwrap();
+            let state = || crate::sys::get(&socket, level, option, &mut [0; 16]).unwrap().to_vec();
+            let before = state();
+            let options = config.subnet_of([10, 1, 2, 3].into()).unwrap();
+            crate::sockets::configure(&socket, options).unwrap();
+            assert_ne!(state(), before, "{key}");
+            for key in of_sides {
+                let error = Loaded::parse(&format!("{subnet}{key}\n"), Path::new("p.toml"));
+                assert!(error.unwrap_err().to_string().starts_with("p.toml:7:1: "), "{key}");
+            }
+        }
+    }
+
     #[test]
     fn the_longest_prefix_applies() {
         let text = format!(
@@ -390,7 +453,7 @@ mod tests {
         let config = Loaded::parse(&text, Path::new("p.toml")).unwrap().config;
         let seconds = |address: &str| {
             let keepalive =
-                config.subnet_of(address.parse().unwrap()).and_then(|tcp| tcp.keepalive);
+                config.subnet_of(address.parse().unwrap()).and_then(|tcp| tcp.connection.keepalive);
             keepalive.map(|time| time.as_nanos() / 1_000_000_000)
         };
         let found = (seconds("10.1.2.3"), seconds("10.2.2.3"), seconds("11.0.0.1"));

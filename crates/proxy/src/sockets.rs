@@ -47,7 +47,7 @@ pub(crate) fn configure(fd: impl AsFd, options: &TcpOptions) -> Result<(), Unset
     if let Some(name) = &split.controller {
         try_to("controller", sockopt::set_tcp_congestion(fd, name).map_err(Into::into));
     }
-    if let Some(rate) = options.pacing_rate {
+    if let Some(rate) = options.connection.pacing_rate {
         let bytes = rate.bits_per_second() / 8;
         try_to("pacing_rate", sys::set_long(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes));
     }
@@ -60,7 +60,7 @@ pub(crate) fn configure(fd: impl AsFd, options: &TcpOptions) -> Result<(), Unset
     if let Some(mss) = split.mss {
         try_to("mss", sys::set_number(fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, mss));
     }
-    if let Some(idle) = options.keepalive {
+    if let Some(idle) = options.connection.keepalive {
         let idle = idle.as_nanos() / 1_000_000_000;
         let interval = (idle / KEEPALIVE_PART).max(1);
         let set = |option, value| sys::set_number(fd, libc::IPPROTO_TCP, option, value);
@@ -71,13 +71,13 @@ pub(crate) fn configure(fd: impl AsFd, options: &TcpOptions) -> Result<(), Unset
             .and_then(|()| sys::set_number(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1));
         try_to("keepalive", result);
     }
-    if let Some(timeout) = options.user_timeout {
+    if let Some(timeout) = options.connection.user_timeout {
         // At most a day, by the schema.
         let millis = (timeout.as_nanos() / 1_000_000) as u32;
         let result = sys::set_number(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis);
         try_to("user_timeout", result);
     }
-    if let Some(size) = options.notsent_lowat {
+    if let Some(size) = options.connection.notsent_lowat {
         let size = size.get() as u32; // at most 1 GiB, by the schema
         try_to("notsent_lowat", sys::set_number(fd, libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, size));
     }

@@ -54,7 +54,8 @@ fn refused_and_silent_servers_give_no_connection() {
     for server in [SERVER, SERVER6] {
         assert_eq!(attempt(&lab, server, 9, PATIENCE), ErrorKind::ConnectionRefused);
     }
-    lab.wait_for_metric("refused_by_server_total", 2);
+    // A SYN that the client had retransmitted is refused too.
+    assert!(lab.metric("refused_by_server_total") >= 2);
     // A server that never answers.
     lab.at_server("nft add table inet silent").unwrap();
     lab.at_server("nft add chain inet silent in { type filter hook input priority 0 ; }").unwrap();

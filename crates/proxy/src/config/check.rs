@@ -58,27 +58,13 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
             let problem = Refused::new(&path, "a subnet that is split", format!("{prefix}"));
             refused.push(problem.because(format!("`bypass.subnets` has {wider}")));
         }
-        if document.subnet[*number].tcp == TcpOptions::default() {
+        if document.subnet[*number].tcp() == TcpOptions::default() {
             let path = format!("subnet.{number}");
             refused.push(Refused::new(&path, "at least one setting", "only a prefix"));
         }
-        let tcp = &document.subnet[*number].tcp;
-        let of_routes = "the kernel takes it from routes, which `rules` sets by interface";
-        let of_handshake = "the handshake is over before the client's subnet is known";
-        for (key, is_set, reason) in [
-            ("initial_window", tcp.split.initial_window.is_some(), of_routes),
-            ("mss", tcp.split.mss.is_some(), of_handshake),
-            ("fast_open", tcp.fast_open.is_some(), of_handshake),
-        ] {
-            if is_set {
-                let path = format!("subnet.{number}.{key}");
-                let problem = Refused::new(&path, "no such key for a subnet", "one");
-                refused.push(problem.because(format!("{reason}: set it for the side")));
-            }
-        }
     }
     let mut subnets: Vec<_> =
-        known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp.clone())).collect();
+        known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp())).collect();
     subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
     let metrics = document.metrics.as_deref().and_then(|text| metrics(text, &mut refused));
     let user = document.user.as_deref().and_then(|text| user(text, &mut refused));
@@ -225,8 +211,8 @@ mod tests {
             ),
             (
                 format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.0/8\"\nmss = 1400\n"),
-                "p.toml:7:7: ",
-                "set it for the side",
+                "p.toml:7:1: ",
+                "unknown key",
             ),
             (
                 format!("ports = [80]\n{PLAIN}[bypass]\nports = [80]\n"),

@@ -46,6 +46,15 @@ class Middlebox:
 
 
 @dataclass(frozen=True)
+class SharedRate:
+    """A rate that all connections on a side of a gateway share."""
+
+    rate_bps: float
+    burst_bytes: int
+    """Size of the token bucket."""
+
+
+@dataclass(frozen=True)
 class Proxy:
     """A split proxy at a node."""
 
@@ -62,6 +71,10 @@ class Proxy:
     connections: int | None
     """Maximum number of split connections at the same time; None without a limit."""
     relay_buffer_bytes: int
+    terrestrial_rate: SharedRate | None
+    """Rate that connections on the terrestrial side share; None without a limit."""
+    satellite_rate: SharedRate | None
+    """Rate that connections on the satellite side share; None without a limit."""
 
 
 @dataclass(frozen=True)
@@ -326,6 +339,12 @@ def settings(data: list[dict[str, Any]]) -> list[Setting]:
     return [Setting(**one) for one in data]
 
 
+def proxy(data: dict[str, Any]) -> Proxy:
+    """One split proxy."""
+    rates = {key: data[key] and SharedRate(**data[key]) for key in data if key.endswith("_rate")}
+    return Proxy(**{**data, **rates})
+
+
 def node(data: dict[str, Any]) -> Node:
     """One node."""
     limits, middlebox = data["forwarding"], data.get("middlebox")
@@ -333,7 +352,7 @@ def node(data: dict[str, Any]) -> Node:
         data["name"],
         Forwarding(**limits) if limits else None,
         Middlebox(**middlebox) if middlebox else None,
-        Proxy(**data["proxy"]) if "proxy" in data else None,
+        proxy(data["proxy"]) if "proxy" in data else None,
     )
 
 

@@ -327,6 +327,15 @@ fn place(json: &mut Json, dice: &mut Dice) {
         {
             limits.remove("at_limit");
         }
+        for side in ["terrestrial", "satellite"] {
+            let Some(side) = proxy.get_mut(side).and_then(Json::as_object_mut) else { continue };
+            // A bucket needs a rate, and room for a packet: of flows that are not known yet.
+            if !side.contains_key("rate") {
+                side.remove("burst");
+            } else if side.contains_key("burst") {
+                side.insert("burst".to_owned(), json!(format!("{}KiB", dice.below(1000) + 64)));
+            }
+        }
         let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),

@@ -32,7 +32,7 @@ use figures::Load;
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
-pub use proxy::{LegExplanation, ProxyExplanation};
+pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
 pub use settings::Setting;
 #[cfg(test)]
 pub(crate) use settings::{FLOW_TABLES, absent};

@@ -12,7 +12,7 @@ pub use link::{
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
 pub use middlebox::{
-    Accept, AtLimit, HeaderCompression, Icmp, Middlebox, Mtu, Policy, Preset, SideName,
+    Accept, AtLimit, HeaderCompression, Icmp, Middlebox, Mtu, Policy, Preset, SharedRate, SideName,
 };
 
 /// A whole experiment.
@@ -87,6 +87,8 @@ pub struct Proxy {
     pub policy: Policy,
     /// The most that the relay holds for one direction of a connection.
     pub relay_buffer: Bytes,
+    /// The rate that the connections of each side share, in the order of [`SideName::ALL`].
+    pub shared_rates: [Option<SharedRate>; 2],
 }
 
 impl Proxy {

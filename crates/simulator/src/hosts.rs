@@ -1,6 +1,7 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
 mod gateways;
+mod shared_rates;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ use wire::feedback::Field;
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
 use crate::transports::{Connection, Shared};
+
+pub(crate) use shared_rates::has_shared_rates;
+use shared_rates::{Limit, SideRate};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +61,8 @@ pub(crate) struct Extras {
     reader: Option<Reader>,
     /// Part of the endpoint in a flow that gateways split.
     pub(crate) part: Part,
+    /// The rate that it shares with others.
+    limit: Option<Limit>,
 }
 
 /// The part that an endpoint has in its flow.
@@ -208,6 +214,8 @@ pub(crate) enum Timer {
     Application(FlowId),
     /// The slow reader behind an endpoint has read a piece.
     Reader(EndpointId),
+    /// A bucket that gateways' ends share has tokens for the first of those who wait.
+    Bucket(u32),
 }
 
 /// What a slow reader reads at a time, in bytes: about a segment.
@@ -215,6 +223,7 @@ const LARGEST_PIECE: u64 = 1500;
 
 const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
+const BUCKET: u64 = 1 << 61;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
@@ -231,6 +240,8 @@ pub(crate) struct Hosts<C> {
     paths: PathCache,
     /// Admission at the gateways, by the number of the node; empty without gateways.
     pub(crate) admissions: Vec<Admission<NodeId>>,
+    /// Rates that ends of gateways share.
+    side_rates: Vec<SideRate>,
     /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
     moved: BTreeMap<EndpointId, EndpointId>,
     /// The feedback field of the last packet that had one.
@@ -254,6 +265,7 @@ impl<C: Connection> Hosts<C> {
             splits: Vec::new(),
             paths: PathCache::default(),
             admissions: nodes.map(admission).collect(),
+            side_rates: shared_rates::of(scenario),
             moved: BTreeMap::new(),
             field: Field::default(),
         }
@@ -301,7 +313,7 @@ impl<C: Connection> Hosts<C> {
                 ip_header: blueprint.ip.header_bytes(),
                 peer,
                 flow,
-                extras: has_extras.then(|| Box::new(Extras { reader, part })),
+                extras: has_extras.then(|| Box::new(Extras { reader, part, limit: None })),
             });
         }
         pair
@@ -336,6 +348,10 @@ impl<C: Connection> Hosts<C> {
         if tag & READER != 0 {
             self.timers.pop();
             return Some((at, Timer::Reader(EndpointId((tag & !READER) as u32))));
+        }
+        if C::SHARES_RATES && tag & BUCKET != 0 {
+            self.timers.pop();
+            return Some((at, Timer::Bucket((tag & !BUCKET) as u32)));
         }
         let endpoint = &mut self.endpoints[tag as usize];
         if endpoint.armed != at {
@@ -442,8 +458,19 @@ impl<C: Connection> Hosts<C> {
     ) {
         let endpoint = &mut self.endpoints[number.index()];
         if endpoint.connection.may_send() {
+            if C::SHARES_RATES && endpoint.shares_rate() {
+                self.send_at_shared_rate(now, number, fabric, observer);
+                return;
+            }
             endpoint.send(now, self.ends.get(number), fabric, observer);
         }
+        self.arm(number);
+    }
+
+    /// Arms the timer of `endpoint`.
+    #[inline(always)]
+    fn arm(&mut self, number: EndpointId) {
+        let endpoint = &mut self.endpoints[number.index()];
         let deadline = endpoint.connection.deadline();
         if deadline < endpoint.armed {
             endpoint.armed = deadline;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tcp::Recovery;
 use transport::SavedPath;
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use super::{Controller, Name};
 
@@ -67,6 +67,14 @@ pub(crate) struct ProxySide {
     /// Careful Resume (RFC 9959) of connections on this side, with the parameters of an earlier connection.
     /// Default: off.
     pub careful_resume: Option<SavedPath>,
+    /// Rate that all connections on this side share, counted over the IP packets that the gateway sends, ACKs
+    /// included: a token bucket. Connections that wait for it send one packet each in turn. Default: no limit.
+    #[schemars(extend("x-minimum" = "1kbit/s"))]
+    pub rate: Option<Rate>,
+    /// Size of the bucket of `rate`: the most that leaves at once. At least a full packet. Default: what `rate`
+    /// brings in 50 ms, and at least five full packets.
+    #[schemars(extend("x-minimum" = "100B", "x-maximum" = "1GiB"))]
+    pub burst: Option<Bytes>,
 }
 
 /// Limits of the proxy.

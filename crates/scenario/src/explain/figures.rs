@@ -56,6 +56,14 @@ pub struct Figures {
     pub ack_per: f64,
 }
 
+/// A limit of a rate at a place that is no link.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limit {
+    pub place: String,
+    /// In bit/s of IP packets.
+    pub rate_bps: f64,
+}
+
 /// A load that does not depend on TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Offered {
@@ -127,6 +135,31 @@ impl Figures {
             }),
             per: there.per,
             ack_per: back.per,
+        }
+    }
+
+    /// Takes in limits of the data and of the ACKs.
+    pub(super) fn limit(&mut self, [of_data, of_acks]: &[Option<Limit>; 2]) {
+        if let Some(Limit { place, rate_bps }) = of_data
+            && *rate_bps < self.bottleneck_bps
+        {
+            let share = rate_bps / self.bottleneck_bps;
+            place.clone_into(&mut self.bottleneck);
+            self.bottleneck_bps = *rate_bps;
+            // What waits is in send buffers.
+            self.bottleneck_queue_bytes = None;
+            self.segment_time_ms /= share;
+            self.bdp_bytes *= share;
+            self.bdp_segments *= share;
+            self.capacity_bps *= share;
+        }
+        if let Some(Limit { place, rate_bps }) = of_acks
+            && *rate_bps < self.return_bottleneck_bps
+        {
+            let share = rate_bps / self.return_bottleneck_bps;
+            place.clone_into(&mut self.return_bottleneck);
+            self.return_bottleneck_bps = *rate_bps;
+            self.ack_limit_bps *= share;
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tcp::Config;
 
 use super::FlowExplanation;
-use super::figures::{Figures, Load};
+use super::figures::{Figures, Limit, Load};
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use crate::model::{Flow, GatewayEnd, Preset, Scenario, SideName};
@@ -31,6 +31,19 @@ pub struct ProxyExplanation {
     pub connections: Option<u32>,
     /// The most that the relay holds for one direction of a connection, in bytes.
     pub relay_buffer_bytes: u64,
+    /// The rate that connections on the terrestrial side share, if there is one.
+    pub terrestrial_rate: Option<RateExplanation>,
+    /// The rate that connections on the satellite side share, if there is one.
+    pub satellite_rate: Option<RateExplanation>,
+}
+
+/// A rate that all connections on a side of a gateway share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateExplanation {
+    /// Rate in bit/s of IP packets.
+    pub rate_bps: f64,
+    /// Size of its token bucket in bytes.
+    pub burst_bytes: u64,
 }
 
 /// A leg of a flow that gateways split.
@@ -66,6 +79,8 @@ pub struct LegExplanation {
 pub(super) struct Leg {
     pub flow: Flow,
     pub figures: Figures,
+    /// Rates that the data shares with other connections, and that the ACKs share.
+    limits: [Option<Limit>; 2],
 }
 
 /// The legs of a flow; empty if no gateway splits it.
@@ -73,6 +88,7 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
     if flow.gateways.is_empty() {
         return Vec::new();
     }
+    let split_by = &flow.gateways;
     let gateway = |end: &GatewayEnd| (end.transport.clone(), end.controller.clone());
     let host = || (flow.transport.clone(), flow.controller.clone());
     let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
@@ -88,14 +104,31 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
         let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
-        let figures = Figures::of(scenario, routes, load, &flow);
-        Leg { flow, figures }
+        let mut figures = Figures::of(scenario, routes, load, &flow);
+        // What the gateways at the ends send: the data, and the ACKs.
+        let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);
+        let acknowledges = split_by.get(number);
+        let of_data = sends.and_then(|one| shared_rate(scenario, one.node, one.ends[1].side));
+        let of_acks =
+            acknowledges.and_then(|one| shared_rate(scenario, one.node, one.ends[0].side));
+        let limits = [of_data, of_acks];
+        figures.limit(&limits);
+        Leg { flow, figures, limits }
     };
     starts.zip(ends).enumerate().map(leg).collect()
 }
 
-/// The figures of a flow whose legs are known: the tightest window is that of a leg.
-pub(super) fn whole(figures: Figures, legs: &[Leg]) -> Figures {
+/// The rate in bit/s that connections on a side of node number `node` share, and what it is called.
+fn shared_rate(scenario: &Scenario, node: usize, side: SideName) -> Option<Limit> {
+    let rate = scenario.nodes[node].proxy.as_ref()?.shared_rates[side.index()]?.rate;
+    let place = format!("{} ({} rate)", scenario.nodes[node].name, side.key());
+    Some(Limit { place, rate_bps: rate.bits_per_second() as f64 })
+}
+
+/// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that connections
+/// share limit the whole flow.
+pub(super) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
+    legs.iter().for_each(|leg| figures.limit(&leg.limits));
     let windows = legs.iter().map(|leg| &leg.figures);
     let tightest = windows.min_by(|a, b| a.window_limit_bps.total_cmp(&b.window_limit_bps));
     let Some(tightest) = tightest else { return figures };
@@ -109,7 +142,7 @@ pub(super) fn whole(figures: Figures, legs: &[Leg]) -> Figures {
 
 /// What is shown of the legs.
 pub(super) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanation> {
-    let explain = |Leg { flow, figures }: &Leg| LegExplanation {
+    let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
         from: scenario.nodes[flow.from].name.clone(),
         to: scenario.nodes[flow.to].name.clone(),
         controller: flow.controller.entry().name,
@@ -137,6 +170,11 @@ pub(super) fn explain(
         let neighbours = &proxy.neighbours[side.index()];
         neighbours.iter().map(|number| scenario.nodes[*number].name.clone()).collect()
     };
+    let rate = |side: SideName| {
+        let shared = proxy.shared_rates[side.index()]?;
+        let rate_bps = shared.rate.bits_per_second() as f64;
+        Some(RateExplanation { rate_bps, burst_bytes: shared.burst.get() })
+    };
     let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
     Some(ProxyExplanation {
         preset: proxy.preset.map(Preset::name),
@@ -146,6 +184,8 @@ pub(super) fn explain(
         accept: proxy.policy.accept.name(),
         connections: proxy.policy.connections,
         relay_buffer_bytes: proxy.relay_buffer.get(),
+        terrestrial_rate: rate(SideName::Terrestrial),
+        satellite_rate: rate(SideName::Satellite),
     })
 }
 

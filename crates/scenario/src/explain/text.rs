@@ -182,17 +182,27 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
         accept,
         connections,
         relay_buffer_bytes,
+        terrestrial_rate,
+        satellite_rate,
     } = proxy;
     let [terrestrial, satellite, splits] =
         [terrestrial, satellite, splits].map(|names| names.join(", "));
     let preset = preset.map_or_else(String::new, |name| format!(" {name}"));
     let limit =
         connections.map_or_else(String::new, |most| format!("; at most {most} connections"));
+    let shared =
+        [("terrestrial", terrestrial_rate), ("satellite", satellite_rate)].map(|(side, shared)| {
+            shared.as_ref().map_or_else(String::new, |shared| {
+                let burst = bytes(shared.burst_bytes as f64);
+                format!("; {side} connections share {}, burst {burst}", rate(shared.rate_bps))
+            })
+        });
     [
         format!("split proxy{preset}: terrestrial side {terrestrial}; satellite side {satellite}"),
         format!(
-            "splits {splits}; accept {accept}{limit}; relay buffer {}",
-            Bytes(*relay_buffer_bytes)
+            "splits {splits}; accept {accept}{limit}; relay buffer {}{}",
+            Bytes(*relay_buffer_bytes),
+            shared.concat()
         ),
     ]
 }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{Ecn, Specification, Value};
-use middlebox::{Accept, Policy, Preset};
+use middlebox::{Accept, Policy, Preset, SharedRate};
 use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use transport::SavedPath;
-use units::{Bytes, SizeLimit};
+use units::{Bytes, Rate, SizeLimit};
 
 use super::{Numbers, flows, rules};
 use crate::document::{self, Document};
@@ -38,6 +38,8 @@ pub(super) struct Side {
     receive_buffer: Option<Bytes>,
     mss: Option<u32>,
     careful_resume: Option<SavedPath>,
+    rate: Option<Rate>,
+    burst: Option<Bytes>,
     /// What decides where nothing is written.
     preset: Option<Preset>,
 }
@@ -95,7 +97,10 @@ pub(super) fn proxies(
         };
         let relay_buffer = limits.relay_buffer;
         let preset = proxy.preset;
-        nodes[number].proxy = Some(Arc::new(Proxy { neighbours, preset, policy, relay_buffer }));
+        // `split` sets them, when the packets are known.
+        let shared_rates = [None; 2];
+        let proxy = Proxy { neighbours, preset, policy, relay_buffer, shared_rates };
+        nodes[number].proxy = Some(Arc::new(proxy));
     }
     sides
 }
@@ -112,7 +117,11 @@ fn alone(written: &document::Node, node: &Node, path: &Path) -> Option<Problem> 
 }
 
 fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>) -> Side {
-    let document::ProxySide { towards: _, tcp, recovery, careful_resume } = side;
+    let document::ProxySide { towards: _, tcp, recovery, careful_resume, rate, burst } = side;
+    if let (Some(burst), None) = (burst, rate) {
+        let path = path.key("burst");
+        problems.push(Problem::new(path, "`rate` with it, or no `burst`", format!("\"{burst}\"")));
+    }
     let middlebox::SplitSide { controller, initial_window, send_buffer, receive_buffer, mss } = tcp;
     let written = controller.as_ref();
     Side {
@@ -124,6 +133,8 @@ fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>)
         receive_buffer: *receive_buffer,
         mss: *mss,
         careful_resume: *careful_resume,
+        rate: *rate,
+        burst: *burst,
         preset: None,
         path,
     }
@@ -227,6 +238,9 @@ pub(super) fn split(
         last = Some((*entry, gateways.clone()));
         scenario.flows[number].gateways = gateways;
     }
+    for (number, of_node) in sides {
+        share_rates(scenario, *number, of_node, problems);
+    }
     for (number, [terrestrial, _]) in sides {
         if used.contains(number) || !problems.is_empty() {
             continue;
@@ -236,6 +250,34 @@ pub(super) fn split(
         path.0.pop();
         let expected = "a node that a flow crosses from one side to the other";
         problems.push(Problem::new(path, expected, format!("{name:?}")));
+    }
+}
+
+/// Sets the rates that the connections of each side of node number `number` share.
+fn share_rates(
+    scenario: &mut Scenario,
+    number: usize,
+    sides: &[Side; 2],
+    problems: &mut Vec<Problem>,
+) {
+    let mut shared = [None; 2];
+    for (name, side) in SideName::ALL.into_iter().zip(sides) {
+        let Some(rate) = side.rate else { continue };
+        let gateways = scenario.flows.iter().flat_map(|flow| flow.gateways.iter());
+        let ends = gateways.filter(|one| one.node == number).flat_map(|one| &one.ends);
+        let segments = ends.filter(|end| end.side == name).map(|end| end.transport.mss);
+        let Some(mss) = segments.max() else { continue };
+        let packet = Bytes(u64::from(mss) + scenario.headers());
+        let burst = side.burst.unwrap_or_else(|| SharedRate::usual_burst(rate, packet));
+        if burst < packet {
+            let expected = format!("at least a full packet, {packet}");
+            let problem = Problem::new(side.path.key("burst"), expected, format!("\"{burst}\""));
+            problems.push(problem.because("a packet leaves when the bucket is that full"));
+        }
+        shared[name.index()] = Some(SharedRate { rate, burst, packet });
+    }
+    if let Some(proxy) = &mut scenario.nodes[number].proxy {
+        Arc::make_mut(proxy).shared_rates = shared;
     }
 }
 
@@ -268,7 +310,7 @@ fn gateways(
         let preset = side_settings.preset.filter(|_| side_settings.controller.is_none());
         let of_preset = preset.and_then(|preset| {
             let leg = [(node, peer), (peer, node)].map(|(a, b)| routes.path(a, b, &scenario.links));
-            preset_controller(preset, scenario, flow, &leg)
+            preset_controller(preset, scenario, flow, &leg, side_settings.rate)
         });
         gateway_end(flow, side, side_settings, of_preset, problems)
     };
@@ -319,12 +361,14 @@ fn detour(
     })
 }
 
-/// The controller of a preset on a leg, with the hops from the gateway and back.
+/// The controller of a preset on a leg, with the hops from the gateway and back, and the rate that the connections
+/// of the side share.
 fn preset_controller(
     preset: Preset,
     scenario: &Scenario,
     flow: &Flow,
     [there, back]: &[Vec<Hop>; 2],
+    shared: Option<Rate>,
 ) -> Option<Specification> {
     let named = |name: &str| Specification::named(name).ok();
     match preset {
@@ -333,7 +377,7 @@ fn preset_controller(
         Preset::CkStp | Preset::Aerotcp => {
             let direction = |hop: &Hop| hop.direction(&scenario.links);
             let rates = there.iter().map(|hop| direction(hop).rate.bits_per_second());
-            let rate = rates.min()? as f64;
+            let rate = rates.chain(shared.map(Rate::bits_per_second)).min()? as f64;
             let time = |hops: &[Hop], bytes: u64| -> f64 {
                 let of = |hop: &Hop| {
                     let direction = direction(hop);

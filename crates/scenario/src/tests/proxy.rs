@@ -96,6 +96,11 @@ fn proxies_that_cannot_be() {
         gateway(
             "{ satellite = { towards = [\"terminal\"] }, limits = { relay_buffer = \"1kB\" } }",
         ),
+        gateway("{ satellite = { towards = [\"terminal\"], burst = \"10kB\" } }"),
+        gateway(
+            "{ satellite = { towards = [\"terminal\"], rate = \"1Mbit/s\", burst = \"1499B\" } }",
+        ),
+        gateway("{ satellite = { towards = [\"terminal\"], rate = \"1bit/s\" } }"),
         text("name = \"terminal\"\nproxy = { satellite = { towards = [\"gateway\"] } }"),
         text(
             "name = \"gateway\"\nmiddlebox = \"snoop\"\nproxy = { satellite = { towards = [\"terminal\"] } }",
@@ -125,6 +130,39 @@ fn explain_names_the_legs_and_what_becomes_of_round_trip_and_bdp() {
     assert_eq!(legs.iter().map(|leg| leg.propagation_rtt_ms).collect::<Vec<_>>(), [20.0, 500.0]);
     assert!(!explanation.warnings.iter().any(|one| one.kind == WarningKind::ProxyWithoutEffect));
     insta::assert_snapshot!(explanation.to_string());
+}
+
+/// The rate limits data that the gateway sends, and ACKs that it sends for data of the other direction.
+#[test]
+fn explain_has_rates_that_connections_share_as_bottlenecks() {
+    let proxy = r#"{ satellite = { towards = ["terminal"], controller = "hybla", rate = "4Mbit/s" }, terrestrial = { rate = "20kbit/s", burst = "2kB" } }"#;
+    let loaded = Loaded::parse(&gateway(proxy), "p.toml", &[]).unwrap();
+    let explanation = explain(&loaded.scenario, &loaded.written);
+    let [first, second] = &*explanation.flows[0].legs else { panic!("two legs") };
+    assert_eq!(first.bottleneck, "server -> gateway");
+    assert_eq!(second.bottleneck, "gateway (satellite rate)");
+    assert!((second.bottleneck_bps - 4e6).abs() < 1.0);
+    assert!((second.bdp_bytes - 4e6 / 8.0 * second.base_rtt_ms / 1e3).abs() < 1.0);
+    let whole = &explanation.flows[0].figures;
+    assert_eq!(whole.bottleneck, "gateway (satellite rate)");
+    assert_eq!(whole.return_bottleneck, "gateway (terrestrial rate)");
+    assert!((whole.return_bottleneck_bps - 20e3).abs() < 1.0);
+    // Bursts: 50 ms of the rate, and what is written.
+    let text = explanation.to_string();
+    assert!(text.contains("terrestrial connections share 20kbit/s, burst 2000B"), "{text}");
+    assert!(text.contains("satellite connections share 4Mbit/s, burst 25000B"), "{text}");
+}
+
+/// A preset whose window is the product of rate and round trip takes the rate of the side.
+#[test]
+fn the_window_of_a_preset_is_that_of_the_shared_rate() {
+    let of = |more: &str| {
+        let towards = "towards = [\"terminal\"]";
+        satellite(&format!("{{ preset = \"ck-stp\", satellite = {{ {towards}{more} }} }}")).1
+    };
+    let product = |rate: u64| rate * 500 / 8000;
+    assert!(of(", rate = \"2Mbit/s\"").abs_diff(product(2_000_000)) < 500);
+    assert_eq!(of(", rate = \"20Mbit/s\""), of(""), "the link is slower");
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl<C: Connection> Hosts<C> {
         let extras = &mut self.endpoints[endpoint.index()].extras;
         match extras {
             Some(extras) => extras.part = part,
-            None => *extras = Some(Box::new(Extras { reader: None, part })),
+            None => *extras = Some(Box::new(Extras { reader: None, part, limit: None })),
         }
     }
 
@@ -38,7 +38,10 @@ impl<C: Connection> Hosts<C> {
             let number = self.splits.len() as u32;
             let relay_buffer = gateway.relay_buffer.get();
             self.splits.push(Split::new(ends, opener, server, gateway.node, relay_buffer));
-            ends.into_iter().for_each(|end| self.assign(end, Part::Gateway(number)));
+            for (end, settings) in ends.into_iter().zip(&gateway.ends) {
+                self.assign(end, Part::Gateway(number));
+                self.share_rate(end, gateway.node, settings.side);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! An end of any protocol, for runs in which not all flows speak TCP.
+//! An end of any protocol, for runs in which not all flows speak TCP, or in which gateways limit the rate of a side.
 
 use congestion::AnyController;
 use sketch::Sketch;
@@ -34,6 +34,8 @@ macro_rules! each {
 }
 
 impl Connection for Any {
+    const SHARES_RATES: bool = true;
+
     fn new(
         end: &BlueprintEnd,
         controller: AnyController,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
-    Accept, AtLimit, Flow, Gateway as Crossing, GatewayEnd, Policy, SideName, Traffic,
+    Accept, AtLimit, Flow, Gateway as Crossing, GatewayEnd, Policy, SharedRate, SideName, Traffic,
 };
 use scenario::{Routes, Scenario};
 use tcp::AckTiming;
@@ -76,6 +76,9 @@ impl Plan {
     pub(super) fn split(&mut self, split: &Split<'_>, refusals: &mut Vec<Refusal>) {
         let Split { scenario, flow, gateway, .. } = split;
         let host = self.host(split.node);
+        if self.hosts[host].gateway.is_none() {
+            refusals.extend(shared_rates(split));
+        }
         let name = &scenario.nodes[gateway.node].name;
         let connections = match flow.traffic {
             Traffic::Web(web) => web.connections as usize,
@@ -165,6 +168,22 @@ impl Plan {
             gateway.peers = sides.collect();
         }
     }
+}
+
+/// The refusals of rates that connections share.
+fn shared_rates(Split { scenario, gateway, .. }: &Split<'_>) -> Vec<Refusal> {
+    let node = &scenario.nodes[gateway.node];
+    let rates = node.proxy.as_ref().map_or([None; 2], |proxy| proxy.shared_rates);
+    let refusal = |(side, shared): (SideName, Option<SharedRate>)| {
+        let path = format!("proxy.{}.rate", side.key());
+        Some(Refusal {
+            place: format!("node {:?}, {path}", node.name),
+            asked: format!("\"{}\"", shared?.rate),
+            possible: "no `rate`: the daemon has no rate that connections share".to_owned(),
+            key: Some(Key { of: Of::Node(gateway.node), path }),
+        })
+    };
+    SideName::ALL.into_iter().zip(rates).filter_map(refusal).collect()
 }
 
 /// The verdict on a setting of a gateway's end, where the daemon does something else than a host.

@@ -200,6 +200,16 @@ fn the_time_of_the_answer_is_the_daemons() {
 }
 
 #[test]
+fn rates_that_connections_share_are_rejected_at_their_sides() {
+    let rate = json!({ "rate": "1Mbit/s" });
+    let refusals = split(rate.clone(), rate, json!([flow("a", "c", json!({}))])).unwrap_err();
+    let places: Vec<_> = refusals.iter().map(|refusal| refusal.place.as_str()).collect();
+    assert_eq!(places, ["node \"b\", proxy.terrestrial.rate", "node \"b\", proxy.satellite.rate"]);
+    assert!(refusals.iter().all(|one| one.asked == "\"1Mbit/s\""), "{refusals:?}");
+    assert!(refusals[0].possible.contains("no rate that connections share"), "{refusals:?}");
+}
+
+#[test]
 fn what_the_daemon_cannot_do_is_rejected_at_the_node() {
     let saved = json!({ "saved_cwnd": "1MB", "saved_rtt": "500ms" });
     let one = || json!([flow("a", "c", json!({}))]);

@@ -1,0 +1,168 @@
+//! A token bucket that all connections of a side share (RFC 2697 has one as a meter), as a state machine without
+//! I/O. Tokens are bytes of IP packets. They arrive at a rate, and the bucket takes at most a burst of them.
+//!
+//! A packet leaves if the bucket has tokens for the longest packet, and takes tokens for its own length. So the
+//! bytes of any time are at most the burst and what arrives in it. Connections that have to wait form a line. The
+//! first one sends a packet and goes to the end of it, so all have the same number of packets.
+//!
+//! The gateway of the SCPS reference implementation has such a bucket for each route: it takes tokens for ACKs too,
+//! and it is full with those of 50 ms, or with five packets. The turns are our choice: there each connection sends
+//! as much as it can when it looks at the bucket.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Rate, Span, Time};
+
+/// The time for whose tokens a bucket has room if nothing else is set, and the least number of packets.
+const USUAL_TIME: Span = Span::from_millis(50);
+const USUAL_PACKETS: u64 = 5;
+/// Tokens are counted in billionths of a bit: a nanosecond brings a whole number of them at any rate.
+const PER_BYTE: u128 = 8 * 1_000_000_000;
+
+/// Rate and size of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedRate {
+    /// Tokens that arrive.
+    pub rate: Rate,
+    /// Tokens of a full bucket, at least those of the longest packet.
+    pub burst: Bytes,
+    /// Length of the longest packet.
+    pub packet: Bytes,
+}
+
+impl SharedRate {
+    /// The size of a bucket for which none is set.
+    pub fn usual_burst(rate: Rate, packet: Bytes) -> Bytes {
+        let nanos = u128::from(USUAL_TIME.as_nanos());
+        let arrives = u128::from(rate.bits_per_second()) * nanos / PER_BYTE;
+        Bytes(u64::try_from(arrives).unwrap_or(u64::MAX).max(USUAL_PACKETS * packet.get()))
+    }
+}
+
+/// A token bucket, and the connections that wait for it. `E` names a connection.
+#[derive(Clone, Debug)]
+pub struct Bucket<E> {
+    settings: SharedRate,
+    /// Tokens at `counted_at`.
+    tokens: u128,
+    counted_at: Time,
+    line: VecDeque<E>,
+}
+
+impl<E> Bucket<E> {
+    /// A full bucket.
+    pub fn new(settings: SharedRate) -> Self {
+        let tokens = u128::from(settings.burst.get()) * PER_BYTE;
+        Self { settings, tokens, counted_at: Time::ZERO, line: VecDeque::new() }
+    }
+
+    /// Returns true if nobody waits and a packet may leave.
+    pub fn is_open(&mut self, now: Time) -> bool {
+        self.line.is_empty() && self.has_tokens(now)
+    }
+
+    /// A packet of `bytes` leaves.
+    pub fn spend(&mut self, bytes: u64) {
+        self.tokens = self.tokens.saturating_sub(u128::from(bytes) * PER_BYTE);
+    }
+
+    /// A connection goes to the end of the line. It must not be in it.
+    pub fn join(&mut self, end: E) {
+        self.line.push_back(end);
+    }
+
+    /// Takes the first connection out of the line if a packet may leave.
+    pub fn take_first(&mut self, now: Time) -> Option<E> {
+        if self.line.is_empty() || !self.has_tokens(now) { None } else { self.line.pop_front() }
+    }
+
+    /// When the first connection may send; [`Time::NEVER`] if nobody waits.
+    pub fn ready_at(&self) -> Time {
+        if self.line.is_empty() {
+            return Time::NEVER;
+        }
+        let missing = self.needed().saturating_sub(self.tokens);
+        let nanos = missing.div_ceil(u128::from(self.settings.rate.bits_per_second()));
+        self.counted_at + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn needed(&self) -> u128 {
+        u128::from(self.settings.packet.get()) * PER_BYTE
+    }
+
+    fn has_tokens(&mut self, now: Time) -> bool {
+        let nanos = u128::from(now.since(self.counted_at).as_nanos());
+        let arrived = nanos * u128::from(self.settings.rate.bits_per_second());
+        let most = u128::from(self.settings.burst.get()) * PER_BYTE;
+        self.tokens = (self.tokens + arrived).min(most);
+        self.counted_at = now;
+        self.tokens >= self.needed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(burst: u64) -> Bucket<u8> {
+        let rate = Rate::from_bits_per_second(8_000_000);
+        Bucket::new(SharedRate { rate, burst: Bytes(burst), packet: Bytes(1500) })
+    }
+
+    fn micros(micros: u64) -> Time {
+        Time::ZERO + Span::from_nanos(1000 * micros)
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
+        let mut bucket = bucket(4500);
+        for _ in 0..3 {
+            assert!(bucket.is_open(micros(0)));
+            bucket.spend(1500);
+        }
+        assert!(!bucket.is_open(micros(0)));
+        bucket.join(1);
+        // A byte takes a microsecond.
+        assert_eq!(bucket.ready_at(), micros(1500));
+        assert_eq!(bucket.take_first(micros(1499)), None);
+        assert_eq!(bucket.take_first(micros(1500)), Some(1));
+        bucket.spend(52);
+        bucket.join(1);
+        assert_eq!(bucket.ready_at(), micros(1552), "an ACK takes its own length");
+    }
+
+    #[test]
+    fn a_bucket_that_is_full_takes_no_more() {
+        let mut bucket = bucket(3000);
+        let mut sent = 0;
+        while bucket.is_open(micros(1_000_000)) {
+            bucket.spend(1500);
+            sent += 1;
+        }
+        assert_eq!(sent, 2);
+    }
+
+    #[test]
+    fn those_who_wait_have_turns_and_nobody_overtakes_them() {
+        let mut bucket = bucket(1500);
+        bucket.spend(1500);
+        (1..=3).for_each(|end| bucket.join(end));
+        assert!(!bucket.is_open(micros(5000)), "others wait");
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            let at = bucket.ready_at();
+            let end = bucket.take_first(at).unwrap();
+            bucket.spend(1500);
+            bucket.join(end);
+            order.push(end);
+        }
+        assert_eq!(order, [1, 2, 3, 1, 2, 3]);
+    }
+
+    #[test]
+    fn the_usual_burst_is_that_of_50_ms_or_five_packets() {
+        let usual = |bits| SharedRate::usual_burst(Rate::from_bits_per_second(bits), Bytes(1500));
+        assert_eq!(usual(8_000_000), Bytes(50_000));
+        assert_eq!(usual(80_000), Bytes(7500));
+    }
+}

@@ -1,6 +1,7 @@
 //! Mechanisms on the path: what each crate says of its own, with the parameters of the schema.
 
 use link::Mechanism;
+use middlebox::Preset;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -56,11 +57,14 @@ pub fn mechanisms() -> Vec<MechanismExplanation> {
 fn explain(mechanism: &Mechanism) -> MechanismExplanation {
     let &Mechanism { name, key, kind, source, status, hurts } = mechanism;
     let table = table(name, key);
+    // All presets have the keys of one table, which does not describe them.
+    let preset: Option<Preset> = serde_json::from_value(name.into()).ok();
+    let of_table = || table["description"].as_str().unwrap_or_default();
     MechanismExplanation {
         name,
         key,
         kind,
-        summary: table["description"].as_str().unwrap_or_default().to_owned(),
+        summary: preset.map_or_else(of_table, Preset::summary).to_owned(),
         source,
         status: status.name(),
         hurts,
@@ -114,6 +118,8 @@ pub(crate) fn parameters(table: &Json) -> Vec<MechanismParameter> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -125,6 +131,19 @@ mod tests {
             for parameter in mechanism.parameters {
                 assert!(!parameter.meaning.is_empty(), "{name}.{}", parameter.name);
             }
+        }
+    }
+
+    #[test]
+    fn each_preset_has_a_summary_of_its_own() {
+        let of_proxies = listed().filter(|one| one.key == "node.proxy");
+        let presets: Vec<_> = of_proxies.map(explain).collect();
+        assert!(presets.len() > 1);
+        let summaries: BTreeSet<_> = presets.iter().map(|one| &one.summary).collect();
+        assert_eq!(summaries.len(), presets.len(), "{summaries:?}");
+        for preset in &presets {
+            let table = table(preset.name, preset.key);
+            assert_ne!(preset.summary, table["description"].as_str().unwrap());
         }
     }
 

@@ -88,6 +88,27 @@ impl Preset {
         }
     }
 
+    /// What it is and what it sets; empty if it cannot be chosen.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Pepsal => {
+                "PEPsal, a split proxy for Linux that many satellite gateways run. On the satellite side it sets \
+                 `controller = \"hybla\"` and `recovery = \"sack\"`."
+            }
+            Self::CkStp => {
+                "CK-STP in a proxy: a constant window, which losses never reduce, and retransmission at the first \
+                 duplicate ACK. On the satellite side it sets `controller = \"ck-stp\"`, with the \
+                 bandwidth-delay product of the satellite leg as its window, and `recovery = \"sack\"`."
+            }
+            Self::Aerotcp => {
+                "AeroTCP, a proxy of the University of Maryland: a fixed window, and fast recovery at the first \
+                 duplicate ACK. On the satellite side it sets `controller = \"ck-stp\"`, with the \
+                 bandwidth-delay product of the satellite leg as its window, and `recovery = \"newreno\"`."
+            }
+            Self::Satpep | Self::ScpsGateway => "",
+        }
+    }
+
     /// Why it cannot be chosen; `None` if it can.
     pub const fn refusal(self) -> Option<&'static str> {
         match self {

@@ -1,5 +1,6 @@
 //! Split proxies: what is refused, what is filled in, and what `explain` says.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use middlebox::{Policy, SideName, SplitSide};
@@ -206,6 +207,21 @@ fn presets_set_the_satellite_side_unless_it_is_written() {
     assert_eq!(of("ck-stp", ", controller = \"bbr\"").0, "bbr");
 }
 
+/// The text of `bentpipe path` about a preset names what it sets.
+#[test]
+fn the_summary_of_a_preset_has_the_controller_and_recovery_that_it_sets() {
+    let presets = crate::mechanisms().into_iter().filter(|one| one.key == "node.proxy");
+    for preset in presets {
+        let proxy =
+            format!("{{ preset = {:?}, satellite = {{ towards = [\"terminal\"] }} }}", preset.name);
+        let (controller, _, recovery) = satellite(&proxy);
+        for (key, value) in [("controller", controller.as_str()), ("recovery", recovery)] {
+            let setting = format!("`{key} = {value:?}`");
+            assert!(preset.summary.contains(&setting), "{setting} in {:?}", preset.summary);
+        }
+    }
+}
+
 #[test]
 fn explain_names_the_preset() {
     for (preset, shown) in [("preset = \"ck-stp\", ", " ck-stp"), ("", "")] {
@@ -226,5 +242,128 @@ fn presets_over_another_transport_are_refused_with_the_reason() {
         assert!(error.starts_with("p.toml:4:"), "{error}");
         assert!(error.contains("expected \"pepsal\", \"ck-stp\", \"aerotcp\""), "{error}");
         assert!(error.contains(reason), "{error}");
+    }
+}
+
+/// What a gateway's end takes over of an option of `flow.transport`.
+#[derive(Clone, Copy, PartialEq)]
+enum Taken {
+    /// The flow's option.
+    Flow,
+    /// The flow's, unless the side has these keys.
+    Side(&'static str),
+    /// Nothing: the option is one of the hosts.
+    Hosts,
+    /// Nothing: the flow is not split.
+    Unsplit,
+}
+
+/// Each option, TOML that other options need for it, and a value that is not its default.
+const OPTIONS: [(&str, &str, &str, Taken); 34] = [
+    ("protocol", "", "\"quic\"", Taken::Unsplit),
+    ("quic", "protocol = \"quic\",", "{ idle_timeout = \"9s\" }", Taken::Unsplit),
+    ("recovery", "", "\"newreno\"", Taken::Side("recovery = \"sack\"")),
+    ("ssthresh_basis", "", "\"cwnd\"", Taken::Flow),
+    ("mss", "", "1000", Taken::Side("mss = 900")),
+    ("receive_buffer", "", "\"1MB\"", Taken::Side("receive_buffer = \"100kB\"")),
+    ("send_buffer", "", "\"1MB\"", Taken::Side("send_buffer = \"100kB\"")),
+    ("window_scaling", "receive_buffer = \"60kB\",", "false", Taken::Flow),
+    ("timestamps", "", "false", Taken::Flow),
+    ("initial_window", "", "4", Taken::Side("initial_window = 20")),
+    ("initial_ssthresh", "", "\"100kB\"", Taken::Flow),
+    ("dupthresh", "", "2", Taken::Flow),
+    ("abc_limit", "", "2", Taken::Flow),
+    ("window_validation", "", "false", Taken::Flow),
+    ("persist_timeout", "", "\"2s\"", Taken::Flow),
+    ("max_retries", "", "5", Taken::Flow),
+    ("keep_alive", "", "{}", Taken::Flow),
+    ("user_timeout", "", "\"60s\"", Taken::Flow),
+    ("pacing", "", "\"linux\"", Taken::Flow),
+    (
+        "duplicate_window",
+        "recovery = \"newreno\",",
+        "\"sender\"",
+        Taken::Side("recovery = \"sack\""),
+    ),
+    (
+        "recovery_exit",
+        "recovery = \"newreno\",",
+        "\"flight-size\"",
+        Taken::Side("recovery = \"sack\""),
+    ),
+    ("limited_transmit", "", "false", Taken::Flow),
+    ("nagle", "", "true", Taken::Flow),
+    ("idle_restart", "", "false", Taken::Flow),
+    ("dsack", "recovery = \"sack\",", "true", Taken::Flow),
+    ("mtu_probing", "", "\"always\"", Taken::Flow),
+    ("careful_resume", "", "{ saved_cwnd = \"1MB\", saved_rtt = \"500ms\" }", Taken::Hosts),
+    ("quick_start", "", "\"1Mbit/s\"", Taken::Flow),
+    ("eln", "", "true", Taken::Flow),
+    ("ack_control", "", "true", Taken::Flow),
+    ("delayed_ack", "", "\"off\"", Taken::Flow),
+    ("rto", "", "{ min = \"500ms\" }", Taken::Flow),
+    ("ecn", "", "true", Taken::Flow),
+    ("reader_rate", "", "\"1Mbit/s\"", Taken::Hosts),
+];
+
+/// The settings of the flow and of the gateway's ends, line by line; none of a gateway that does not split it.
+fn settings(options: &str, satellite: &str) -> (Vec<String>, Option<[Vec<String>; 2]>) {
+    let proxy = format!("{{ satellite = {{ towards = [\"terminal\"], {satellite} }} }}");
+    let text = gateway(&proxy).replace("initial_window = 4", options);
+    // A proxy that splits no flow is rejected.
+    let other = text.replace(&format!("transport = {{ {options} }}\n"), "");
+    let (_, other) = other.split_once("[[flow]]").unwrap();
+    let text = format!("{text}[[flow]]{other}");
+    let scenario = Scenario::parse(&text, "p.toml", &[]).unwrap();
+    let lines = |config: &tcp::Config| format!("{config:#?}").lines().map(str::to_owned).collect();
+    let flow = &scenario.flows[0];
+    let ends = flow.gateways.first();
+    let ends = ends.map(|one| one.ends.each_ref().map(|end| lines(&end.transport)));
+    (lines(&flow.transport), ends)
+}
+
+/// Lines that an option has changed, with what they have become.
+fn changed(before: &[String], after: &[String]) -> Vec<String> {
+    after.iter().filter(|line| !before.contains(line)).cloned().collect()
+}
+
+#[test]
+fn ends_of_gateways_take_over_each_option_as_the_page_has_it() {
+    let schema = &crate::schema::cached()["properties"]["flow"]["items"]["properties"]["transport"];
+    let keys: BTreeSet<_> =
+        crate::shape::alternatives(schema).into_iter().flat_map(crate::shape::keys).collect();
+    let mut listed: BTreeSet<_> = OPTIONS.iter().map(|(key, ..)| *key).collect();
+    // Each leg has another first sequence number, so that captures show which it is.
+    listed.insert("initial_sequence");
+    assert_eq!(keys, listed);
+    let page = include_str!("../../../../docs/path.md");
+    for (key, needs, value, taken) in OPTIONS {
+        let with = format!("{needs} {key} = {value}");
+        let words = match taken {
+            Taken::Flow => "that of the flow",
+            Taken::Side(_) => "that of the flow, unless the side decides",
+            Taken::Hosts => "of the hosts only",
+            Taken::Unsplit => "the flow crosses unsplit",
+        };
+        let row = format!("| `{key}` | {words} |");
+        assert!(page.contains(&row), "docs/path.md has no {row}");
+        let ((flow, ends), (flow_with, ends_with)) = (settings(needs, ""), settings(&with, ""));
+        if taken == Taken::Unsplit {
+            assert!(ends_with.is_none(), "{key}");
+            continue;
+        }
+        let (ends, ends_with) = (ends.unwrap(), ends_with.unwrap());
+        let of_flow = changed(&flow, &flow_with);
+        assert!(!of_flow.is_empty(), "{key}: {value} is the default");
+        for (end, end_with) in ends.iter().zip(&ends_with) {
+            let expected = if taken == Taken::Hosts { &[][..] } else { &of_flow };
+            assert_eq!(changed(end, end_with), expected, "{key}");
+        }
+        if let Taken::Side(own) = taken {
+            let [(_, alone), (_, both)] = [settings(needs, own), settings(&with, own)];
+            let [[_, alone], [other, both]] = [alone.unwrap(), both.unwrap()];
+            assert_eq!(changed(&alone, &both), Vec::<String>::new(), "{key} with {own}");
+            assert_eq!(other, ends_with[0], "{key}: the other side has that of the flow");
+        }
     }
 }

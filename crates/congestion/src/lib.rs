@@ -32,6 +32,7 @@ mod registry;
 mod specification;
 pub mod standard;
 mod tcp_policy;
+mod unlimited;
 mod window;
 
 pub use any::{AnyController, External};

@@ -6,6 +6,7 @@ use crate::parameters::{ParameterError, Value, Values};
 use crate::parts::abe;
 use crate::parts::linux::VARIANT;
 use crate::registry::{self, Registered};
+use crate::unlimited;
 use crate::window::Settings;
 
 /// No controller has this name.
@@ -32,6 +33,11 @@ impl Specification {
         let registered = registry::registered(name)
             .ok_or_else(|| UnknownController { name: name.to_owned() })?;
         Ok(Self::of(registered))
+    }
+
+    /// No congestion control, `"none"`: for transports that have a rate.
+    pub fn unlimited() -> Self {
+        Self::of(&unlimited::REGISTERED)
     }
 
     /// Sets a parameter. A variant has parameters of its own, so choosing another one sets all others to

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use scenario::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
+use transport::Protocol;
 
 use crate::coverage::{join, label};
 use crate::dice::Dice;
@@ -250,18 +251,28 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
-        // The settings of a protocol are refused with another one.
-        let mut tables = OTHER_PROTOCOLS.into_iter().filter(|table| has_table(flow, table));
-        if let Some(first) = tables.next() {
-            let others: Vec<_> = tables.collect();
-            flow["transport"]["protocol"] = first.into();
-            others.into_iter().for_each(|table| take(&mut flow["transport"], table));
+        if let Some(transport) = flow.get_mut("transport") {
+            choose_protocol(transport, dice);
         }
     }
     place(json, dice);
 }
 
-/// Protocols with a table of settings, whose name it has.
+/// The settings of a protocol are refused with another one: a flow keeps those of one of them.
+fn choose_protocol(transport: &mut Json, dice: &mut Dice) {
+    let tables = Protocol::ALL.iter().filter_map(|one| Some((one.entry().table?, one.name())));
+    let drawn: Vec<_> = tables.filter(|(table, _)| transport[*table].is_object()).collect();
+    if drawn.is_empty() {
+        return;
+    }
+    let (chosen, name) = *dice.pick(&drawn);
+    if let Some(settings) = transport.as_object_mut() {
+        settings.retain(|key, _| key == chosen || !drawn.iter().any(|(table, _)| key == table));
+        settings.insert("protocol".to_owned(), name.into());
+    }
+}
+
+/// Tables of protocols whose packets are none of TCP.
 const OTHER_PROTOCOLS: [&str; 2] = ["stp", "quic"];
 
 fn has_table(flow: &Json, table: &str) -> bool {

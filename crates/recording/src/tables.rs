@@ -183,7 +183,7 @@ fn all(
     of_stp: fn(&StpRecord) -> u64,
 ) -> u64 {
     match &flow.protocol {
-        ProtocolRecord::Tcp(tcp) => of_tcp(tcp),
+        ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => of_tcp(tcp),
         ProtocolRecord::Quic(quic) => of_quic(quic),
         ProtocolRecord::Stp(stp) => of_stp(stp),
     }

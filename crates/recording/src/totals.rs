@@ -168,7 +168,7 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
-    /// The part of TCP, if that is the flow's protocol.
+    /// The part of TCP, if that or SCPS-TP is the flow's protocol.
     pub fn tcp(&self) -> Option<&TcpRecord> {
         self.protocol.tcp()
     }
@@ -181,6 +181,9 @@ impl FlowRecord {
 pub enum ProtocolRecord {
     /// TCP.
     Tcp(TcpRecord),
+    /// SCPS-TP, which has the counts of TCP.
+    #[serde(rename = "scps-tp")]
+    ScpsTp(TcpRecord),
     /// QUIC.
     Quic(QuicRecord),
     /// STP.
@@ -192,15 +195,16 @@ impl ProtocolRecord {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Tcp(_) => "tcp",
+            Self::ScpsTp(_) => "scps-tp",
             Self::Quic(_) => "quic",
             Self::Stp(_) => "stp",
         }
     }
 
-    /// The part of TCP, if that is the protocol.
+    /// The part of TCP, if that or SCPS-TP is the protocol.
     pub fn tcp(&self) -> Option<&TcpRecord> {
         match self {
-            Self::Tcp(tcp) => Some(tcp),
+            Self::Tcp(tcp) | Self::ScpsTp(tcp) => Some(tcp),
             Self::Quic(_) | Self::Stp(_) => None,
         }
     }
@@ -209,7 +213,7 @@ impl ProtocolRecord {
     pub fn quic(&self) -> Option<&QuicRecord> {
         match self {
             Self::Quic(quic) => Some(quic),
-            Self::Tcp(_) | Self::Stp(_) => None,
+            Self::Tcp(_) | Self::ScpsTp(_) | Self::Stp(_) => None,
         }
     }
 
@@ -217,7 +221,7 @@ impl ProtocolRecord {
     pub fn stp(&self) -> Option<&StpRecord> {
         match self {
             Self::Stp(stp) => Some(stp),
-            Self::Tcp(_) | Self::Quic(_) => None,
+            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) => None,
         }
     }
 }
@@ -228,7 +232,7 @@ impl Default for ProtocolRecord {
     }
 }
 
-/// Totals of one flow that only TCP has.
+/// Totals of one flow that only TCP and SCPS-TP have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TcpRecord {
     /// Name of the loss recovery.

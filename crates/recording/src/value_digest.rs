@@ -99,14 +99,15 @@ fn flow(hash: &mut Hash, flow: &FlowRecord) {
 
 fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
     match protocol {
-        ProtocolRecord::Tcp(TcpRecord {
-            recovery: _,
-            segments_sent,
-            segments_retransmitted,
-            probes_sent: _, // newer than this digest
-            timeouts,
-            fast_recoveries,
-        }) => {
+        ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => {
+            let TcpRecord {
+                recovery: _,
+                segments_sent,
+                segments_retransmitted,
+                probes_sent: _, // newer than this digest
+                timeouts,
+                fast_recoveries,
+            } = tcp;
             hash.count("segments_sent", *segments_sent);
             hash.count("segments_retransmitted", *segments_retransmitted);
             hash.count("timeouts", *timeouts);

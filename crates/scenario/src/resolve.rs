@@ -70,6 +70,7 @@ pub(crate) fn resolve(
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
+        protocols::check_gateways(&scenario, &entries, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use congestion::{Allowed, Entry, Parameter};
+use congestion::{Allowed, Entry, Parameter, Specification};
 use link::Code;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -141,7 +141,9 @@ impl JsonSchema for Controller {
         "Controller".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = congestion::entries().map(|entry| entry.name).collect();
+        let none = Specification::unlimited().entry().name;
+        let names = congestion::entries().map(|entry| entry.name).chain([none]);
+        let names: Vec<_> = names.collect();
         let mut options = vec![json!({ "type": "string", "enum": names })];
         options.extend(congestion::entries().map(controller));
         json_schema!({ "anyOf": options })

@@ -9,7 +9,7 @@ use std::io::Write;
 use recording::{CaptureError, CaptureWriter};
 use tcp::Segment;
 use wire::ip::{ECT_0, ECT_1, LOWER_EFFORT};
-use wire::tcp::{AckRatio, EcnCounters};
+use wire::tcp::{AckRatio, EcnCounters, ScpsOption};
 use wire::{Addresses, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
@@ -74,6 +74,18 @@ impl<W: Write> Capture<W> {
     }
 }
 
+/// The option of SCPS-TP of a segment, if it has one.
+fn scps_option(segment: &Segment) -> Option<ScpsOption> {
+    let has_one = segment.options.contains(tcp::Options::SNACK);
+    has_one.then(|| match segment.snack() {
+        None => ScpsOption::capabilities(),
+        Some(snack) => {
+            let (bytes, length) = snack.encode();
+            ScpsOption { bytes, length }
+        }
+    })
+}
+
 /// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
 /// unused room behind them.
 pub(crate) fn packet<'a>(
@@ -126,6 +138,7 @@ pub(crate) fn packet<'a>(
             .ack_ratio()
             .map(AckRatio::Ratio)
             .or(segment.permits_ack_control().then_some(AckRatio::Permitted)),
+        scps: scps_option(segment),
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()
     }

@@ -287,26 +287,25 @@ fn protocol_record(
     sent: &Counters,
     hosts: &Hosts<impl Connection>,
 ) -> ProtocolRecord {
-    match flow.protocol {
-        Protocol::Tcp => {}
-        Protocol::Quic => {
-            return ProtocolRecord::Quic(QuicRecord {
-                segments_sent: sent.segments,
-                segments_retransmitted: sent.retransmissions,
-                fast_recoveries: u64::from(sent.fast_recoveries),
-                persistent_congestions: u64::from(sent.timeouts),
-            });
-        }
-        Protocol::Stp => return ProtocolRecord::Stp(stp_record(application, sent, hosts)),
-    }
-    ProtocolRecord::Tcp(TcpRecord {
+    let tcp = || TcpRecord {
         recovery: flow.transport.recovery.name().into(),
         segments_sent: sent.segments,
         segments_retransmitted: sent.retransmissions,
         probes_sent: sent.probes,
         timeouts: u64::from(sent.timeouts),
         fast_recoveries: u64::from(sent.fast_recoveries),
-    })
+    };
+    match flow.protocol {
+        Protocol::Tcp => ProtocolRecord::Tcp(tcp()),
+        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp()),
+        Protocol::Quic => ProtocolRecord::Quic(QuicRecord {
+            segments_sent: sent.segments,
+            segments_retransmitted: sent.retransmissions,
+            fast_recoveries: u64::from(sent.fast_recoveries),
+            persistent_congestions: u64::from(sent.timeouts),
+        }),
+        Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
+    }
 }
 
 fn stp_record(

@@ -7,8 +7,9 @@ use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
 use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
+use scenario::model::OwnSettings;
 use tcp::Segment;
-use transport::{AbortCause, Protocol};
+use transport::AbortCause;
 use units::{Span, Time};
 use wire::feedback::Field;
 
@@ -80,15 +81,15 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
-/// Runs in the loop for the protocols of the scenario: that of TCP if nobody speaks another, and if no gateway
-/// limits the rate of a side.
+/// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
+/// and if no gateway limits the rate of a side.
 fn run_over<'a, F: Fabric<Body>>(
     scenario: &'a Scenario,
     seed: u64,
     fabric: F,
     options: Options<'a>,
 ) -> Recording {
-    let is_tcp = scenario.flows.iter().all(|flow| flow.protocol == Protocol::Tcp);
+    let is_tcp = scenario.flows.iter().all(|flow| flow.own == OwnSettings::Tcp);
     if is_tcp && !has_shared_rates(scenario) {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {

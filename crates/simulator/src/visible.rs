@@ -39,7 +39,8 @@ impl Visible for Body {
             has_more: segment.is_low_priority()
                 || segment.flags.contains(Flags::SYN)
                 || segment.counters().is_some()
-                || segment.ack_ratio().is_some(),
+                || segment.ack_ratio().is_some()
+                || segment.snack().is_some(),
         })
     }
 

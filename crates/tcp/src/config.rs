@@ -4,6 +4,7 @@ use congestion::{Ecn, Repair};
 use transport::{MtuProbing, Pacing, RtoConfig, SavedPath};
 use units::{Bytes, Rate, SizeLimit, Span};
 
+use crate::scps::Scps;
 use crate::segment::TIMESTAMPS_BYTES;
 
 /// Loss recovery of TCP.
@@ -15,6 +16,10 @@ pub enum Recovery {
     Reno,
     /// Fast recovery that lasts until everything sent before the loss is acknowledged (RFC 6582).
     NewReno,
+    /// The receiver reports what is missing, and it is retransmitted at once: SCPS-TP. Not the recovery of a flow of
+    /// TCP.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    Snack,
     /// Selective acknowledgements steer the retransmissions (RFC 2018, RFC 6675).
     Sack,
     /// As Linux: losses are found by time (RACK-TLP, RFC 8985), the window falls in the measure in
@@ -28,6 +33,7 @@ impl Recovery {
         match self {
             Self::Reno => "reno",
             Self::NewReno => "newreno",
+            Self::Snack => "snack",
             Self::Sack => "sack",
             Self::Linux => "linux",
         }
@@ -282,6 +288,9 @@ pub struct Config {
     /// acknowledge fewer segments, at least two times in a window. For return links that are slower than the
     /// ACKs. Works with every controller, and not with `delayed_ack = "linux"`.
     pub ack_control: bool,
+    /// SCPS-TP, if that is the protocol.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub scps: Option<Scps>,
 }
 
 impl Default for Config {
@@ -319,6 +328,7 @@ impl Default for Config {
             quick_start: None,
             eln: false,
             ack_control: false,
+            scps: None,
         }
     }
 }
@@ -333,6 +343,14 @@ impl Config {
     /// Bytes of the timestamps option in each segment after the set-up.
     pub fn timestamps_bytes(&self) -> u32 {
         if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// The rate of the route of SCPS-TP, in bytes of payload per second, if all segments are full.
+    pub(crate) fn bytes_per_second(&self) -> Option<f64> {
+        let Scps { rate, ip_header, .. } = self.scps?;
+        let payload = f64::from(self.full_payload());
+        let headers = f64::from(ip_header + wire::tcp::HEADER) + f64::from(self.timestamps_bytes());
+        Some(rate?.bits_per_second() as f64 / 8.0 * payload / (payload + headers))
     }
 
     /// Settings of the controller.

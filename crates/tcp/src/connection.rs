@@ -11,6 +11,7 @@ mod keep_alive;
 mod marks;
 mod probes;
 mod reset;
+mod snack;
 
 use std::sync::Arc;
 
@@ -165,7 +166,7 @@ impl Connection {
                 || ecn.is_accurate(),
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
-            marks: (ecn.reports_each_mark() || config.ack_control).then(Box::default),
+            marks: Marks::new(ecn, &config),
             unanswered_probes: 0,
             peer_probes: false,
             shift: 0,

@@ -17,6 +17,7 @@ mod flight;
 mod info;
 mod receiver;
 mod scoreboard;
+mod scps;
 mod segment;
 mod sender;
 mod timestamps;
@@ -28,5 +29,6 @@ pub use config::{
 };
 pub use connection::{Connection, State};
 pub use info::Info;
+pub use scps::{Cause, Scps, Snack, SnackForm};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

@@ -238,6 +238,11 @@ impl Receiver {
         self.gaps.iter().flat_map(|gaps| gaps.reported())
     }
 
+    /// What has arrived above a gap, in ascending order.
+    pub(crate) fn queued(&self) -> impl Iterator<Item = Range> {
+        self.gaps.iter().flat_map(|gaps| gaps.ranges())
+    }
+
     #[inline]
     pub(crate) fn has_gaps(&self) -> bool {
         self.gaps.is_some()

@@ -2,6 +2,8 @@
 
 use wire::tcp::{self, flags};
 
+use crate::scps::Snack;
+
 /// Most SACK blocks that fit a header without timestamps: 40 bytes of options hold 2 + 8 n
 /// (RFC 2018 section 3).
 pub const MAX_SACK_BLOCKS: usize = 4;
@@ -113,13 +115,14 @@ pub struct Segment {
 /// which `Option<Segment>` would keep its discriminant, and every move of a segment would be split
 /// around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options(u8);
+pub struct Options(u16);
 
 impl Options {
     /// The timestamps option (RFC 7323 section 3).
     pub const TIMESTAMPS: Self = Self(1);
-    /// The SACK-permitted option (RFC 2018 section 2).
-    pub const SACK_PERMITTED: Self = Self(2);
+    /// The SNACK option of SCPS-TP, which is [`Segment::snack`]. On a SYN it is the option of capabilities that offers
+    /// it.
+    pub const SNACK: Self = Self(2);
     /// No option of TCP, but a mark of its IP packet: routers may mark it instead of dropping it
     /// (ECT, RFC 3168 section 5).
     pub const ECN_CAPABLE: Self = Self(4);
@@ -138,8 +141,10 @@ impl Options {
     /// ECT(1) and not ECT(0) (RFC 9331): with [`ECN_CAPABLE`](Self::ECN_CAPABLE) the code point of the
     /// packet, with [`ACCURATE_ECN`](Self::ACCURATE_ECN), which is sent without ECT, that of the counter.
     pub const LOW_LATENCY: Self = Self(128);
+    /// The SACK-permitted option (RFC 2018 section 2). Only SYNs have it, whose options are counted anyway.
+    pub const SACK_PERMITTED: Self = Self(256);
     /// Options that few segments have.
-    const RARE: Self = Self(Self::ACCURATE_ECN.0 | Self::ACK_RATIO.0);
+    const RARE: Self = Self(Self::ACCURATE_ECN.0 | Self::ACK_RATIO.0 | Self::SNACK.0);
     /// All that only probes and their answers have.
     pub(crate) const OF_PROBES: Self = Self(Self::PROBE.0 | Self::DUMMY.0 | Self::PROBE_ANSWER.0);
 
@@ -230,6 +235,36 @@ impl Segment {
         self.options.contains(Options::ACK_RATIO) && !self.options.contains(Options::PROBE)
     }
 
+    /// The SNACK option of an ACK, if it is present. It is in the room of the first three SACK blocks.
+    pub fn snack(&self) -> Option<Snack> {
+        if !self.options.contains(Options::SNACK) || self.flags.contains(Flags::SYN) {
+            return None;
+        }
+        let [hole, first, second, _] = self.sack;
+        let word = |block: Block| u128::from(block.start) | u128::from(block.end) << 32;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "two halves of a word, and its lower one"
+        )]
+        let (offset, size, bits) = (hole.start as u16, (hole.start >> 16) as u16, hole.end as u16);
+        Some(Snack { offset, size, bits, vector: word(first) | word(second) << 64 })
+    }
+
+    /// Adds the SNACK option. The segment has no SACK blocks.
+    pub fn set_snack(&mut self, snack: Snack) {
+        debug_assert!(self.sack_blocks == 0);
+        let Snack { offset, size, bits, vector } = snack;
+        #[expect(clippy::cast_possible_truncation, reason = "a quarter of the vector")]
+        let part = |number: u32| (vector >> (32 * number)) as u32;
+        let hole = Block { start: u32::from(offset) | u32::from(size) << 16, end: bits.into() };
+        self.options = self.options.with_if(true, Options::SNACK);
+        self.sack[..3].copy_from_slice(&[
+            hole,
+            Block { start: part(0), end: part(1) },
+            Block { start: part(2), end: part(3) },
+        ]);
+    }
+
     /// The message of a router that the largest segment that its link takes has `mss` bytes, without options
     /// (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the header of IP.
     ///
@@ -260,8 +295,10 @@ impl Segment {
     /// Bytes of TCP options with their padding.
     #[inline]
     pub fn option_bytes(&self) -> u32 {
-        let counts = Options::TIMESTAMPS.with_if(true, Options::ACCURATE_ECN);
-        let counted = self.options.0 & counts.0 | self.flags.0 & Flags::SYN.0 | self.sack_blocks;
+        // The options with a length are in the lower byte.
+        let [counts, _] = Options::TIMESTAMPS.with_if(true, Options::RARE).0.to_le_bytes();
+        let [options, _] = self.options.0.to_le_bytes();
+        let counted = options & counts | self.flags.0 & Flags::SYN.0 | self.sack_blocks;
         if counted == 0 { 0 } else { self.present_option_bytes() }
     }
 
@@ -280,7 +317,9 @@ impl Segment {
         let syn = if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { 0 };
         let has_counters = self.options.contains(Options::ACCURATE_ECN);
         let counters = if has_counters { u32::from(tcp::ACCURATE_ECN) } else { 0 };
-        syn + counters + if self.has_ack_option() { u32::from(tcp::ACK_RATIO) } else { 0 }
+        let ratio = if self.has_ack_option() { u32::from(tcp::ACK_RATIO) } else { 0 };
+        let snack = self.snack().map_or(0, |snack| u32::from(snack.bytes()));
+        syn + counters + ratio + snack
     }
 
     /// Bytes of the options that only a SYN has.
@@ -294,7 +333,9 @@ impl Segment {
         } else {
             0
         };
-        mss + scale + permitted
+        let offers_snack = self.options.contains(Options::SNACK);
+        let capabilities = if offers_snack { u32::from(tcp::SCPS_CAPABILITIES) } else { 0 };
+        mss + scale + permitted + capabilities
     }
 
     /// Length in bytes, header and options included: what an IP packet carries of it.
@@ -324,6 +365,18 @@ mod tests {
         let segment =
             Segment { payload: 1460, window_scale: Segment::NO_SCALE, ..Segment::default() };
         assert_eq!(segment.bytes(), 1480);
+    }
+
+    #[test]
+    fn the_snack_option_is_read_as_it_was_written() {
+        let snack =
+            Snack { offset: 65_535, size: 40_000, bits: 128, vector: 1 << 127 | 1 << 64 | 5 };
+        let mut segment = Segment { flags: Flags::ACK, ..Segment::default() };
+        assert_eq!(segment.snack(), None);
+        let bytes = segment.bytes();
+        segment.set_snack(snack);
+        assert_eq!((segment.snack(), segment.bytes()), (Some(snack), bytes + 24));
+        assert_eq!(segment.blocks(), []);
     }
 
     #[test]

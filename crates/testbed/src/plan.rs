@@ -122,9 +122,12 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
     refusals.extend(protocols(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
+        if !flow.protocol.entry().on_kernel {
+            continue;
+        }
         let hops = hops(scenario, &routes, [flow.from, flow.to]);
         let before = number.checked_sub(1).filter(|n| are_alike(&scenario.flows[*n], flow));
-        let sockets = match before.and_then(|before| plan.flows.get(before)) {
+        let sockets = match before.and_then(|_| plan.flows.last()) {
             Some(alike) => alike.sockets.clone(),
             None => {
                 let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);

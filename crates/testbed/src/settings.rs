@@ -253,6 +253,8 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         quick_start,
         eln,
         ack_control,
+        // The plan rejects the protocol that has it.
+        scps: _,
     } = &*flow.transport;
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
@@ -447,6 +449,8 @@ impl Judge {
             Recovery::Sack => "SACK with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
             Recovery::NewReno => "NewReno with RACK-TLP (RFC 8985) and PRR (RFC 6937)",
             Recovery::Reno => "NewReno: Linux has no older recovery",
+            // The plan rejects the protocol that has it.
+            Recovery::Snack => return,
         };
         self.approximated(setting, recovery.name(), kernel);
     }

@@ -33,6 +33,8 @@ pub enum Pacing {
 #[derive(Clone, Debug)]
 pub struct Pacer {
     like_linux: bool,
+    /// The rate of the route, in bytes of payload per second, for controllers without one of their own.
+    fixed_rate: Option<f64>,
     /// The earliest time at which the next segment may leave.
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
@@ -47,11 +49,29 @@ impl Pacer {
     pub fn new(pacing: Pacing) -> Self {
         Self {
             like_linux: pacing == Pacing::Linux,
+            fixed_rate: None,
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
             packet_due: Time::ZERO,
             packet_bytes: 0,
         }
+    }
+
+    /// The same, with a rate in bytes of payload per second for controllers without one of their own.
+    #[must_use]
+    pub fn at_rate(self, fixed_rate: Option<f64>) -> Self {
+        Self { fixed_rate, ..self }
+    }
+
+    /// Nothing may leave until [`let_go`](Self::let_go).
+    pub fn hold(&mut self) {
+        self.next_departure = Time::NEVER;
+    }
+
+    /// What was held may leave.
+    pub fn let_go(&mut self) {
+        self.next_departure = Time::ZERO;
+        self.waiting_until = Time::NEVER;
     }
 
     /// Whether whole packets wait, and not segments.
@@ -85,6 +105,9 @@ impl Pacer {
 
     /// The rate of a controller that has none, in bytes per second.
     pub fn rate(&self, window: &Window, flight: u64, srtt: Option<Span>) -> Option<f64> {
+        if self.fixed_rate.is_some() {
+            return self.fixed_rate;
+        }
         let srtt = srtt.filter(|srtt| self.like_linux && *srtt > Span::ZERO)?;
         Some(usual_rate(window, flight, srtt))
     }

@@ -16,11 +16,13 @@ pub enum Protocol {
     Quic,
     /// STP.
     Stp,
+    /// SCPS-TP.
+    ScpsTp,
 }
 
 impl Protocol {
     /// All of them, in the order of lists.
-    pub const ALL: [Self; 3] = [Self::Tcp, Self::Quic, Self::Stp];
+    pub const ALL: [Self; 4] = [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp];
 
     /// Description of the protocol.
     pub fn entry(self) -> &'static ProtocolEntry {
@@ -28,6 +30,7 @@ impl Protocol {
             Self::Tcp => &TCP,
             Self::Quic => &QUIC,
             Self::Stp => &STP,
+            Self::ScpsTp => &SCPS_TP,
         }
     }
 
@@ -109,5 +112,28 @@ const STP: ProtocolEntry = ProtocolEntry {
         "initial_ssthresh",
         "reader_rate",
         "initial_sequence",
+    ]),
+};
+
+const SCPS_TP: ProtocolEntry = ProtocolEntry {
+    name: "scps-tp",
+    summary: "TCP whose receiver reports holes (SNACK), with a rate, and with losses that are errors of links",
+    source: "CCSDS 714.0-B, and its open reference implementation",
+    status: Status::Reconstructed,
+    on_kernel: false,
+    table: Some("scps"),
+    keys: TakenKeys::AllBut(&[
+        "recovery",
+        "dupthresh",
+        "duplicate_window",
+        "recovery_exit",
+        "limited_transmit",
+        "dsack",
+        "eln",
+        "pacing",
+        "mtu_probing",
+        "careful_resume",
+        "quick_start",
+        "ack_control",
     ]),
 };

@@ -61,6 +61,11 @@ impl<const N: usize> Reassembly<N> {
         reached
     }
 
+    /// All that waits, in ascending order.
+    pub fn ranges(&self) -> impl Iterator<Item = Range> {
+        self.waiting.iter()
+    }
+
     /// Returns true if no data waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

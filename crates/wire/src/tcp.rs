@@ -50,6 +50,9 @@ pub const ACCURATE_ECN: u16 = 8;
 /// Bytes of an option of ACK congestion control with its padding (RFC 5690 sections 4.1 and 4.2).
 pub const ACK_RATIO: u16 = 4;
 
+/// Bytes of the option with the capabilities of SCPS-TP.
+pub const SCPS_CAPABILITIES: u16 = 4;
+
 /// Bytes of the SACK option with so many blocks, padding included (RFC 2018 section 3).
 #[inline]
 pub const fn sack(blocks: u8) -> u16 {
@@ -96,6 +99,8 @@ pub struct TcpPacket<'a> {
     pub counters: Option<EcnCounters>,
     /// The option of ACK congestion control.
     pub ack_ratio: Option<AckRatio>,
+    /// An option of SCPS-TP.
+    pub scps: Option<ScpsOption>,
     /// Bytes of payload.
     pub payload_len: u32,
 }
@@ -108,6 +113,26 @@ pub enum AckRatio {
     Permitted,
     /// Number of segments after which the other end sends an ACK (section 4.2).
     Ratio(u8),
+}
+
+/// An option of SCPS-TP (CCSDS 714.0-B) as it is on the wire: that of a SYN with the capabilities, or SNACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScpsOption {
+    /// Kind, length and content.
+    pub bytes: [u8; 22],
+    /// How many of the bytes it has.
+    pub length: u8,
+}
+
+impl ScpsOption {
+    /// The option of a SYN that offers SNACK, in both of its forms.
+    pub fn capabilities() -> Self {
+        let mut bytes = [0; 22];
+        // Kind, length, the bits of SNACK without and with a vector, and the number of a connection for header
+        // compression, which is not offered.
+        bytes[..4].copy_from_slice(&[20, 4, 0x60, 0]);
+        Self { bytes, length: 4 }
+    }
 }
 
 /// The option of accurate ECN with two counters (RFC 9768 section 3.2.3).
@@ -202,6 +227,11 @@ impl TcpPacket<'_> {
             Some(AckRatio::Permitted) => options.put(&[NOP, NOP, ACK_RATIO_KIND, 2]),
             Some(AckRatio::Ratio(ratio)) => options.put(&[NOP, ACK_RATIO_KIND, 3, ratio]),
             None => {}
+        }
+        if let Some(ScpsOption { bytes, length }) = self.scps {
+            let length = usize::from(length);
+            options.put(&[NOP; 3][..length.next_multiple_of(4) - length]);
+            options.put(&bytes[..length]);
         }
         let blocks =
             self.sack.len().min((usize::from(MAX_OPTIONS) - options.len).saturating_sub(4) / 8);

@@ -135,7 +135,8 @@ pub(crate) struct Flow {
     pub from: Name,
     /// The node that receives the data.
     pub to: Name,
-    /// The congestion controller: its name, or a table with its name and parameters.
+    /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no congestion
+    /// control, is for `transport.protocol = "scps-tp"` with a `rate`.
     pub controller: Controller,
     /// Number of such flows.
     #[serde(default = "default_count")]

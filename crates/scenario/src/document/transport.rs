@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tcp::{Config, Recovery};
+use tcp::{Config, Recovery, Scps};
 use transport::{Protocol, RtoConfig};
 use units::{Rate, Span};
 
@@ -20,6 +20,8 @@ pub(crate) struct Transport {
     pub quic: quic::Settings,
     /// Settings of STP.
     pub stp: stp::Config,
+    /// SCPS-TP: the route, the SNACK option and the ACKs.
+    pub scps: Scps,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
     /// that the controller was designed for.
     pub recovery: Option<Recovery>,

@@ -417,7 +417,10 @@ fn channel(channel: &Channel) -> String {
 
 /// Everything that can be set for a flow.
 pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setting> {
-    let document = &written.document["flow"][entry];
+    let mut document = written.document["flow"][entry].clone();
+    if let Some(scps) = flow.transport.scps {
+        document["transport"]["scps"] = serde_json::to_value(scps).unwrap_or_default();
+    }
     let path = format!("flow[{entry}]");
     let mut settings = Vec::new();
     for (parameter, value) in flow.controller.values().iter() {
@@ -496,6 +499,8 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.careful_resume" | "transport.quick_start" | "transport.user_timeout" => {
             word("none")
         }
+        "transport.scps.rate" => word("none"),
+        "transport.scps.outage_timeouts" => word("never"),
         "transport.keep_alive" => word("off"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),

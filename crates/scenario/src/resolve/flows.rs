@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
-use tcp::{AckTiming, Config, DelayedAck};
-use transport::RtoConfig;
+use tcp::{AckTiming, Config, DelayedAck, Recovery, Scps};
+use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
+use wire::IpVersion;
 
 use super::{Numbers, protocols};
 use crate::describe;
@@ -39,9 +40,10 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let own = protocols::own_settings(&flow.transport, &controller, &path, problems);
-        let transport = Arc::new(
-            protocols::as_tcp(&own).unwrap_or_else(|| transport(&flow.transport, &controller)),
-        );
+        let transport = protocols::as_tcp(&own)
+            .unwrap_or_else(|| transport(&flow.transport, &controller, document.ip));
+        let transport = Arc::new(transport);
+        protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
         if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
         {
             let path = path.key("controller").key(parameter);
@@ -122,6 +124,10 @@ pub(super) fn controller(
         Controller::Name(name) => (name, None),
         Controller::Table { name, parameters } => (name, Some(parameters)),
     };
+    let unlimited = Specification::unlimited();
+    if unlimited.entry().name == name {
+        return Some(unlimited);
+    }
     let mut specification = match Specification::named(name) {
         Ok(specification) => specification,
         Err(error) => {
@@ -164,9 +170,9 @@ fn unordered(error: &ParameterError, path: &Path, is_set: impl Fn(&str) -> bool)
 }
 
 /// The settings with every short form and dependent default resolved.
-fn transport(written: &document::Transport, controller: &Specification) -> Config {
+fn transport(written: &document::Transport, controller: &Specification, ip: IpVersion) -> Config {
     let rto = written.rto.config;
-    Config {
+    let config = Config {
         recovery: written.recovery.unwrap_or(controller.entry().repair.into()),
         delayed_ack: delayed_ack(written.delayed_ack),
         rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
@@ -177,8 +183,26 @@ fn transport(written: &document::Transport, controller: &Specification) -> Confi
         },
         reads_at_once: written.reader_rate.is_none(),
         ..written.config.clone()
+    };
+    match written.protocol {
+        Protocol::Tcp | Protocol::Quic | Protocol::Stp => config,
+        Protocol::ScpsTp => {
+            let ip_header = ip.header_bytes();
+            let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);
+            Config {
+                recovery: Recovery::Snack,
+                rto: RtoConfig { min: least, ..config.rto },
+                // There is nothing to send on duplicate ACKs.
+                limited_transmit: false,
+                scps: Some(Scps { ip_header, ..written.scps }),
+                ..config
+            }
+        }
     }
 }
+
+/// The lower bound of the RTO in the reference implementation of SCPS-TP.
+const LEAST_RTO_OF_SCPS: Span = Span::from_millis(250);
 
 /// Spreads the flows over the sequence space: Knuth's multiplicative hash, 2^32 over the golden
 /// ratio. A capture then shows which flow a segment belongs to, and some flows wrap.

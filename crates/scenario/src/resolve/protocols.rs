@@ -1,7 +1,8 @@
 //! Flows with different transport protocols: the keys of `flow.transport` that each takes, its settings, and
 //! what the network must be.
 
-use congestion::Specification;
+use congestion::{Controller as _, Specification};
+use tcp::{AckTiming, Config};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 
 use super::{quic, stp};
@@ -21,6 +22,66 @@ pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem
         let Some(Value::Table(entries)) = written else { continue };
         let keys = entries.iter().map(|entry| entry.key.as_str());
         problems.extend(refused(flow.transport.protocol.entry(), &all, keys, &path));
+    }
+}
+
+/// Rules between the protocol of a flow, its settings and its controller.
+pub(super) fn check_flow(
+    protocol: Protocol,
+    config: &Config,
+    controller: &Specification,
+    flow: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    let path = flow.key("transport");
+    let name = controller.entry().name;
+    let is_unlimited = *controller == Specification::unlimited();
+    let rate = config.scps.and_then(|scps| scps.rate);
+    if is_unlimited && rate.is_none() {
+        let place = flow.key("controller");
+        let problem = Problem::new(place, "a congestion controller", format!("{name:?}"));
+        let because = match protocol {
+            Protocol::Tcp | Protocol::Quic | Protocol::Stp => {
+                "it is for protocol = \"scps-tp\" with scps.rate"
+            }
+            Protocol::ScpsTp => "nothing would bound the sender without scps.rate",
+        };
+        problems.push(problem.because(because));
+    }
+    let Some(scps) = config.scps else { return };
+    let table = path.key("scps");
+    if let Some(rate) = rate
+        && controller.build(&config.controller()).needs().pacing
+    {
+        let problem = Problem::new(table.key("rate"), "no `rate`", format!("\"{rate}\""));
+        problems.push(problem.because(format!("the controller {name} has a rate of its own")));
+    }
+    if config.delayed_ack == AckTiming::Linux {
+        let expected = "a time, \"off\" or a table";
+        let problem = Problem::new(path.key("delayed_ack"), expected, "\"linux\"");
+        problems.push(problem.because("SCPS-TP has rules of its own, see `scps.ack_floor`"));
+    }
+    if let Some(timeouts) = scps.outage_timeouts.filter(|most| *most > config.max_retries) {
+        let expected = format!("at most `max_retries`, {}", config.max_retries);
+        let place = table.key("outage_timeouts");
+        let problem = Problem::new(place, expected, timeouts.to_string());
+        problems.push(problem.because("the connection would be aborted before"));
+    }
+}
+
+/// Gateways split connections of TCP only.
+pub(super) fn check_gateways(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
+    let mut last = None;
+    for (flow, entry) in scenario.flows.iter().zip(entries) {
+        let is_new = last.replace(entry) != Some(entry);
+        let Some(gateway) = flow.gateways.first().filter(|_| is_new) else { continue };
+        if flow.protocol == Protocol::Tcp {
+            continue;
+        }
+        let path = Path::entry("flow", *entry).key("transport").key("protocol");
+        let node = &scenario.nodes[gateway.node].name;
+        let problem = Problem::new(path, "\"tcp\"", format!("{:?}", flow.protocol.name()));
+        problems.push(problem.because(format!("the proxy at {node:?} splits TCP only")));
     }
 }
 
@@ -67,7 +128,7 @@ pub(super) fn own_settings(
     problems: &mut Vec<Problem>,
 ) -> OwnSettings {
     match written.protocol {
-        Protocol::Tcp => OwnSettings::Tcp,
+        Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
         Protocol::Quic => OwnSettings::Quic(quic::settings(written, controller, path, problems)),
         Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
     }
@@ -75,7 +136,7 @@ pub(super) fn own_settings(
 
 /// A TCP that has as much in flight and as many ACKs as another protocol: what is computed of a flow before
 /// a run follows from it. `None` for TCP itself.
-pub(super) fn as_tcp(own: &OwnSettings) -> Option<tcp::Config> {
+pub(super) fn as_tcp(own: &OwnSettings) -> Option<Config> {
     match own {
         OwnSettings::Tcp => None,
         OwnSettings::Quic(settings) => Some(quic::as_tcp(settings)),

@@ -123,10 +123,14 @@ fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>)
         problems.push(Problem::new(path, "`rate` with it, or no `burst`", format!("\"{burst}\"")));
     }
     let middlebox::SplitSide { controller, initial_window, send_buffer, receive_buffer, mss } = tcp;
-    let written = controller.as_ref();
+    let place = path.key("controller");
+    let controller = controller.as_ref().and_then(|one| flows::controller(one, &place, problems));
+    if controller == Some(Specification::unlimited()) {
+        let problem = Problem::new(place, "a congestion controller", "\"none\"");
+        problems.push(problem.because("gateways split TCP, and it is for SCPS-TP only"));
+    }
     Side {
-        controller: written
-            .and_then(|one| flows::controller(one, &path.key("controller"), problems)),
+        controller,
         recovery: *recovery,
         initial_window: *initial_window,
         send_buffer: *send_buffer,
@@ -461,6 +465,8 @@ fn gateway_end(
         // Those of the side alone.
         careful_resume: _,
         reads_at_once: _,
+        // Gateways split TCP only.
+        scps,
     } = (**host).clone();
     let transport = Config {
         recovery,
@@ -501,6 +507,7 @@ fn gateway_end(
         quick_start,
         eln,
         ack_control,
+        scps,
     };
     if let Some(parameter) =
         own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)

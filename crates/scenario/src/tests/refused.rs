@@ -6,12 +6,17 @@ use congestion::Controller as _;
 
 use crate::{Scenario, ScenarioErrors};
 
-/// The list of all controllers as one word, so that a new controller changes no snapshot.
+/// The list of all controllers as one word, so that a new controller changes no snapshot. Names without a table end
+/// with `"none"`.
 fn without_controllers(found: &str) -> String {
     let mut names: Vec<_> =
         congestion::entries().map(|entry| format!("{:?}", entry.name)).collect();
-    let last = names.pop().unwrap_or_default();
-    found.replace(&format!("{} or {last}", names.join(", ")), "(every controller)")
+    let without_none = names.clone();
+    names.push("\"none\"".to_owned());
+    [names, without_none].iter().fold(found.to_owned(), |found, names| {
+        let Some((last, others)) = names.split_last() else { return found };
+        found.replace(&format!("{} or {last}", others.join(", ")), "(every controller)")
+    })
 }
 
 /// A scenario without fault, in which each test breaks something.

@@ -29,6 +29,7 @@ mod quick_start;
 mod reference;
 mod resume;
 mod scalable;
+mod scps;
 mod shared_rates;
 mod sources;
 mod stops;

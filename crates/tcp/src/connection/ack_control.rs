@@ -16,11 +16,12 @@ impl Connection {
         self.config.ack_control && (agreed || !answer)
     }
 
-    /// A SYN or a SYN with ACK has arrived. ECN has been agreed on before.
+    /// A SYN or a SYN with ACK has arrived. ECN and SNACK have been agreed on before.
     #[cold]
     pub(super) fn agree_on_ack_control(&mut self, segment: &Segment) {
         let agreed = self.config.ack_control && segment.permits_ack_control();
-        if !agreed && !self.ecn.reports_each_mark() {
+        let has_snack = self.marks.as_ref().is_some_and(|marks| marks.snack.is_some());
+        if !agreed && !has_snack && !self.ecn.reports_each_mark() {
             self.marks = None;
             return;
         }

@@ -77,9 +77,19 @@ impl Connection {
         self.take_timestamp(segment, sequence);
         self.take_unusual_acknowledgement(now, segment, sequence);
         if self.marks.is_some() {
-            self.take_ack_ratio(segment);
-            self.count_mark(now, segment);
+            self.take_with_reports(now, segment, sequence, expected);
+        } else {
+            self.take_data(now, segment, sequence, expected);
         }
+        if self.closing || self.receiver.finished() {
+            self.advance_close(now, fin);
+        }
+    }
+
+    /// The data of a segment that is no ordinary one, if it has any.
+    #[inline(always)]
+    fn take_data(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
+        let fin = segment.flags.contains(Flags::FIN);
         if segment.payload > 0 || fin {
             let length = u64::from(segment.payload);
             self.receiver.on_data(now, &self.config, sequence, length, fin);
@@ -87,8 +97,17 @@ impl Connection {
                 self.time_ack(now, segment, expected);
             }
         }
-        if self.closing || self.receiver.finished() {
-            self.advance_close(now, fin);
+    }
+
+    /// The same for a connection that reports each mark, or what is missing.
+    #[cold]
+    fn take_with_reports(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
+        self.take_snack(now, segment);
+        self.take_ack_ratio(segment);
+        self.count_mark(now, segment);
+        self.take_data(now, segment, sequence, expected);
+        if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
+            self.follow_data(now, sequence);
         }
     }
 

@@ -56,7 +56,7 @@ impl Connection {
     fn ack_segment(&mut self, now: Time) -> Segment {
         let segment = self.bare_segment(now);
         if self.marks.is_some() {
-            let complete = self.with_report(segment);
+            let complete = self.with_report(now, segment);
             return Segment { ..complete };
         }
         segment

@@ -140,6 +140,9 @@ impl Connection {
         self.recent_timestamp = segment.timestamp;
         self.sack &= segment.sack_permitted();
         self.dsack &= self.sack;
+        if self.config.scps.is_some() {
+            self.agree_on_snack(segment);
+        }
         if self.ecn != Ecn::Off {
             self.agree_on_ecn(segment);
         }
@@ -163,6 +166,9 @@ impl Connection {
         let echoed = self.timestamps.then(|| round_trip(now, segment.echo));
         if !self.sack {
             self.sender.do_without_sack();
+        }
+        if self.config.scps.is_some() {
+            self.begin_reports(mss);
         }
         self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
         if self.set_up_was_marked() {
@@ -192,7 +198,8 @@ impl Connection {
             options: Options::default()
                 .with_if(self.sack, Options::SACK_PERMITTED)
                 .with_if(self.timestamps, Options::TIMESTAMPS)
-                .with_if(self.offers_ack_control(answer), Options::ACK_RATIO),
+                .with_if(self.offers_ack_control(answer), Options::ACK_RATIO)
+                .with_if(self.config.scps.is_some(), Options::SNACK),
             timestamp: timestamp(now),
             ..Segment::default()
         };

@@ -9,11 +9,13 @@ use units::Time;
 
 use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};
 use crate::ack_congestion::AckRatio;
+use crate::config::Config;
 use crate::segment::{Flags, Options, Segment};
 
+use super::snack::Reports;
 use super::{Connection, Urgent};
 
-/// State of both, in a box that other connections do not have.
+/// State of these reports, in a box that other connections do not have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     /// The segment that is being taken in was marked.
@@ -38,6 +40,17 @@ pub(super) struct Marks {
     found: u64,
     /// TSval of the latest ACK that was read.
     clock: u32,
+    /// Reports of what is missing: they have nothing to do with marks, but are as rare.
+    pub(super) snack: Option<Reports>,
+}
+
+impl Marks {
+    /// `None` for a connection without such reports.
+    pub(super) fn new(ecn: Ecn, config: &Config) -> Option<Box<Self>> {
+        let is_needed = ecn.reports_each_mark() || config.ack_control || config.scps.is_some();
+        let snack = config.scps.as_ref().map(Reports::new);
+        is_needed.then(|| Box::new(Self { snack, ..Self::default() }))
+    }
 }
 
 /// AE, CWR and ECE as one number.
@@ -234,8 +247,9 @@ impl Connection {
     /// An ACK without data, which is about to leave, with what it reports.
     #[cold]
     #[inline(never)]
-    pub(super) fn with_report(&mut self, mut segment: Segment) -> Segment {
+    pub(super) fn with_report(&mut self, now: Time, mut segment: Segment) -> Segment {
         self.let_ack_be_marked(&mut segment);
+        self.report_hole(now, &mut segment);
         if !self.ecn.is_accurate() {
             return segment;
         }

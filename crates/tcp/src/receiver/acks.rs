@@ -125,6 +125,12 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// An ACK that is due has to wait.
+    pub(crate) fn postpone_ack(&mut self, until: Time) {
+        self.ack_now = false;
+        self.ack_at = self.ack_at.min(until);
+    }
+
     /// An ACK has been sent, alone or with data.
     #[inline]
     pub(crate) fn ack_sent(&mut self) {

@@ -14,6 +14,12 @@ impl Receiver {
         self.right_edge
     }
 
+    /// Whether what has arrived reaches the end of the window.
+    pub(crate) fn is_full(&self) -> bool {
+        let highest = self.queued().last().map_or(self.next, |range| range.end);
+        highest >= self.right_edge
+    }
+
     /// The window as the last ACK had it.
     pub(super) fn last_window(&self) -> u64 {
         (self.right_edge + self.unacknowledged).saturating_sub(self.next)

@@ -120,7 +120,12 @@ impl Sender {
     /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
     /// (RFC 6675 section 2); otherwise one that tells nothing at all (RFC 5681 section 2).
     fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, news: bool) -> bool {
-        if self.uses_sack() { news } else { !ack.carries_data && !window_moved }
+        match self.recovery {
+            Recovery::Sack | Recovery::Linux => news,
+            // Reports show what is missing, and nothing else does.
+            Recovery::Snack => false,
+            Recovery::Reno | Recovery::NewReno => !ack.carries_data && !window_moved,
+        }
     }
 
     pub(super) fn send_state(&self) -> SendState {

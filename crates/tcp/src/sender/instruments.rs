@@ -16,6 +16,7 @@ use super::loss_notice::Notices;
 use super::path_mtu::Discovery;
 use super::probes::Probes;
 use super::router_feedback::Returning;
+use super::snack::Repair;
 use super::{HeldBy, Phase, Sender};
 use transport::{Acknowledged, CarefulResume, Delivery, Pacer, QuickStart};
 
@@ -27,7 +28,7 @@ const IP_AND_TCP_HEADERS: u32 = 40;
 pub(super) struct Instruments {
     needs: Needs,
     delivery: Delivery,
-    pacer: Pacer,
+    pub(super) pacer: Pacer,
     /// For controllers that send probes.
     pub(super) probes: Option<Probes>,
     /// Bytes that the ACK being processed reports as marked, if the other end counts them.
@@ -37,6 +38,8 @@ pub(super) struct Instruments {
     jump: Option<Jump>,
     /// Notices of losses, for connections that take them.
     pub(super) notices: Option<Notices>,
+    /// Recovery of SCPS-TP.
+    pub(super) repair: Option<Repair>,
     /// Feedback of routers for the other end.
     pub(super) returning: Returning,
     /// The round-trip time that the ACK being processed measures, and the smallest of all.
@@ -60,6 +63,7 @@ impl Instruments {
             || needs.router_feedback.is_some()
             || instruments.linux.is_some()
             || instruments.notices.is_some()
+            || instruments.repair.is_some()
             || instruments.jump.is_some()
             || config.mtu_probing != MtuProbing::Off;
         is_needed.then(|| Box::new(instruments))
@@ -72,14 +76,15 @@ impl Instruments {
             Some(Jump::Resume(_)) => needs.or(CarefulResume::needs()),
             Some(Jump::QuickStart(_)) | None => needs,
         };
-        needs.pacing |= config.pacing == Pacing::Linux;
+        needs.pacing |= config.pacing == Pacing::Linux || config.bytes_per_second().is_some();
         Self {
             needs,
             jump,
             notices: config.eln.then(Notices::default),
+            repair: Repair::new(config),
             returning: Returning::default(),
             delivery: Delivery::default(),
-            pacer: Pacer::new(config.pacing),
+            pacer: Pacer::new(config.pacing).at_rate(config.bytes_per_second()),
             probes: needs.probes.then(Probes::new),
             marked_bytes: None,
             saw_loss: false,

@@ -6,6 +6,7 @@
 //! - `usage`: whether cwnd is what limits the sender, and what becomes of one that is not used
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
+//! - `snack`: recovery of SCPS-TP
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority,
 //!   `router_feedback`, `jump`, a larger window at the start, and `path_mtu`, segments of another size
@@ -22,6 +23,7 @@ mod prr;
 mod rack;
 mod recovery;
 mod router_feedback;
+mod snack;
 mod spurious;
 mod tail_loss_probe;
 mod timers;

@@ -50,8 +50,8 @@ impl Sender {
             Recovery::Reno => self.phase == Phase::Open,
             Recovery::NewReno => self.una > self.recover,
             Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
-            // Time tells, not the number of duplicates.
-            Recovery::Linux => false,
+            // Time or reports tell, not the number of duplicates.
+            Recovery::Linux | Recovery::Snack => false,
         }
     }
 
@@ -193,7 +193,7 @@ impl Sender {
             }
             return true;
         }
-        let style = if self.uses_sack() {
+        let style = if self.uses_sack() || self.recovery == Recovery::Snack {
             RecoveryStyle::Pipe
         } else {
             self.resend_head = true;
@@ -209,6 +209,10 @@ impl Sender {
 
     /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
     pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config, heard: Time) {
+        if self.recovery == Recovery::Snack {
+            self.on_timeout_with_snack(now, config, heard);
+            return;
+        }
         self.counters.timeouts += 1;
         self.retries += 1;
         // The time runs since a fast retransmission, if nothing was acknowledged since.

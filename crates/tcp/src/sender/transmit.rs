@@ -62,6 +62,9 @@ impl Sender {
 
     /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
     fn next_head(&mut self, now: Time) -> Option<Chunk> {
+        if self.recovery == Recovery::Snack {
+            return self.next_repair(now);
+        }
         if let Some(probe) = self.next_mtu_probe(now) {
             return Some(probe);
         }

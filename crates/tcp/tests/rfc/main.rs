@@ -18,6 +18,7 @@ mod path_mtu;
 mod presence;
 mod probes;
 mod sack;
+mod scps;
 mod script;
 mod setup;
 mod timeout;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use congestion::{Controller, Specification};
 use proptest::prelude::*;
 use tcp::Recovery;
-use tcp::{AckTiming, Config, Connection, DelayedAck, Options, State};
-use units::{Bytes, SizeLimit, Span, Time};
+use tcp::{AckTiming, Cause, Config, Connection, DelayedAck, Options, Scps, SnackForm, State};
+use units::{Bytes, Rate, SizeLimit, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, ms};
 
@@ -38,6 +38,25 @@ fn switches() -> impl Strategy<Value = [bool; 7]> {
 }
 
 prop_compose! {
+    fn routes()(
+        is_simple: bool,
+        is_corruption: bool,
+        rate in prop::option::of(20_000u64..10_000_000),
+        floor in 0u64..300,
+        outage_timeouts in prop::option::of(1u32..5),
+    ) -> Scps {
+        Scps {
+            snack: if is_simple { SnackForm::Simple } else { SnackForm::Vector },
+            cause: if is_corruption { Cause::Corruption } else { Cause::Congestion },
+            rate: rate.map(Rate::from_bits_per_second),
+            ack_floor: ms(floor),
+            outage_timeouts,
+            ..Scps::default()
+        }
+    }
+}
+
+prop_compose! {
     fn configs()(
         recovery in prop::sample::select(vec![
             Recovery::Reno,
@@ -55,6 +74,7 @@ prop_compose! {
         rto_min in prop::sample::select(vec![1, 200, 1000]),
         granularity in prop::sample::select(vec![0, 1, 500]),
         persist in 1u64..2000,
+        scps in prop::option::weighted(0.4, routes()),
     ) -> Config {
         let [timestamps, reads_at_once, window_validation, limited_transmit, nagle, idle, scaling] =
             switches;
@@ -62,7 +82,8 @@ prop_compose! {
         base.rto.min = ms(rto_min);
         base.rto.granularity = ms(granularity);
         Config {
-            recovery,
+            recovery: if scps.is_some() { Recovery::Snack } else { recovery },
+            scps,
             mss,
             receive_buffer: Bytes(if scaling { receive_buffer } else { receive_buffer.min(65_535) }),
             send_buffer: send_buffer.map_or(SizeLimit::UNLIMITED, |bytes| SizeLimit::of(Bytes(bytes))),

@@ -117,6 +117,18 @@ fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[test]
+fn other_protocols_than_tcp_are_rejected_with_their_key() {
+    let flows =
+        json!([flow("a", "c", json!({})), flow("a", "b", json!({ "protocol": "scps-tp" }))]);
+    let refusals = planned(flows).unwrap_err();
+    assert_eq!(refusals.len(), 1, "{refusals:?}");
+    assert_eq!(refusals[0].place, "flow \"flow-1\", transport.protocol");
+    assert_eq!(refusals[0].asked, "scps-tp");
+    let key = Key { of: Of::Flow(1), path: "transport.protocol".to_owned() };
+    assert_eq!(refusals[0].key, Some(key));
+}
+
+#[test]
 fn routers_with_feedback_are_rejected() {
     for feedback in link::Feedback::all() {
         let scenario = crate::tests::scenario(json!({

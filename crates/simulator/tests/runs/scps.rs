@@ -1,0 +1,149 @@
+//! SCPS-TP: errors at the rate of a link, every controller, outages, and what is refused.
+
+use recording::Recording;
+use scenario::Scenario;
+use simulator::Options;
+
+use super::{parse, run};
+
+/// A flow over a GEO link of 2 Mbit/s with this PER in both directions.
+fn geo(per: [f64; 2], controller: &str, scps: &str, traffic: &str) -> String {
+    let [there, back] = per;
+    format!(
+        r#"
+duration = "300s"
+[[link]]
+between = ["server", "client"]
+rate = "2Mbit/s"
+delay = "250ms"
+queue = {{ packets = 100 }}
+forward = {{ channel = {{ per = {there} }} }}
+backward = {{ channel = {{ per = {back} }} }}
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+transport = {{ protocol = "scps-tp", scps = {{ {scps} }} }}
+traffic = {{ {traffic} }}
+"#
+    )
+}
+
+const DEDICATED: &str = r#"cause = "corruption", rate = "2Mbit/s""#;
+
+/// Goodput divided by what the link delivers without error, and ACKs per second.
+fn share_and_acks(recording: &Recording, per: f64) -> (f64, f64) {
+    let payload = 1448.0 / 1500.0;
+    let share = recording.flows[0].goodput_bps / (2e6 * payload * (1.0 - per));
+    (share, recording.links[1].delivered_packets as f64 / 300.0)
+}
+
+/// The manual's recipe for a dedicated link: no congestion control, the rate of the link.
+#[test]
+fn at_the_rate_of_the_link_errors_cost_only_what_they_destroy() {
+    for form in ["simple", "vector"] {
+        let scps = format!("{DEDICATED}, snack = \"{form}\"");
+        let recording = run(&geo([0.01, 0.0], "none", &scps, r#"bulk = "unlimited""#));
+        let (share, acks) = share_and_acks(&recording, 0.01);
+        assert!((0.98..=1.0).contains(&share), "{form}: {share}");
+        assert!((19.0..=20.5).contains(&acks), "{form}: {acks} ACKs per second");
+    }
+}
+
+#[test]
+fn losses_taken_for_congestion_cost_the_window() {
+    let goodput = |cause| {
+        let scps = format!("cause = \"{cause}\"");
+        run(&geo([0.01, 0.0], "reno", &scps, r#"bulk = "unlimited""#)).flows[0].goodput_bps
+    };
+    let (corruption, congestion) = (goodput("corruption"), goodput("congestion"));
+    assert!(corruption > 4.0 * congestion, "{corruption} against {congestion}");
+}
+
+/// With losses of data and of ACKs, whatever their cause is taken for.
+#[test]
+fn every_controller_delivers_everything() {
+    let controllers = congestion::entries().map(|entry| entry.name);
+    for controller in controllers {
+        for cause in ["congestion", "corruption"] {
+            for form in ["simple", "vector"] {
+                let scps = format!("cause = \"{cause}\", snack = \"{form}\"");
+                let text = geo([0.01; 2], controller, &scps, r#"download = "500kB""#);
+                let flow = run(&text).flows[0].clone();
+                assert!(flow.completed, "{controller}, {scps}");
+                assert_eq!(flow.bytes, 500_000, "{controller}, {scps}");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_engines_give_the_same_recording() {
+    let scenario = parse(&geo([0.02; 2], "none", DEDICATED, r#"download = "1MB""#));
+    let mut fast = simulator::run(&scenario, 1, Options::default());
+    let slow = simulator::run_on_reference(&scenario, 1, Options::default());
+    fast.events = slow.events;
+    assert_eq!(fast.digest(), slow.digest());
+}
+
+/// While the link is out, only probes are sent. Without that rule the timer expires again and again.
+#[test]
+fn a_link_that_is_out_is_probed_and_used_again() {
+    let flow = |outage: &str| {
+        let scps = format!("{DEDICATED}{outage}");
+        let text = geo([0.0; 2], "none", &scps, r#"download = "2MB""#);
+        let text = text.replace("transport = {", "transport = { max_retries = 200,");
+        let event = "\n[[link.event]]\nat = \"5s\"\noutage = \"30s\"\n[[flow]]";
+        run(&text.replace("\n[[flow]]", event)).flows[0].clone()
+    };
+    let (probed, plain) = (flow(", outage_timeouts = 2"), flow(""));
+    assert!(probed.completed && plain.completed);
+    let timeouts = |flow: &recording::FlowRecord| flow.protocol.tcp().unwrap().timeouts;
+    assert_eq!(timeouts(&probed), 2);
+    assert!(timeouts(&plain) > 10, "{}", timeouts(&plain));
+}
+
+/// A capture has the options of SCPS-TP, as long as the simulator counts them.
+#[test]
+fn a_capture_has_the_snack_option() {
+    let scenario = parse(&geo([0.02, 0.0], "none", DEDICATED, r#"download = "200kB""#));
+    let mut bytes = Vec::new();
+    let mut capture = simulator::Capture::new(&mut bytes, scenario.ip).unwrap();
+    let mut lengths = Vec::new();
+    let mut observer = |observed: &simulator::Observed<'_>| {
+        capture.observe(observed);
+        lengths.extend(observed.segment.snack().map(|snack| snack.bytes()));
+    };
+    simulator::run(&scenario, 1, Options { observer: Some(&mut observer), ..Options::default() });
+    capture.finish().unwrap();
+    assert!(lengths.contains(&8) && lengths.iter().any(|length| *length > 8), "{lengths:?}");
+    let has = |kind_and_length: [u8; 2]| bytes.windows(2).any(|pair| pair == kind_and_length);
+    assert!(has([20, 4]) && has([21, 6]));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_place() {
+    let refused = |text: String| {
+        let errors = Scenario::parse(&text, "scps.toml", &[]).unwrap_err();
+        assert_eq!(errors.0.len(), 1, "{errors}");
+        let error = &errors.0[0];
+        (error.path.clone(), error.place.line, error.reason.clone().unwrap_or_default())
+    };
+    let traffic = r#"download = "1MB""#;
+    let tcp = geo([0.0; 2], "reno", "", traffic).replace("scps-tp", "tcp");
+    let (path, line, reason) = refused(tcp.clone());
+    assert_eq!((path.as_str(), line), ("flow[0].transport.scps", Some(14)));
+    assert!(reason.contains("scps-tp"), "{reason}");
+    let (path, _, _) = refused(tcp.replace(", scps = {  }", "").replace("\"reno\"", "\"none\""));
+    assert_eq!(path, "flow[0].controller");
+    let (path, _, reason) = refused(geo([0.0; 2], "none", "", traffic));
+    assert_eq!(path, "flow[0].controller");
+    assert!(reason.contains("scps.rate"), "{reason}");
+    let (path, _, _) = refused(geo([0.0; 2], "bbr", DEDICATED, traffic));
+    assert_eq!(path, "flow[0].transport.scps.rate");
+    let sack = geo([0.0; 2], "reno", "", traffic);
+    let (path, _, _) = refused(sack.replace("scps = {  }", "recovery = \"sack\""));
+    assert_eq!(path, "flow[0].transport.recovery");
+    let (path, _, _) = refused(geo([0.0; 2], "reno", "outage_timeouts = 20", traffic));
+    assert_eq!(path, "flow[0].transport.scps.outage_timeouts");
+}

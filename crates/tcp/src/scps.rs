@@ -1,0 +1,167 @@
+//! SCPS-TP (CCSDS 714.0-B): settings, and the SNACK option.
+//!
+//! SCPS-TP is TCP with other reports of losses and other answers to them. The receiver reports what is missing
+//! (`connection::snack`), and the sender repairs it at once (`sender::snack`). What it does beyond that depends on
+//! the cause of losses on the route.
+//!
+//! Source: the open reference implementation (MITRE and GST, `source/tp_*.c`, with its manuals). The text of the
+//! standard was not read. Reconstructed:
+//!
+//! - The bit vector of the long form of the option, which the reference implementation does not have: bit `n` is
+//!   set if all of unit `n` behind the first hole has arrived. Bits that are not in the vector say nothing.
+//! - SNACK is only in ACKs without data.
+//! - What else is, stands at the rules in `sender::snack`.
+//!
+//! Not there: best-effort transport, record boundaries, header compression from end to end (a link has it, as
+//! `header_compression = "scps"`), congestion control by source quench, and signals of corruption and outage
+//! from a gateway: the cause is that of the scenario.
+
+use units::{Rate, Span};
+
+/// SCPS-TP on a route. All defaults but those of `snack` and `outage_timeouts` are those of the reference
+/// implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
+pub struct Scps {
+    /// Form of the SNACK option: `"simple"` reports one hole in each ACK, `"vector"` also what has arrived behind
+    /// it, with a bit for each full segment. The reference implementation has the simple form only. The vector is
+    /// a reconstruction.
+    pub snack: SnackForm,
+    /// Cause of losses on the route. After `"congestion"`, the controller reduces the window, once in a round
+    /// trip, and a timeout doubles the next. After `"corruption"`, window and retransmission timer stay as they
+    /// are, and what is missing is retransmitted.
+    pub cause: Cause,
+    /// Rate at which each connection sends, counted over IP packets. It is that of the token bucket of a route, which
+    /// holds one packet here. Controllers with a pacing rate of their own refuse it, and `"none"` requires it.
+    /// Default: no bound.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s")))]
+    pub rate: Option<Rate>,
+    /// Minimum time between two ACKs without data. ACKs of the FIN, and of data that fills the window, do not
+    /// wait.
+    #[cfg_attr(feature = "schema", schemars(extend("x-maximum" = "60s")))]
+    pub ack_floor: Span,
+    /// Number of consecutive timeouts of the same segment after which the link counts as out. Then nothing is sent
+    /// but probes, after 0, 5, 6, 12, 24, 48 and 60s, until a packet of the other end arrives. After 32 probes the
+    /// connection is aborted. Default: never.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 32)))]
+    pub outage_timeouts: Option<u32>,
+    /// Length of the IP header, which counts for `rate`.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub ip_header: u16,
+}
+
+impl Default for Scps {
+    fn default() -> Self {
+        Self {
+            snack: SnackForm::Vector,
+            cause: Cause::Congestion,
+            rate: None,
+            ack_floor: Span::from_millis(50),
+            outage_timeouts: None,
+            ip_header: 20,
+        }
+    }
+}
+
+/// Form of the SNACK option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "lowercase"), schemars(inline))]
+pub enum SnackForm {
+    /// One hole.
+    Simple,
+    /// One hole, and bits for what is behind it.
+    Vector,
+}
+
+/// Cause of losses on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", serde(rename_all = "lowercase"), schemars(inline))]
+pub enum Cause {
+    /// Queues overflow.
+    Congestion,
+    /// Links make errors.
+    Corruption,
+}
+
+/// Bits of a SNACK option at most: what fits next to timestamps.
+pub const MOST_BITS: u16 = 128;
+
+/// The SNACK option: what the receiver misses, in units of a full segment behind the number that it acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snack {
+    /// Start of the hole, in whole units, rounded down.
+    pub offset: u16,
+    /// Length of the hole, in whole units, rounded up.
+    pub size: u16,
+    /// Bits of the vector that are valid: a multiple of eight.
+    pub bits: u16,
+    /// The vector. Bit `n` is set if unit `n` behind the hole has arrived.
+    pub vector: u128,
+}
+
+impl Snack {
+    /// Bytes of the option with its padding.
+    pub fn bytes(self) -> u16 {
+        (6 + self.bits / 8).next_multiple_of(4)
+    }
+
+    /// What is missing, in bytes behind the number that is acknowledged: the hole, and those that the vector shows.
+    pub fn holes(self, unit: u64) -> impl Iterator<Item = (u64, u64)> {
+        let first = (u64::from(self.offset), u64::from(self.offset) + u64::from(self.size));
+        let mut bit = 0;
+        let next = move || {
+            let is_set = |bit: u16| self.vector >> bit & 1 == 1;
+            while bit < self.bits && is_set(bit) {
+                bit += 1;
+            }
+            let start = bit;
+            while bit < self.bits && !is_set(bit) {
+                bit += 1;
+            }
+            // What is behind the last unit that has arrived may be on its way.
+            (bit < self.bits).then(|| (first.1 + u64::from(start), first.1 + u64::from(bit)))
+        };
+        let others = std::iter::from_fn(next);
+        std::iter::once(first).chain(others).map(move |(start, end)| (start * unit, end * unit))
+    }
+
+    /// The option as it is on the wire: kind 21, length, offset, size and vector, the first bit first.
+    pub fn encode(self) -> ([u8; 6 + MOST_BITS as usize / 8], u8) {
+        #[expect(clippy::cast_possible_truncation, reason = "at most 22")]
+        let length = 6 + (self.bits / 8) as u8;
+        let mut bytes = [0; 6 + MOST_BITS as usize / 8];
+        bytes[0] = 21;
+        bytes[1] = length;
+        bytes[2..4].copy_from_slice(&self.offset.to_be_bytes());
+        bytes[4..6].copy_from_slice(&self.size.to_be_bytes());
+        bytes[6..].copy_from_slice(&self.vector.reverse_bits().to_be_bytes());
+        (bytes, length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_shows_holes_between_units_that_have_arrived() {
+        let snack = Snack { offset: 1, size: 2, bits: 8, vector: 0b0011_0101 };
+        let holes: Vec<_> = snack.holes(100).collect();
+        // Units 3, 5, 7 and 8 have arrived, and the two behind them are unknown.
+        assert_eq!(holes, [(100, 300), (400, 500), (600, 700)]);
+        let simple = Snack { bits: 0, vector: 0, ..snack };
+        assert_eq!(simple.holes(100).collect::<Vec<_>>(), [(100, 300)]);
+    }
+
+    #[test]
+    fn the_option_has_its_length_and_the_first_bit_first() {
+        let snack = Snack { offset: 258, size: 3, bits: 16, vector: 0b1 | 1 << 9 };
+        let (bytes, length) = snack.encode();
+        assert_eq!(bytes[..length.into()], [21, 8, 1, 2, 0, 3, 0b1000_0000, 0b0100_0000]);
+        assert_eq!(snack.bytes(), 8);
+        assert_eq!(Snack { bits: MOST_BITS, ..snack }.bytes(), 24);
+    }
+}

@@ -1,0 +1,306 @@
+//! SCPS-TP: SNACK, embargoes, the answers to the causes of losses, outages, and ACKs.
+
+use congestion::Ecn;
+use tcp::{Cause, Config, Recovery, Scps, Segment, SnackForm, State};
+use transport::AbortCause;
+use units::{Bytes, Rate};
+
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
+
+fn scps(route: Scps) -> Config {
+    let mut config = Config { recovery: Recovery::Snack, scps: Some(route), ..config() };
+    config.limited_transmit = false;
+    config.initial_window = 10;
+    config.rto.min = ms(250);
+    config
+}
+
+fn corruption() -> Scps {
+    Scps { cause: Cause::Corruption, ..Scps::default() }
+}
+
+/// Both forms of the option with both causes.
+fn routes() -> impl Iterator<Item = Scps> {
+    [SnackForm::Simple, SnackForm::Vector].into_iter().flat_map(|snack| {
+        [Cause::Congestion, Cause::Corruption].map(|cause| Scps { snack, cause, ..Scps::default() })
+    })
+}
+
+/// The segment that begins `place` segments behind the first byte of A's data.
+fn is_data_at(sent: &Sent, place: u64) -> bool {
+    sent.by == A && sent.is_data() && u64::from(sent.segment.sequence) == 1_001 + place * MSS
+}
+
+fn timeouts(wire: &Wire) -> u32 {
+    wire.ends[A].counters().timeouts
+}
+
+/// Each segment of each kind is lost once, in both directions.
+#[test]
+fn no_single_loss_keeps_a_transfer_from_its_end() {
+    let losses: [(usize, fn(&Sent) -> bool, usize); 8] = [
+        (A, Sent::is_syn, 1),
+        (B, Sent::is_syn, 1),
+        (A, Sent::is_data, 24),
+        (B, Sent::is_data, 24),
+        (A, Sent::is_bare_ack, 12),
+        (B, Sent::is_bare_ack, 12),
+        (A, Sent::is_fin, 2),
+        (B, Sent::is_fin, 2),
+    ];
+    for route in routes() {
+        for (by, kind, most) in losses {
+            for nth in 1..=most {
+                let lost = move |sent: &Sent| sent.by == by && kind(sent) && sent.nth == nth;
+                let mut wire = Wire::new(&scps(route)).losing(lost).open();
+                for end in [A, B] {
+                    wire.write(end, 20 * MSS + 7);
+                    wire.close(end);
+                }
+                wire.run();
+                let delivered = [A, B].map(|end| wire.ends[end].delivered());
+                assert_eq!(delivered, [20 * MSS + 7; 2], "{route:?}, {by} {nth}");
+                assert_eq!(wire.states(), [State::Closed; 2], "{route:?}, {by} {nth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reported_hole_is_repaired_at_once_and_without_a_timeout() {
+    for route in routes() {
+        let mut wire =
+            Wire::new(&scps(route)).losing(|sent| is_data_at(sent, 2) && sent.nth == 3).open();
+        wire.write(A, 10 * MSS);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 1), "{route:?}");
+        let report = wire.sent(B, |sent| sent.segment.snack().is_some()).next().unwrap();
+        let snack = report.segment.snack().unwrap();
+        assert_eq!((snack.offset, snack.size), (0, 1));
+        let repairs = wire.times(A, |sent| is_data_at(sent, 2));
+        assert_eq!(repairs[1], report.at.as_nanos() / 1_000_000 + 50, "no third duplicate");
+    }
+}
+
+/// All holes of a window are repaired in the same round trip.
+#[test]
+fn several_holes_of_a_window_need_no_timeout() {
+    for snack in [SnackForm::Simple, SnackForm::Vector] {
+        let route = Scps { snack, ..corruption() };
+        let lost =
+            |sent: &Sent| sent.nth <= 20 && [2, 5, 6, 11].iter().any(|p| is_data_at(sent, *p));
+        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) }).losing(lost).open();
+        wire.write(A, 60 * MSS);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 4), "{snack:?}");
+    }
+}
+
+/// The embargo of the first hole is a smoothed RTT, and doubles.
+#[test]
+fn a_hole_is_not_retransmitted_again_before_its_embargo_ends() {
+    let route = Scps { ack_floor: ms(0), ..corruption() };
+    let mut config = Config { initial_window: 60, ..scps(route) };
+    // The timer does not expire before.
+    config.rto.granularity = ms(500);
+    let mut wire = Wire::new(&config)
+        .scripted({
+            let mut copies = 0;
+            move |sent| {
+                copies += usize::from(is_data_at(sent, 3));
+                if is_data_at(sent, 3) && copies <= 3 { Fate::Lost } else { Fate::Arrives }
+            }
+        })
+        .open();
+    // Data arrives all the time, and with it reports.
+    for _ in 0..100 {
+        wire.write(A, MSS);
+        wire.run_for(ms(20));
+    }
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 100 * MSS);
+    assert_eq!(timeouts(&wire), 0);
+    let times = wire.times(A, |sent| is_data_at(sent, 3));
+    // The lower bound of the RTO bounds the embargo too.
+    let [_, first, second, third] = times[..] else { panic!("{times:?}") };
+    assert!((250..300).contains(&(second - first)), "{times:?}");
+    assert!((500..550).contains(&(third - second)), "{times:?}");
+}
+
+/// Losses by corruption leave the window, also when nothing is reported and the timer expires.
+#[test]
+fn the_cause_of_losses_decides_about_the_window_and_the_timer() {
+    for (cause, keeps) in [(Cause::Corruption, true), (Cause::Congestion, false)] {
+        let route = Scps { cause, ..Scps::default() };
+        let mut wire = Wire::established(&Config { idle_restart: false, ..scps(route) });
+        wire.write(A, 40 * MSS);
+        wire.run();
+        let before = wire.ends[A].info();
+        // The second of these is lost, and reported.
+        let mut count = 0;
+        wire = wire.scripted(move |sent| {
+            count += usize::from(sent.by == A && sent.is_data());
+            if sent.by == A && sent.is_data() && count == 2 { Fate::Lost } else { Fate::Arrives }
+        });
+        wire.write(A, 10 * MSS);
+        wire.run();
+        let after = wire.ends[A].info();
+        assert_eq!(after.ssthresh == before.ssthresh, keeps, "{cause:?}");
+        assert_eq!(after.cwnd >= before.cwnd, keeps, "{cause:?}");
+        // Everything is lost for 3 s: nothing is reported.
+        let from = wire.now;
+        wire = wire.scripted(
+            move |sent| {
+                if sent.at < from + ms(3000) { Fate::Lost } else { Fate::Arrives }
+            },
+        );
+        let before = wire.ends[A].info();
+        wire.write(A, 10 * MSS);
+        wire.run_for(ms(2900));
+        let during = wire.ends[A].info();
+        assert!(timeouts(&wire) >= 2);
+        assert_eq!(during.cwnd == before.cwnd, keeps, "{cause:?}");
+        assert_eq!(during.rto == before.rto, keeps, "{cause:?}");
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+    }
+}
+
+/// After so many timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something arrives.
+#[test]
+fn a_link_that_is_out_is_probed_with_one_byte() {
+    let route = Scps { outage_timeouts: Some(2), ..corruption() };
+    let mut wire = Wire::established(&Config { max_retries: 100, ..scps(route) });
+    let from = wire.now;
+    wire = wire.scripted(
+        move |sent| {
+            if sent.at < from + ms(100_000) { Fate::Lost } else { Fate::Arrives }
+        },
+    );
+    wire.write(A, 10 * MSS);
+    wire.run_for(ms(99_000));
+    assert_eq!(timeouts(&wire), 2);
+    let is_probe = |sent: &Sent| sent.is_data() && sent.segment.payload == 1;
+    let probes = wire.times(A, is_probe);
+    let gaps: Vec<_> = probes.windows(2).map(|pair| (pair[1] - pair[0]) / 1000).collect();
+    assert_eq!(gaps, [5, 6, 12, 24, 48]);
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+    assert_eq!(timeouts(&wire), 2, "probes are no timeouts");
+}
+
+#[test]
+fn a_link_that_stays_out_ends_the_connection() {
+    let route = Scps { outage_timeouts: Some(1), ..corruption() };
+    let mut wire = Wire::established(&scps(route)).losing(|_| true);
+    wire.write(A, 10 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[A].abort_cause(), Some(AbortCause::Retransmissions));
+    assert_eq!(wire.sent(A, |sent| sent.segment.payload == 1).count(), 32);
+}
+
+#[test]
+fn an_abort_resets_the_other_end() {
+    for route in routes() {
+        let mut wire = Wire::established(&scps(route)).losing(|sent| is_data_at(sent, 1));
+        wire.write(A, 10 * MSS);
+        wire.run_for(ms(120));
+        wire.ends[A].abort();
+        wire.flush();
+        wire.run();
+        assert!(wire.ends.iter().all(tcp::Connection::is_aborted), "{route:?}");
+    }
+}
+
+/// The reader stops with a hole in what has arrived: probes, and all data in the end.
+#[test]
+fn a_window_that_closes_is_probed() {
+    for route in routes() {
+        let config = Config {
+            receive_buffer: Bytes(8 * MSS),
+            reads_at_once: false,
+            persist_timeout: ms(500),
+            ..scps(route)
+        };
+        let mut wire =
+            Wire::new(&config).losing(|sent| is_data_at(sent, 3) && sent.nth == 4).open();
+        wire.write(A, 30 * MSS);
+        wire.run_for(ms(20_000));
+        assert_eq!(wire.ends[A].info().acknowledged, 8 * MSS, "{route:?}");
+        assert!(wire.ends[A].info().advertised == 0);
+        for _ in 0..40 {
+            wire.read(B, MSS);
+            wire.run_for(ms(3000));
+        }
+        assert_eq!(wire.ends[B].delivered(), 30 * MSS, "{route:?}");
+    }
+}
+
+/// Without the option of capabilities in both SYNs nothing is reported.
+#[test]
+fn a_feature_is_used_only_if_both_ends_offer_it() {
+    for (a, b) in [(scps(corruption()), config()), (config(), scps(corruption()))] {
+        let mut wire =
+            Wire::between(&a, &b).losing(|sent| is_data_at(sent, 2) && sent.nth == 3).open();
+        wire.write(A, 20 * MSS);
+        wire.close(A);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 20 * MSS);
+        assert!(wire.log.iter().all(|sent| sent.segment.snack().is_none()));
+    }
+}
+
+/// The floor bounds the ACKs of data that comes steadily, whatever the frequency of delayed ACKs is.
+#[test]
+fn acks_keep_their_distance() {
+    for floor in [0, 50, 120] {
+        let route = Scps {
+            rate: Some(Rate::from_bits_per_second(1_040_000)),
+            ack_floor: ms(floor),
+            ..corruption()
+        };
+        let mut wire = Wire::established(&Config { initial_window: 60, ..scps(route) });
+        wire.write(A, 500 * MSS);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 500 * MSS);
+        let acks = wire.times(B, Sent::is_bare_ack);
+        let shortest = acks.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
+        // A segment takes 8 ms, and every second one is acknowledged.
+        assert!(shortest >= floor.max(15), "{floor} ms: {shortest}");
+        // 500 segments take 4 s, and window and embargo do not slow them down.
+        let span = acks[acks.len() - 1] - acks[0];
+        assert!((3_900..4_300).contains(&span), "{floor} ms: {span}");
+        let expected = span / floor.max(16);
+        let count = acks.len() as u64;
+        assert!(count.abs_diff(expected) <= expected / 6 + 2, "{floor} ms: {count}");
+    }
+}
+
+/// Options of TCP take 40 bytes at most, also next to timestamps and accurate ECN.
+#[test]
+fn the_vector_leaves_room_for_the_other_options() {
+    for ecn in [Ecn::Off, Ecn::Classic, Ecn::Accurate] {
+        for timestamps in [false, true] {
+            let mut config = Config { ecn, timestamps, ..scps(corruption()) };
+            config.initial_window = 150;
+            config.window_scaling = true;
+            config.receive_buffer = Bytes(200 * MSS);
+            let mut wire = Wire::new(&config).open().scripted(|sent| {
+                match sent.by == A && sent.is_data() && sent.nth <= 150 {
+                    true if sent.nth.is_multiple_of(3) => Fate::Lost,
+                    true if sent.nth.is_multiple_of(4) => Fate::Marked,
+                    _ => Fate::Arrives,
+                }
+            });
+            wire.write(A, 200 * MSS);
+            wire.run();
+            assert_eq!(wire.ends[B].delivered(), 200 * MSS, "{ecn:?} {timestamps}");
+            let most = wire.log.iter().map(|sent| sent.segment.option_bytes()).max().unwrap();
+            assert!(most <= 40, "{ecn:?} {timestamps}: {most}");
+            let is_long = |segment: &Segment| segment.snack().is_some_and(|snack| snack.bits >= 64);
+            assert!(wire.log.iter().any(|sent| is_long(&sent.segment)), "{ecn:?} {timestamps}");
+        }
+    }
+}

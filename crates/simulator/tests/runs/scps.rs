@@ -47,6 +47,7 @@ fn at_the_rate_of_the_link_errors_cost_only_what_they_destroy() {
         let (share, acks) = share_and_acks(&recording, 0.01);
         assert!((0.98..=1.0).contains(&share), "{form}: {share}");
         assert!((19.0..=20.5).contains(&acks), "{form}: {acks} ACKs per second");
+        assert_eq!(recording.flows[0].protocol.name(), "scps-tp");
     }
 }
 

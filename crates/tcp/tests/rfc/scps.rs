@@ -38,7 +38,8 @@ fn timeouts(wire: &Wire) -> u32 {
 /// Each segment of each kind is lost once, in both directions.
 #[test]
 fn no_single_loss_keeps_a_transfer_from_its_end() {
-    let losses: [(usize, fn(&Sent) -> bool, usize); 8] = [
+    type Kind = fn(&Sent) -> bool;
+    let losses: [(usize, Kind, usize); 8] = [
         (A, Sent::is_syn, 1),
         (B, Sent::is_syn, 1),
         (A, Sent::is_data, 24),
@@ -165,6 +166,24 @@ fn the_cause_of_losses_decides_about_the_window_and_the_timer() {
         assert_eq!(during.rto == before.rto, keeps, "{cause:?}");
         wire.run();
         assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+    }
+}
+
+/// ECN shows congestion on every route (the matrix of answers in the manual of the implementation).
+#[test]
+fn a_mark_reduces_the_window_whatever_the_cause_of_losses_is() {
+    for route in routes() {
+        let mut wire = Wire::new(&Config { ecn: Ecn::Classic, ..scps(route) })
+            .scripted(|sent| match sent.by == A && sent.is_data() && sent.nth == 3 {
+                true => Fate::Marked,
+                false => Fate::Arrives,
+            })
+            .open();
+        wire.write(A, 30 * MSS);
+        wire.run();
+        let info = wire.ends[A].info();
+        assert!(info.ssthresh < 11 * MSS, "{route:?}: {}", info.ssthresh);
+        assert_eq!((timeouts(&wire), info.retransmissions), (0, 0));
     }
 }
 

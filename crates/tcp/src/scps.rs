@@ -10,9 +10,9 @@
 //! - The bit vector of the long form of the option, which the reference implementation does not have: bit `n` is
 //!   set if all of unit `n` behind the first hole has arrived. Bits that are not in the vector say nothing.
 //! - SNACK is only in ACKs without data.
-//! - What else is, stands at the rules in `sender::snack`.
+//! - Other reconstructed rules are at the head of `sender::snack`.
 //!
-//! Not there: best-effort transport, record boundaries, header compression from end to end (a link has it, as
+//! Not implemented: best-effort transport, record boundaries, header compression from end to end (a link has it, as
 //! `header_compression = "scps"`), congestion control by source quench, and signals of corruption and outage
 //! from a gateway: the cause is that of the scenario.
 

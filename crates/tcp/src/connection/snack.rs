@@ -248,7 +248,7 @@ mod tests {
             next(&mut reports, &queued);
         }
         assert_eq!(next(&mut reports, &queued), None);
-        // Units 2 and 3 arrive, and so 5 is what is missing.
+        // Units 2 and 3 arrive, so unit 5 is missing.
         reports.on_data(500, 200, &mut queued[1..].iter().copied());
         reports.on_data(500, 900, &mut [range(6, 10)].into_iter());
         let report = reports.take(500, [range(6, 10)].into_iter());

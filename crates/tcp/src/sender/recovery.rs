@@ -50,7 +50,7 @@ impl Sender {
             Recovery::Reno => self.phase == Phase::Open,
             Recovery::NewReno => self.una > self.recover,
             Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
-            // Time or reports tell, not the number of duplicates.
+            // Time or reports show losses, not the number of duplicates.
             Recovery::Linux | Recovery::Snack => false,
         }
     }

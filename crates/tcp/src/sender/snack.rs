@@ -8,7 +8,7 @@
 //! - cwnd is at least as large as a hole that is reported.
 //! - After losses by congestion the window is reduced, once until all that was outstanding is acknowledged. After
 //!   losses by corruption, window and timer stay as they are, also when the timer expires.
-//! - After so many timeouts in a row the link is out: only probes are sent, after 0, 5, 6, 12, 24, 48 and 60
+//! - After `outage_timeouts` timeouts in a row the link is out: only probes are sent, after 0, 5, 6, 12, 24, 48 and 60
 //!   seconds, 32 at most, until a packet of the other end arrives. Probes have the first byte that is not
 //!   acknowledged.
 //! - The token bucket of the route holds back whatever it has no credit for. Here each connection has one, of one

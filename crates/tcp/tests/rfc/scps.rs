@@ -187,7 +187,7 @@ fn a_mark_reduces_the_window_whatever_the_cause_of_losses_is() {
     }
 }
 
-/// After so many timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something arrives.
+/// After two timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something arrives.
 #[test]
 fn a_link_that_is_out_is_probed_with_one_byte() {
     let route = Scps { outage_timeouts: Some(2), ..corruption() };

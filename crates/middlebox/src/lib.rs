@@ -39,7 +39,7 @@ pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
 pub use split::{
-    Accept, Admission, Admitted, AtLimit, Bucket, Known, Policy, Preset, Relay, SharedRate,
+    Accept, Admission, Admitted, AtLimit, Bucket, BucketSettings, Known, Policy, Preset, Relay,
     SideName, SplitLimits, SplitSide, Step, Verdict, conduct,
 };
 pub use spoofing::{Spoofing, SpoofingSettings};

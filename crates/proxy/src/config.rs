@@ -137,9 +137,6 @@ pub struct TcpOptions {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct ConnectionOptions {
-    /// Maximum pacing rate of one connection.
-    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
-    pub pacing_rate: Option<Rate>,
     /// Idle time before the first keep-alive probe. The next ones follow after a tenth of it each,
     /// and the connection ends after nine. Default: no probes.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "32000s"))]
@@ -169,6 +166,9 @@ pub struct Subnet {
     /// Receive buffer of one connection.
     #[schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB"))]
     pub receive_buffer: Option<Bytes>,
+    /// Maximum pacing rate of one connection.
+    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
+    pub pacing_rate: Option<Rate>,
     /// Other settings of connections whose far end is in it.
     #[serde(flatten)]
     pub connection: ConnectionOptions,
@@ -177,8 +177,10 @@ pub struct Subnet {
 impl Subnet {
     /// The settings as those of a side, without keys that a subnet does not have.
     fn tcp(&self) -> TcpOptions {
-        let Self { prefix: _, controller, send_buffer, receive_buffer, connection } = self.clone();
-        let split = SplitSide { controller, send_buffer, receive_buffer, ..SplitSide::default() };
+        let Self { prefix: _, controller, send_buffer, receive_buffer, pacing_rate, connection } =
+            self.clone();
+        let none = SplitSide::default();
+        let split = SplitSide { controller, send_buffer, receive_buffer, pacing_rate, ..none };
         TcpOptions { split, connection, fast_open: None }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn configure(fd: impl AsFd, options: &TcpOptions) -> Result<(), Unset
     if let Some(name) = &split.controller {
         try_to("controller", sockopt::set_tcp_congestion(fd, name).map_err(Into::into));
     }
-    if let Some(rate) = options.connection.pacing_rate {
+    if let Some(rate) = split.pacing_rate {
         let bytes = rate.bits_per_second() / 8;
         try_to("pacing_rate", sys::set_long(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes));
     }

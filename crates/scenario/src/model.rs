@@ -12,7 +12,8 @@ pub use link::{
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
 };
 pub use middlebox::{
-    Accept, AtLimit, HeaderCompression, Icmp, Middlebox, Mtu, Policy, Preset, SharedRate, SideName,
+    Accept, AtLimit, BucketSettings, HeaderCompression, Icmp, Middlebox, Mtu, Policy, Preset,
+    SideName,
 };
 
 /// A whole experiment.
@@ -88,7 +89,7 @@ pub struct Proxy {
     /// The most that the relay holds for one direction of a connection.
     pub relay_buffer: Bytes,
     /// The rate that the connections of each side share, in the order of [`SideName::ALL`].
-    pub shared_rates: [Option<SharedRate>; 2],
+    pub shared_rates: [Option<BucketSettings>; 2],
 }
 
 impl Proxy {
@@ -121,6 +122,8 @@ pub struct GatewayEnd {
     pub has_own_controller: bool,
     /// TCP settings.
     pub transport: Arc<tcp::Config>,
+    /// The maximum pacing rate of one connection, with a bucket of one packet.
+    pub pacing: Option<BucketSettings>,
 }
 
 /// A router that forwards all its packets, whatever their direction, out of one budget.

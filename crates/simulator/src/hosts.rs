@@ -1,7 +1,7 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
 mod gateways;
-mod shared_rates;
+mod rates;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
 use crate::transports::{Connection, Shared};
 
-pub(crate) use shared_rates::has_shared_rates;
-use shared_rates::{Limit, SideRate};
+pub(crate) use rates::has_rates;
+use rates::{Limit, SideRate};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(crate) struct Extras {
     reader: Option<Reader>,
     /// Part of the endpoint in a flow that gateways split.
     pub(crate) part: Part,
-    /// The rate that it shares with others.
+    /// Rates that hold back what it sends.
     limit: Option<Limit>,
 }
 
@@ -214,8 +214,8 @@ pub(crate) enum Timer {
     Application(FlowId),
     /// The slow reader behind an endpoint has read a piece.
     Reader(EndpointId),
-    /// A bucket that gateways' ends share has tokens for the first of those who wait.
-    Bucket(u32),
+    /// A rate of gateways' ends has tokens for the first of those who wait.
+    Rate(u32),
 }
 
 /// What a slow reader reads at a time, in bytes: about a segment.
@@ -223,7 +223,7 @@ const LARGEST_PIECE: u64 = 1500;
 
 const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
-const BUCKET: u64 = 1 << 61;
+const RATE: u64 = 1 << 61;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
@@ -240,7 +240,7 @@ pub(crate) struct Hosts<C> {
     paths: PathCache,
     /// Admission at the gateways, by the number of the node; empty without gateways.
     pub(crate) admissions: Vec<Admission<NodeId>>,
-    /// Rates that ends of gateways share.
+    /// Rates of ends of gateways: those that they share, and those of single ones.
     side_rates: Vec<SideRate>,
     /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
     moved: BTreeMap<EndpointId, EndpointId>,
@@ -265,7 +265,7 @@ impl<C: Connection> Hosts<C> {
             splits: Vec::new(),
             paths: PathCache::default(),
             admissions: nodes.map(admission).collect(),
-            side_rates: shared_rates::of(scenario),
+            side_rates: rates::of(scenario),
             moved: BTreeMap::new(),
             field: Field::default(),
         }
@@ -349,9 +349,9 @@ impl<C: Connection> Hosts<C> {
             self.timers.pop();
             return Some((at, Timer::Reader(EndpointId((tag & !READER) as u32))));
         }
-        if C::SHARES_RATES && tag & BUCKET != 0 {
+        if C::MAY_HAVE_RATES && tag & RATE != 0 {
             self.timers.pop();
-            return Some((at, Timer::Bucket((tag & !BUCKET) as u32)));
+            return Some((at, Timer::Rate((tag & !RATE) as u32)));
         }
         let endpoint = &mut self.endpoints[tag as usize];
         if endpoint.armed != at {
@@ -458,8 +458,8 @@ impl<C: Connection> Hosts<C> {
     ) {
         let endpoint = &mut self.endpoints[number.index()];
         if endpoint.connection.may_send() {
-            if C::SHARES_RATES && endpoint.shares_rate() {
-                self.send_at_shared_rate(now, number, fabric, observer);
+            if C::MAY_HAVE_RATES && endpoint.has_rate() {
+                self.send_at_rates(now, number, fabric, observer);
                 return;
             }
             endpoint.send(now, self.ends.get(number), fabric, observer);

@@ -14,7 +14,7 @@ use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::build;
-use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_shared_rates};
+use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
 use crate::report::Recorder;
 use crate::split::Found;
 use crate::transports::{Any, Connection};
@@ -82,7 +82,7 @@ pub trait Controllers {
 }
 
 /// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
-/// and if no gateway limits the rate of a side.
+/// and if no gateway has rates.
 fn run_over<'a, F: Fabric<Body>>(
     scenario: &'a Scenario,
     seed: u64,
@@ -90,7 +90,7 @@ fn run_over<'a, F: Fabric<Body>>(
     options: Options<'a>,
 ) -> Recording {
     let is_tcp = scenario.flows.iter().all(|flow| flow.own == OwnSettings::Tcp);
-    if is_tcp && !has_shared_rates(scenario) {
+    if is_tcp && !has_rates(scenario) {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {
         Simulation::<'a, F, Any>::new(scenario, seed, fabric, options).run()
@@ -368,16 +368,16 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             Some((_, Timer::Application(flow))) => self.expire_application(flow),
             Some((_, Timer::Endpoint(number))) => self.expire_endpoint(number),
             Some((_, Timer::Reader(number))) => self.read(number),
-            Some((_, Timer::Bucket(number))) => self.take_turns(number),
+            Some((_, Timer::Rate(number))) => self.take_turns(number),
         }
     }
 
-    /// A bucket has tokens for connections that wait.
+    /// A rate has tokens for connections that wait.
     #[cold]
-    fn take_turns(&mut self, bucket: u32) {
-        while let Some(number) = self.hosts.next_turn(self.now, bucket) {
+    fn take_turns(&mut self, rate: u32) {
+        while let Some(number) = self.hosts.next_turn(self.now, rate) {
             let observer = self.options.observer.as_deref_mut();
-            self.hosts.take_turn(self.now, number, &mut self.fabric, observer);
+            self.hosts.take_turn(self.now, (number, rate), &mut self.fabric, observer);
             if self.recorder.records_events() {
                 self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
             }

@@ -3,7 +3,7 @@
 //! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP has that of
 //! the crate `tcp`, so that nothing of its packets has to ask which protocol it is. Another protocol is a
 //! variant of an enum over all protocols, which implements [`Connection`] and runs in a loop of its own. So do
-//! ends of gateways that share a rate.
+//! ends of gateways that have a rate.
 
 mod any;
 mod datagrams;
@@ -61,8 +61,8 @@ impl Shared {
 
 /// One end of a connection, as the loop needs it.
 pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
-    /// Whether ends may share a rate. Loops without such ends look at nothing.
-    const SHARES_RATES: bool;
+    /// Whether gateways may limit the rate of ends. Loops without such ends look at nothing.
+    const MAY_HAVE_RATES: bool;
 
     /// An end that is closed. One that only answers sends no data to speak of.
     fn new(
@@ -91,7 +91,7 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 }
 
 impl Connection for tcp::Connection {
-    const SHARES_RATES: bool = false;
+    const MAY_HAVE_RATES: bool = false;
 
     fn new(
         end: &BlueprintEnd,

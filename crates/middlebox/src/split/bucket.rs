@@ -21,7 +21,7 @@ const PER_BYTE: u128 = 8 * 1_000_000_000;
 
 /// Rate and size of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedRate {
+pub struct BucketSettings {
     /// Tokens that arrive.
     pub rate: Rate,
     /// Tokens of a full bucket, at least those of the longest packet.
@@ -30,7 +30,7 @@ pub struct SharedRate {
     pub packet: Bytes,
 }
 
-impl SharedRate {
+impl BucketSettings {
     /// The size of a bucket for which none is set.
     pub fn usual_burst(rate: Rate, packet: Bytes) -> Bytes {
         let nanos = u128::from(USUAL_TIME.as_nanos());
@@ -42,7 +42,7 @@ impl SharedRate {
 /// A token bucket, and the connections that wait for it. `E` names a connection.
 #[derive(Clone, Debug)]
 pub struct Bucket<E> {
-    settings: SharedRate,
+    settings: BucketSettings,
     /// Tokens at `counted_at`.
     tokens: u128,
     counted_at: Time,
@@ -51,7 +51,7 @@ pub struct Bucket<E> {
 
 impl<E> Bucket<E> {
     /// A full bucket.
-    pub fn new(settings: SharedRate) -> Self {
+    pub fn new(settings: BucketSettings) -> Self {
         let tokens = u128::from(settings.burst.get()) * PER_BYTE;
         Self { settings, tokens, counted_at: Time::ZERO, line: VecDeque::new() }
     }
@@ -106,7 +106,7 @@ mod tests {
 
     fn bucket(burst: u64) -> Bucket<u8> {
         let rate = Rate::from_bits_per_second(8_000_000);
-        Bucket::new(SharedRate { rate, burst: Bytes(burst), packet: Bytes(1500) })
+        Bucket::new(BucketSettings { rate, burst: Bytes(burst), packet: Bytes(1500) })
     }
 
     fn micros(micros: u64) -> Time {
@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn the_usual_burst_is_that_of_50_ms_or_five_packets() {
-        let usual = |bits| SharedRate::usual_burst(Rate::from_bits_per_second(bits), Bytes(1500));
+        let usual =
+            |bits| BucketSettings::usual_burst(Rate::from_bits_per_second(bits), Bytes(1500));
         assert_eq!(usual(8_000_000), Bytes(50_000));
         assert_eq!(usual(80_000), Bytes(7500));
     }

@@ -15,7 +15,7 @@ mod relay;
 mod settings;
 
 pub use admission::{Admission, Admitted, Known, Policy, Verdict};
-pub use bucket::{Bucket, SharedRate};
+pub use bucket::{Bucket, BucketSettings};
 pub use preset::Preset;
 pub use relay::{Relay, Step};
 pub use settings::{Accept, AtLimit, SideName, SplitLimits, SplitSide};

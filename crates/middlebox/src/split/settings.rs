@@ -1,6 +1,6 @@
 //! Settings that a simulated split proxy and the daemon share.
 
-use units::Bytes;
+use units::{Bytes, Rate};
 
 #[cfg(feature = "schema")]
 use {
@@ -79,6 +79,9 @@ pub struct SplitSide<C = String> {
     /// Upper bound of the MSS.
     #[cfg_attr(feature = "schema", schemars(range(min = 88, max = 65495)))]
     pub mss: Option<u32>,
+    /// Maximum pacing rate of one connection.
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s")))]
+    pub pacing_rate: Option<Rate>,
 }
 
 /// Without a bound on `C`, which a derived default would have.
@@ -90,6 +93,7 @@ impl<C> Default for SplitSide<C> {
             send_buffer: None,
             receive_buffer: None,
             mss: None,
+            pacing_rate: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
-use crate::model::{Flow, GatewayEnd, Preset, Scenario, SideName};
+use crate::model::{Flow, Gateway, GatewayEnd, Preset, Scenario, SideName};
 use crate::routes::Routes;
 
 /// A split proxy at a node.
@@ -108,7 +108,11 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         // What the gateways at the ends send: the data, and the ACKs.
         let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);
         let acknowledges = split_by.get(number);
-        let of_data = sends.and_then(|one| shared_rate(scenario, one.node, one.ends[1].side));
+        let of_data = sends.and_then(|one| {
+            let shared = shared_rate(scenario, one.node, one.ends[1].side);
+            let paced = pacing(scenario, one, figures.connections);
+            [shared, paced].into_iter().flatten().min_by(|a, b| a.rate_bps.total_cmp(&b.rate_bps))
+        });
         let of_acks =
             acknowledges.and_then(|one| shared_rate(scenario, one.node, one.ends[0].side));
         let limits = [of_data, of_acks];
@@ -123,6 +127,14 @@ fn shared_rate(scenario: &Scenario, node: usize, side: SideName) -> Option<Limit
     let rate = scenario.nodes[node].proxy.as_ref()?.shared_rates[side.index()]?.rate;
     let place = format!("{} ({} rate)", scenario.nodes[node].name, side.key());
     Some(Limit { place, rate_bps: rate.bits_per_second() as f64 })
+}
+
+/// The rate in bit/s at which a gateway paces the data of a flow, and what it is called.
+fn pacing(scenario: &Scenario, gateway: &Gateway, connections: u32) -> Option<Limit> {
+    let GatewayEnd { side, pacing, .. } = &gateway.ends[1];
+    let place = format!("{} ({} pacing)", scenario.nodes[gateway.node].name, side.key());
+    let rate_bps = (*pacing)?.rate.bits_per_second() as f64 * f64::from(connections);
+    Some(Limit { place, rate_bps })
 }
 
 /// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that connections

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::{Ecn, Specification, Value};
-use middlebox::{Accept, Policy, Preset, SharedRate};
+use middlebox::{Accept, BucketSettings, Policy, Preset};
 use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
 use transport::SavedPath;
 use units::{Bytes, Rate, SizeLimit};
@@ -38,6 +38,7 @@ pub(super) struct Side {
     receive_buffer: Option<Bytes>,
     mss: Option<u32>,
     careful_resume: Option<SavedPath>,
+    pacing_rate: Option<Rate>,
     rate: Option<Rate>,
     burst: Option<Bytes>,
     /// What decides where nothing is written.
@@ -122,7 +123,14 @@ fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>)
         let path = path.key("burst");
         problems.push(Problem::new(path, "`rate` with it, or no `burst`", format!("\"{burst}\"")));
     }
-    let middlebox::SplitSide { controller, initial_window, send_buffer, receive_buffer, mss } = tcp;
+    let middlebox::SplitSide {
+        controller,
+        initial_window,
+        send_buffer,
+        receive_buffer,
+        mss,
+        pacing_rate,
+    } = tcp;
     let place = path.key("controller");
     let controller = controller.as_ref().and_then(|one| flows::controller(one, &place, problems));
     if controller == Some(Specification::unlimited()) {
@@ -137,6 +145,7 @@ fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>)
         receive_buffer: *receive_buffer,
         mss: *mss,
         careful_resume: *careful_resume,
+        pacing_rate: *pacing_rate,
         rate: *rate,
         burst: *burst,
         preset: None,
@@ -272,13 +281,13 @@ fn share_rates(
         let segments = ends.filter(|end| end.side == name).map(|end| end.transport.mss);
         let Some(mss) = segments.max() else { continue };
         let packet = Bytes(u64::from(mss) + scenario.headers());
-        let burst = side.burst.unwrap_or_else(|| SharedRate::usual_burst(rate, packet));
+        let burst = side.burst.unwrap_or_else(|| BucketSettings::usual_burst(rate, packet));
         if burst < packet {
             let expected = format!("at least a full packet, {packet}");
             let problem = Problem::new(side.path.key("burst"), expected, format!("\"{burst}\""));
             problems.push(problem.because("a packet leaves when the bucket is that full"));
         }
-        shared[name.index()] = Some(SharedRate { rate, burst, packet });
+        shared[name.index()] = Some(BucketSettings { rate, burst, packet });
     }
     if let Some(proxy) = &mut scenario.nodes[number].proxy {
         Arc::make_mut(proxy).shared_rates = shared;
@@ -314,9 +323,11 @@ fn gateways(
         let preset = side_settings.preset.filter(|_| side_settings.controller.is_none());
         let of_preset = preset.and_then(|preset| {
             let leg = [(node, peer), (peer, node)].map(|(a, b)| routes.path(a, b, &scenario.links));
-            preset_controller(preset, scenario, flow, &leg, side_settings.rate)
+            let limits = [side_settings.rate, side_settings.pacing_rate];
+            preset_controller(preset, scenario, flow, &leg, limits)
         });
-        gateway_end(flow, side, side_settings, of_preset, problems)
+        let headers = scenario.headers();
+        gateway_end(flow, side, side_settings, of_preset, headers, problems)
     };
     let gateway = |(place, (node, [before, after])): (usize, (usize, [SideName; 2]))| Gateway {
         node,
@@ -365,14 +376,13 @@ fn detour(
     })
 }
 
-/// The controller of a preset on a leg, with the hops from the gateway and back, and the rate that the connections
-/// of the side share.
+/// The controller of a preset on a leg, with the hops from the gateway and back, and the rates of the side.
 fn preset_controller(
     preset: Preset,
     scenario: &Scenario,
     flow: &Flow,
     [there, back]: &[Vec<Hop>; 2],
-    shared: Option<Rate>,
+    limits: [Option<Rate>; 2],
 ) -> Option<Specification> {
     let named = |name: &str| Specification::named(name).ok();
     match preset {
@@ -381,7 +391,8 @@ fn preset_controller(
         Preset::CkStp | Preset::Aerotcp => {
             let direction = |hop: &Hop| hop.direction(&scenario.links);
             let rates = there.iter().map(|hop| direction(hop).rate.bits_per_second());
-            let rate = rates.chain(shared.map(Rate::bits_per_second)).min()? as f64;
+            let rate =
+                rates.chain(limits.into_iter().flatten().map(Rate::bits_per_second)).min()? as f64;
             let time = |hops: &[Hop], bytes: u64| -> f64 {
                 let of = |hop: &Hop| {
                     let direction = direction(hop);
@@ -409,6 +420,7 @@ fn gateway_end(
     name: SideName,
     side: &Side,
     of_preset: Option<Specification>,
+    headers: u64,
     problems: &mut Vec<Problem>,
 ) -> GatewayEnd {
     let own = side.controller.as_ref().or(of_preset.as_ref());
@@ -522,10 +534,13 @@ fn gateway_end(
     if of_flow.is_empty() {
         rules::check_transport(&transport, &side.path, problems);
     }
+    let packet = Bytes(u64::from(transport.mss) + headers);
+    let pacing = side.pacing_rate.map(|rate| BucketSettings { rate, burst: packet, packet });
     GatewayEnd {
         side: name,
         controller,
         has_own_controller: own.is_some(),
         transport: Arc::new(transport),
+        pacing,
     }
 }

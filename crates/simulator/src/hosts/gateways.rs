@@ -40,7 +40,7 @@ impl<C: Connection> Hosts<C> {
             self.splits.push(Split::new(ends, opener, server, gateway.node, relay_buffer));
             for (end, settings) in ends.into_iter().zip(&gateway.ends) {
                 self.assign(end, Part::Gateway(number));
-                self.share_rate(end, gateway.node, settings.side);
+                self.limit_rate(end, gateway.node, settings);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! An end of any protocol, for runs in which not all flows speak TCP, or in which gateways limit the rate of a side.
+//! An end of any protocol, for runs in which not all flows speak TCP, or in which gateways have rates.
 
 use congestion::AnyController;
 use sketch::Sketch;
@@ -34,7 +34,7 @@ macro_rules! each {
 }
 
 impl Connection for Any {
-    const SHARES_RATES: bool = true;
+    const MAY_HAVE_RATES: bool = true;
 
     fn new(
         end: &BlueprintEnd,

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
-    Accept, AtLimit, Flow, Gateway as Crossing, GatewayEnd, Policy, SharedRate, SideName, Traffic,
+    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Policy, SideName,
+    Traffic,
 };
 use scenario::{Routes, Scenario};
 use tcp::AckTiming;
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use super::{Host, Plan, Subject, Wish};
 use crate::error::{Key, Of, Refusal};
@@ -19,8 +20,6 @@ use crate::settings::{self, Applied, Entry, Kernel, Verdict};
 
 /// The lower bound of the daemon's `user_timeout` and `keepalive`.
 const LEAST_TIME: Span = Span::from_secs(1);
-/// Faster than any link. A rate makes the kernel pace a socket at the rate that it computes from cwnd.
-const UNREACHED_RATE: &str = "320Gbit/s";
 /// The least number of connections that the daemon is to split at the same time.
 const LEAST_CONNECTIONS: usize = 1000;
 
@@ -48,7 +47,7 @@ struct SideSettings {
     send_buffer: Option<u32>,
     receive_buffer: u32,
     mss: u32,
-    paced: bool,
+    pacing_rate: Option<Rate>,
     keepalive: Option<Span>,
     user_timeout: Option<Span>,
 }
@@ -106,7 +105,7 @@ impl Plan {
                 ..(*flow).clone()
             };
             let (sockets, verdicts) = settings::judge(scenario, &as_flow, split.kernel);
-            let wanted = SideSettings::of(&sockets);
+            let wanted = SideSettings::of(&sockets, end);
             let side = end.side.key();
             let who = format!("flow {:?} at {name:?} ({side})", flow.name);
             let path = format!("proxy.{side}");
@@ -138,7 +137,7 @@ impl Plan {
                         setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
                         ..judged(entry, end)
                     };
-                    let verdicts = verdicts.into_iter().map(of_side).collect();
+                    let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end)).collect();
                     subject.record(verdicts, &mut self.settings, refusals);
                     if let Some(planned) = &mut self.hosts[host].gateway {
                         planned.sides[end.side.index()] = Some((wanted, who.clone()));
@@ -170,11 +169,24 @@ impl Plan {
     }
 }
 
+/// What becomes of the pacing rate of a side.
+fn pacing(end: &GatewayEnd) -> Option<Entry> {
+    let rate = end.pacing?.rate;
+    Some(Entry {
+        setting: "pacing_rate",
+        asked: rate.to_string(),
+        verdict: Verdict::Approximated,
+        kernel: "SO_MAX_PACING_RATE: the kernel paces data without its headers, at most at this rate, and not the \
+                 first ten segments"
+            .to_owned(),
+    })
+}
+
 /// The refusals of rates that connections share.
 fn shared_rates(Split { scenario, gateway, .. }: &Split<'_>) -> Vec<Refusal> {
     let node = &scenario.nodes[gateway.node];
     let rates = node.proxy.as_ref().map_or([None; 2], |proxy| proxy.shared_rates);
-    let refusal = |(side, shared): (SideName, Option<SharedRate>)| {
+    let refusal = |(side, shared): (SideName, Option<BucketSettings>)| {
         let path = format!("proxy.{}.rate", side.key());
         Some(Refusal {
             place: format!("node {:?}, {path}", node.name),
@@ -226,14 +238,16 @@ fn judged(entry: Entry, end: &GatewayEnd) -> Entry {
 }
 
 impl SideSettings {
-    fn of(sockets: &Applied) -> Self {
+    fn of(sockets: &Applied, end: &GatewayEnd) -> Self {
+        // A rate makes the kernel pace a socket at the rate that it computes from cwnd, or at this one.
+        let paced = sockets.paced.then_some(Rate::LARGEST);
         Self {
             controller: sockets.controller.clone(),
             initial_window: sockets.initial_window,
             send_buffer: sockets.send_buffer,
             receive_buffer: sockets.window,
             mss: sockets.mss,
-            paced: sockets.paced,
+            pacing_rate: end.pacing.map(|pacing| pacing.rate).or(paced),
             keepalive: sockets.keep_alive.map(|alive| alive.idle),
             user_timeout: sockets.user_timeout,
         }
@@ -250,7 +264,7 @@ impl SideSettings {
             ("send_buffer", self.send_buffer.map(bytes)),
             ("receive_buffer", Some(bytes(self.receive_buffer))),
             ("mss", Some(self.mss.to_string())),
-            ("pacing_rate", self.paced.then(|| text(UNREACHED_RATE))),
+            ("pacing_rate", self.pacing_rate.map(|rate| text(&rate.to_string()))),
             ("keepalive", self.keepalive.map(time)),
             ("user_timeout", self.user_timeout.map(time)),
         ]

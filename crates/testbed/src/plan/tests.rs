@@ -212,6 +212,20 @@ fn the_time_of_the_answer_is_the_daemons() {
 }
 
 #[test]
+fn a_pacing_rate_is_the_daemons() {
+    let flows = json!([flow("a", "c", json!({}))]);
+    let plan = split(json!({}), json!({ "pacing_rate": "2Mbit/s" }), flows).unwrap();
+    let file = plan.hosts.iter().find_map(|host| host.gateway.as_ref()).unwrap().file();
+    let (terrestrial, satellite) = file.split_once("[satellite]").unwrap();
+    assert!(satellite.contains("\npacing_rate = \"2Mbit/s\"\n"), "{file}");
+    assert!(!terrestrial.contains("pacing_rate"), "{file}");
+    let of_side = |name: &str| {
+        plan.settings.iter().any(|one| one.flow == name && one.setting == "pacing_rate")
+    };
+    assert!(of_side("b, satellite") && !of_side("b, terrestrial"));
+}
+
+#[test]
 fn rates_that_connections_share_are_rejected_at_their_sides() {
     let rate = json!({ "rate": "1Mbit/s" });
     let refusals = split(rate.clone(), rate, json!([flow("a", "c", json!({}))])).unwrap_err();

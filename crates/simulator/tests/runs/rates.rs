@@ -1,4 +1,4 @@
-//! Rates that the connections on a side of a gateway share.
+//! Rates that the connections on a side of a gateway share, and those of each of them.
 
 use recording::Recording;
 use simulator::{Observed, Options};
@@ -134,4 +134,35 @@ fn both_engines_agree_on_shared_rates() {
     let runs = [1, 1].map(|seed| whole(simulator::run(&scenario, seed, Options::default())));
     let slow = whole(simulator::run_on_reference(&scenario, 1, Options::default()));
     assert_eq!(runs, [slow.clone(), slow]);
+}
+
+/// The data of each connection keeps to its own bucket, of one packet, and uses all of it. The shared rate divides
+/// three connections that could send more together.
+#[test]
+fn every_controller_is_paced_for_each_connection_and_by_the_shared_rate_for_all() {
+    for entry in congestion::entries() {
+        let more = format!(
+            "controller = {:?}, pacing_rate = \"800kbit/s\", rate = \"2Mbit/s\", burst = \"1500B\"",
+            entry.name
+        );
+        let flows = flow("server", "terminal", "cubic", "bulk = \"unlimited\"") + "count = 3\n";
+        let text = satellite(&limited("satellite", "terminal", &more), 0.0, &flows);
+        let (alone, both) = (text.replace("count = 3", "count = 1"), text);
+        for (text, rate) in [(alone, 800_000_u64), (both, 2_000_000)] {
+            let (recording, sent) = watch(&text.replace("600s", "30s"));
+            let terminal = node(&text, "terminal");
+            let sent = sent.iter().filter(|(_, to, _)| *to == terminal);
+            let sent: Vec<_> = sent.map(|(at, _, bytes)| (*at, *bytes)).collect();
+            let name = entry.name;
+            // The packets of the handshake are not paced: 60 and 52 bytes.
+            let most = deepest(sent.iter().copied(), Rate::from_bits_per_second(rate));
+            assert!(most <= 1500.0 + 112.0, "{name} at {rate}: {most} bytes");
+            let late = sent.iter().filter(|(at, _)| at.as_secs_f64() > 20.0);
+            let share = late.map(|(_, bytes)| 8 * bytes).sum::<u64>() as f64 / 10.0 / rate as f64;
+            // BBR stops sending for a while to measure the round trip.
+            let least = if name.starts_with("bbr") { 0.8 } else { 0.9 };
+            assert!(share > least && share < 1.01, "{name} at {rate}: {share}");
+            assert!(recording.flows.iter().all(|flow| flow.bytes > 0), "{name}");
+        }
+    }
 }

@@ -1,0 +1,213 @@
+//! Rates of a gateway's connections on a side: who waits, and whose turn it is.
+//!
+//! A connection has a bucket of its own if the side paces connections, and one that it shares if the side has a
+//! rate. It sends as long as both have tokens and nobody waits for the shared one. Then it waits for its turn, in
+//! which it sends one packet. Its timers and the packets that arrive for it do not wait. Packets without data take
+//! tokens of the shared bucket only, because pacing is of data; but they wait behind data that does.
+
+use link::Priority;
+use middlebox::{Bucket, BucketSettings};
+use network::Fabric;
+use runtime::{End, EndpointId};
+use scenario::Scenario;
+use scenario::model::{GatewayEnd, SideName};
+use units::Time;
+
+use super::{Body, Connection, Endpoint, Hosts, RATE};
+use crate::simulation::Observer;
+
+/// A rate of one side of a gateway.
+#[derive(Debug)]
+pub(super) struct SideRate {
+    bucket: Bucket<EndpointId>,
+    /// Number of the gateway's node, and its side; `None` if one connection has the bucket.
+    of: Option<(usize, SideName)>,
+    /// The time for which the schedule has an entry of it.
+    armed: Time,
+}
+
+/// The rates of an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    /// Numbers of its own and of the one that it shares.
+    rates: [Option<u32>; 2],
+    /// Whether the endpoint waits for one of them.
+    waits: bool,
+}
+
+/// Whether a gateway limits the rate of a side or of its connections.
+pub(crate) fn has_rates(scenario: &Scenario) -> bool {
+    let mut proxies = scenario.nodes.iter().filter_map(|node| node.proxy.as_deref());
+    let mut ends = scenario.flows.iter().flat_map(|flow| &*flow.gateways).flat_map(|one| &one.ends);
+    proxies.any(|proxy| proxy.shared_rates.iter().any(Option::is_some))
+        || ends.any(|end| end.pacing.is_some())
+}
+
+/// The shared rates of all gateways.
+pub(super) fn of(scenario: &Scenario) -> Vec<SideRate> {
+    let mut rates = Vec::new();
+    for (node, proxy) in scenario.nodes.iter().map(|node| node.proxy.as_deref()).enumerate() {
+        for (side, settings) in
+            SideName::ALL.into_iter().zip(proxy.map_or([None; 2], |one| one.shared_rates))
+        {
+            rates.extend(settings.map(|settings| SideRate::new(settings, Some((node, side)))));
+        }
+    }
+    rates
+}
+
+impl SideRate {
+    fn new(settings: BucketSettings, of: Option<(usize, SideName)>) -> Self {
+        Self { bucket: Bucket::new(settings), of, armed: Time::NEVER }
+    }
+}
+
+impl<C: Connection> Endpoint<C> {
+    fn limit(&mut self) -> Option<&mut Limit> {
+        self.extras.as_mut()?.limit.as_mut()
+    }
+
+    /// Whether it has a rate.
+    pub(super) fn has_rate(&mut self) -> bool {
+        self.limit().is_some()
+    }
+
+    /// Sends one packet, of low priority if there is no other. Returns its length and whether it has data, or `None`
+    /// if there is none.
+    fn send_one<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        end: &End,
+        fabric: &mut F,
+        observer: Option<&mut Observer<'_>>,
+    ) -> Option<(u64, bool)> {
+        let normal = self.connection.next_packet(now).map(|one| (one, Priority::Normal));
+        let low = || self.connection.next_of_low_priority(now).map(|one| (one, Priority::Low));
+        let (segment, priority) = normal.or_else(low)?;
+        let body = Body { endpoint: self.peer, segment };
+        if let Some(observer) = observer {
+            self.show(now, end, &body.segment, observer);
+        }
+        let packet = self.packet(body, priority);
+        let sent = (u64::from(packet.bytes), segment.payload > 0);
+        if fabric.has_fields() && priority == Priority::Normal {
+            self.send_with_field(now, body, fabric);
+        } else {
+            fabric.send(now, self.node, packet);
+        }
+        Some(sent)
+    }
+}
+
+impl<C: Connection> Hosts<C> {
+    /// Lets an end of the gateway at node number `node` have the rates of its side.
+    pub(super) fn limit_rate(&mut self, end: EndpointId, node: usize, settings: &GatewayEnd) {
+        let of = Some((node, settings.side));
+        let shared = (0..).zip(&self.side_rates).find(|(_, rate)| rate.of == of);
+        let shared = shared.map(|(number, _)| number);
+        #[expect(clippy::cast_possible_truncation, reason = "there are not more than endpoints")]
+        let own = settings.pacing.map(|pacing| {
+            self.side_rates.push(SideRate::new(pacing, None));
+            self.side_rates.len() as u32 - 1
+        });
+        let rates = [own, shared];
+        if let Some(extras) = &mut self.endpoints[end.index()].extras
+            && rates.iter().any(Option::is_some)
+        {
+            extras.limit = Some(Limit { rates, waits: false });
+        }
+    }
+
+    /// Sends what the rates of `number` allow now. If there may be more, the end waits for its turn.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_at_rates<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        number: EndpointId,
+        fabric: &mut F,
+        observer: Option<&mut Observer<'_>>,
+    ) {
+        if self.endpoints[number.index()].limit().is_some_and(|limit| limit.waits) {
+            self.arm(number);
+        } else {
+            self.send_behind(now, number, 0, fabric, observer);
+        }
+    }
+
+    /// Sends what the rates of `number` allow now. The first `passed` of them allow the next packet.
+    fn send_behind<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        number: EndpointId,
+        mut passed: usize,
+        fabric: &mut F,
+        mut observer: Option<&mut Observer<'_>>,
+    ) {
+        let Self { endpoints, ends, side_rates, .. } = self;
+        let endpoint = &mut endpoints[number.index()];
+        let Some(Limit { rates, .. }) = endpoint.limit().copied() else { return };
+        while endpoint.connection.may_send() {
+            let mut behind = rates.into_iter().skip(passed).flatten();
+            let closed = behind.find(|rate| !side_rates[*rate as usize].bucket.is_open(now));
+            if let Some(rate) = closed {
+                self.wait(number, rate);
+                break;
+            }
+            let sent = endpoint.send_one(now, ends.get(number), fabric, observer.as_deref_mut());
+            let Some((bytes, has_data)) = sent else { break };
+            let [own, shared] = rates;
+            for rate in own.filter(|_| has_data).into_iter().chain(shared) {
+                side_rates[rate as usize].bucket.spend(bytes);
+            }
+            passed = 0;
+        }
+        self.arm(number);
+    }
+
+    /// The end goes to the end of the line.
+    fn wait(&mut self, number: EndpointId, rate: u32) {
+        if let Some(limit) = self.endpoints[number.index()].limit() {
+            limit.waits = true;
+            self.side_rates[rate as usize].bucket.join(number);
+            self.arm_rate(rate);
+        }
+    }
+
+    /// Arms the timer of a shared rate.
+    fn arm_rate(&mut self, number: u32) {
+        let rate = &mut self.side_rates[number as usize];
+        let ready_at = rate.bucket.ready_at();
+        if ready_at < rate.armed {
+            rate.armed = ready_at;
+            self.timers.push(ready_at, RATE | u64::from(number));
+        }
+    }
+
+    /// The timer of a shared rate has expired, or an end has had its turn: takes the next end whose turn it is.
+    pub(crate) fn next_turn(&mut self, now: Time, number: u32) -> Option<EndpointId> {
+        let rate = &mut self.side_rates[number as usize];
+        if rate.armed <= now {
+            rate.armed = Time::NEVER;
+        }
+        let first = rate.bucket.take_first(now);
+        if first.is_none() {
+            self.arm_rate(number);
+        }
+        first
+    }
+
+    /// It is the turn of an end at rate number `rate`: it sends a packet if its other rate allows it too.
+    pub(crate) fn take_turn<F: Fabric<Body>>(
+        &mut self,
+        now: Time,
+        (number, rate): (EndpointId, u32),
+        fabric: &mut F,
+        observer: Option<&mut Observer<'_>>,
+    ) {
+        let Some(limit) = self.endpoints[number.index()].limit() else { return };
+        limit.waits = false;
+        let place = limit.rates.iter().position(|one| *one == Some(rate));
+        self.send_behind(now, number, place.map_or(0, |place| place + 1), fabric, observer);
+    }
+}

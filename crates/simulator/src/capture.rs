@@ -8,9 +8,10 @@ use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter};
 use tcp::Segment;
+use wire::icmp::ICMP_HEADER;
 use wire::ip::{ECT_0, ECT_1, LOWER_EFFORT};
-use wire::tcp::{AckRatio, EcnCounters, ScpsOption};
-use wire::{Addresses, IpVersion, TcpPacket};
+use wire::tcp::{AckRatio, EcnCounters, HEADER, ScpsOption};
+use wire::{Addresses, IpPacket, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
 
@@ -46,20 +47,27 @@ impl<W: Write> Capture<W> {
         Ok(Self { writer, ip, packet: Vec::new(), failed: None })
     }
 
-    /// Writes the packet if it is a segment at the host that sends the data. After the first failure nothing
-    /// more is written; [`Capture::finish`] returns it.
+    /// Writes the packet if it is a segment at the host that sends the data, or the ICMP message of a router
+    /// to it. After the first failure nothing more is written; [`Capture::finish`] returns it.
     pub fn observe(&mut self, observed: &Observed<'_>) {
         let data_host = if observed.by_data_sender { observed.from } else { observed.to };
-        if observed.node != data_host
-            || self.failed.is_some()
-            || observed.segment.reported_mss().is_some()
-        {
+        if observed.node != data_host || self.failed.is_some() {
+            return;
+        }
+        let at = observed.at.as_nanos();
+        if observed.segment.reported_mss().is_some() {
+            if let Some(message) = too_big(observed, self.ip) {
+                let known = message.bytes().len().min(known_bytes(self.ip));
+                #[expect(clippy::cast_possible_truncation, reason = "at most 1280 bytes")]
+                let length = message.bytes().len() as u32;
+                self.failed = self.writer.packet(0, at, &message.bytes()[..known], length).err();
+            }
             return;
         }
         let sack = observed.segment.sack.map(|block| (block.start, block.end));
         let packet = packet(observed, self.ip, &sack);
         let length = packet.write(SNAPLEN as usize, &mut self.packet);
-        self.failed = self.writer.packet(0, observed.at.as_nanos(), &self.packet, length).err();
+        self.failed = self.writer.packet(0, at, &self.packet, length).err();
     }
 
     /// Hands the last bytes to the sink.
@@ -84,6 +92,36 @@ fn scps_option(segment: &Segment) -> Option<ScpsOption> {
             ScpsOption { bytes, length }
         }
     })
+}
+
+/// Of a router's message, the bytes that a run knows: both headers of IP, that of ICMP, and the ports and the
+/// sequence number of the quoted segment, which RFC 792 requires. The rest is not captured.
+fn known_bytes(ip: IpVersion) -> usize {
+    const PORTS_AND_SEQUENCE: u16 = 8;
+    (2 * ip.header_bytes() + ICMP_HEADER + PORTS_AND_SEQUENCE).into()
+}
+
+/// The message of a router about a packet that was too long, which arrives in place of a segment.
+fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
+    let (mss, router, bytes) = observed.segment.report()?;
+    let segment = Segment {
+        sequence: observed.segment.sequence,
+        flags: tcp::Flags::ACK,
+        payload: bytes.checked_sub(HEADER)?,
+        window_scale: Segment::NO_SCALE,
+        ..Segment::default()
+    };
+    let quoted = Observed {
+        from: observed.to,
+        to: observed.from,
+        by_data_sender: !observed.by_data_sender,
+        segment: &segment,
+        ..*observed
+    };
+    let mut whole = Vec::new();
+    packet(&quoted, ip, &[]).write(usize::MAX, &mut whole);
+    let mtu = mss.checked_add(ip.header_bytes() + HEADER)?;
+    IpPacket::read(&whole)?.too_big(runtime::address(router, ip), mtu)
 }
 
 /// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
@@ -141,5 +179,50 @@ pub(crate) fn packet<'a>(
         scps: scps_option(segment),
         payload_len: u32::from(segment.payload),
         ..TcpPacket::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Time;
+
+    /// What a host observes of a router's message about its segment of 1480 bytes.
+    #[test]
+    fn a_message_of_a_router_is_captured_with_its_mtu_and_what_it_quotes() {
+        for (ip, mtu, length) in [(IpVersion::V4, 1400, 576), (IpVersion::V6, 1300, 1280)] {
+            let header = ip.header_bytes();
+            let long = Segment {
+                sequence: 7,
+                flags: tcp::Flags::ACK,
+                payload: 1460,
+                ..Segment::default()
+            };
+            let segment = long.too_big(2, mtu - header - HEADER, length - header);
+            let observed = Observed {
+                at: Time::ZERO,
+                node: 0,
+                from: 1,
+                to: 0,
+                connection: 3,
+                by_data_sender: false,
+                segment: &segment,
+            };
+            let message = too_big(&observed, ip).unwrap();
+            assert_eq!(message.bytes().len(), usize::from(length));
+            assert_eq!(message.source(), runtime::address(2, ip));
+            assert_eq!(message.destination(), runtime::address(0, ip));
+            let of_icmp = usize::from(header);
+            assert_eq!(message.bytes()[of_icmp + 6..of_icmp + 8], mtu.to_be_bytes());
+            let quoted = IpPacket::read(&message.bytes()[of_icmp + 8..]).unwrap();
+            assert_eq!(quoted.destination(), runtime::address(1, ip));
+            let at = if ip == IpVersion::V4 { 2 } else { 4 };
+            let counted = if ip == IpVersion::V4 { header } else { 0 };
+            assert_eq!(quoted.bytes()[at..at + 2], (counted + long.bytes()).to_be_bytes());
+            assert_eq!(quoted.ports(), Some((DATA_PORT, 49_155)));
+            let at = of_icmp + 8 + of_icmp + 4;
+            assert_eq!(message.bytes()[at..at + 4], 7_u32.to_be_bytes());
+            assert_eq!(known_bytes(ip), at + 4, "the sequence number is the last that is known");
+        }
     }
 }

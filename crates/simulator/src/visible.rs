@@ -91,7 +91,7 @@ impl Visible for Body {
         let message = wire::icmp::too_big_bytes(version, header + self.segment.bytes(), mtu);
         let mss = mtu.saturating_sub(header + wire::tcp::HEADER).max(1);
         // It goes to the end that has sent the segment.
-        let segment = self.segment.too_big(mss, message - header);
+        let segment = self.segment.too_big(runtime::node(router)?, mss, message - header);
         Some(Self { endpoint: EndpointId(self.endpoint.0 ^ 1), segment })
     }
 }
@@ -162,13 +162,13 @@ traffic = {{ download = "1MB" }}
         let body = Body { endpoint: EndpointId(5), segment };
         for (router, header, mtu, bytes) in [
             (IpAddr::from([10, 0, 0, 9]), 20, 1400, 576),
-            (IpAddr::from([0xfc; 16]), 40, 1280, 1280),
+            (runtime::ipv6(8).into(), 40, 1280, 1280),
             (IpAddr::from([10, 0, 0, 9]), 20, 200, 200),
         ] {
             let message = body.too_big(router, mtu).unwrap();
             assert_eq!(message.endpoint, EndpointId(4));
             assert_eq!(message.bytes() + header, bytes);
-            assert_eq!(message.segment.reported_mss(), Some(mtu - header - 20));
+            assert_eq!(message.segment.report(), Some((mtu - header - 20, 8, 1480)));
             assert_eq!((message.segment.sequence, message.header()), (7, None));
             assert_eq!(message.too_big(router, 68), None, "no message about a message");
         }

@@ -265,14 +265,19 @@ impl Segment {
         ]);
     }
 
-    /// The message of a router that the largest segment that its link takes has `mss` bytes, without options
-    /// (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the header of IP.
+    /// The message of router number `router` that the largest segment that its link takes has `mss` bytes,
+    /// without options (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the
+    /// header of IP.
     ///
-    /// It is no segment, but arrives where one would. No segment has neither ACK nor SYN nor RST.
+    /// It is no segment, but arrives where one would. No segment has neither ACK nor SYN nor RST. Captures
+    /// find the router in the place of the acknowledgement, and the length of this segment in that of the
+    /// window.
     #[must_use]
-    pub fn too_big(&self, mss: u16, bytes: u16) -> Self {
+    pub fn too_big(&self, router: u16, mss: u16, bytes: u16) -> Self {
         Self {
             sequence: self.sequence,
+            acknowledgement: router.into(),
+            window: self.bytes(),
             mss,
             payload: bytes.saturating_sub(tcp::HEADER),
             window_scale: Self::NO_SCALE,
@@ -284,6 +289,13 @@ impl Segment {
     #[inline]
     pub fn reported_mss(&self) -> Option<u16> {
         (self.flags.0 == 0 && self.mss > 0).then_some(self.mss)
+    }
+
+    /// The largest segment that a router reports, its number, and the bytes of the segment that was too
+    /// long, without the header of IP; `None` for a segment.
+    pub fn report(&self) -> Option<(u16, u16, u16)> {
+        let router = u16::try_from(self.acknowledgement).ok()?;
+        Some((self.reported_mss()?, router, self.window))
     }
 
     /// The SACK blocks.

@@ -244,7 +244,7 @@ impl Bench {
                 let una = self.end.sender.una() as i64;
                 let quoted = OWN.wrapping_add((una + sequence) as u32);
                 let segment = Segment { sequence: quoted, ..Segment::default() };
-                self.end.on_segment(self.now, &segment.too_big(*mss, 556));
+                self.end.on_segment(self.now, &segment.too_big(1, *mss, 556));
             }
             Event::Write(bytes) if !self.end.closing => self.end.write(*bytes),
             Event::Write(_) => {}

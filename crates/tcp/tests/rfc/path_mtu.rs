@@ -20,7 +20,7 @@ fn sender(recovery: Recovery) -> Script {
 fn message(script: &mut Script, quoted: u64, mss: u64) -> Vec<Segment> {
     let quoted = Segment { sequence: 1_001 + (quoted * MSS) as u32, ..Segment::default() };
     let now = script.now;
-    script.end.on_segment(now, &quoted.too_big(mss as u16, 556));
+    script.end.on_segment(now, &quoted.too_big(1, mss as u16, 556));
     std::iter::from_fn(|| script.end.next_segment(now)).collect()
 }
 

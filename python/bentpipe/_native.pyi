@@ -49,6 +49,7 @@ __all__ = [
     "Signal",
     "StepDifference",
     "StepState",
+    "StpTotals",
     "StudySource",
     "TcpTotals",
     "Transport",
@@ -101,7 +102,7 @@ class Flow:
 
     @property
     def protocol(self) -> str:
-        """Transport protocol: `tcp` or `quic`."""
+        """Transport protocol: `tcp`, `quic`, `stp` or `scps-tp`."""
 
     @property
     def completed(self) -> bool:
@@ -191,11 +192,15 @@ class Flow:
 
     @property
     def tcp(self) -> TcpTotals | None:
-        """Totals that only TCP has; None for another protocol."""
+        """Totals of TCP and SCPS-TP; None for another protocol."""
 
     @property
     def quic(self) -> QuicTotals | None:
         """Totals that only QUIC has; None for another protocol."""
+
+    @property
+    def stp(self) -> StpTotals | None:
+        """Totals that only STP has; None for another protocol."""
 
     @property
     def pages(self) -> list[Page]:
@@ -258,6 +263,51 @@ class QuicTotals:
     @property
     def persistent_congestions(self) -> int:
         """Number of times that all packets of a longer period were lost (RFC 9002 section 7.6)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class StpTotals:
+    """Totals of one flow that only STP has, named as those of TCP if they mean the same."""
+
+    @property
+    def segments_sent(self) -> int:
+        """Data packets sent, retransmissions included."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """Data packets retransmitted."""
+
+    @property
+    def fast_recoveries(self) -> int:
+        """Number of times that a loss reduced the window."""
+
+    @property
+    def polls_sent(self) -> int:
+        """POLLs without data that the data sender has sent."""
+
+    @property
+    def stats_sent(self) -> int:
+        """STATs that the data receiver has sent."""
+
+    @property
+    def ustats_sent(self) -> int:
+        """USTATs that the data receiver has sent."""
+
+    @property
+    def probed_corruption(self) -> int:
+        """Losses that probes of XSTP took for corruption."""
+
+    @property
+    def probed_congestion(self) -> int:
+        """Losses that probes of XSTP took for congestion."""
+
+    @property
+    def probed_outages(self) -> int:
+        """Outages that probes of XSTP have found."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

@@ -18,7 +18,7 @@ record! {
         controller: String,
         /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
-        /// Transport protocol: `tcp`, `quic` or `stp`.
+        /// Transport protocol: `tcp`, `quic`, `stp` or `scps-tp`.
         protocol: &'static str,
         /// True if a finite transfer was completed.
         completed: bool,
@@ -66,7 +66,7 @@ record! {
         offered_bytes: Option<u64>,
         /// Mean time from the start of a burst to its last byte in seconds; None without bursts.
         burst_completion_s: Option<f64>,
-        /// Totals that only TCP has; None for another protocol.
+        /// Totals of TCP and SCPS-TP; None for another protocol.
         tcp: Option<TcpTotals>,
         /// Totals that only QUIC has; None for another protocol.
         quic: Option<QuicTotals>,

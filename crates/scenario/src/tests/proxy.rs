@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use middlebox::{Policy, SideName, SplitSide};
+use transport::Protocol;
 use units::Bytes;
 
 use crate::model::Scenario;
@@ -335,6 +336,8 @@ fn ends_of_gateways_take_over_each_option_as_the_page_has_it() {
     let mut listed: BTreeSet<_> = OPTIONS.iter().map(|(key, ..)| *key).collect();
     // Each leg has another first sequence number, so that captures show which it is.
     listed.insert("initial_sequence");
+    // Gateways split flows with TCP only.
+    listed.extend(Protocol::ALL.iter().filter_map(|protocol| protocol.entry().table));
     assert_eq!(keys, listed);
     let page = include_str!("../../../../docs/path.md");
     for (key, needs, value, taken) in OPTIONS {

@@ -82,6 +82,66 @@ def test_wireshark_reads_packets_of_ipv6(small: Path, tmp_path: Path) -> None:
     assert all(packet[4] == "" for packet in packets)
 
 
+TUNNEL = """
+duration = "6s"
+[[link]]
+between = ["server", "gateway"]
+rate = "50Mbit/s"
+delay = "5ms"
+[[link]]
+between = ["gateway", "hub"]
+rate = "5Mbit/s"
+delay = "20ms"
+mtu = 1400
+[[link]]
+between = ["hub", "client"]
+rate = "50Mbit/s"
+delay = "5ms"
+[[flow]]
+from = "server"
+to = "client"
+controller = "reno"
+traffic = { bulk = "200kB" }
+"""
+
+
+@pytest.mark.parametrize(("version", "header"), [("ipv4", 20), ("ipv6", 40)])
+def test_wireshark_reads_what_routers_answer_to_long_packets(
+    tmp_path: Path, version: str, header: int
+) -> None:
+    (tmp_path / "tunnel.toml").write_text(TUNNEL)
+    scenario = bentpipe.Scenario.load(tmp_path / "tunnel.toml", [f"ip={version}"])
+    folder = bentpipe.OutputFolder(tmp_path / "out")
+    recording = _native.run(scenario, capture=folder)
+    folder.save(recording, scenario)
+    path = tmp_path / "out" / "capture.pcapng"
+    icmp = {"ipv4": "icmp", "ipv6": "icmpv6"}[version]
+    fields = ["ip.src", "ip.dst", "ip.len", f"{icmp}.mtu", f"{icmp}.type"]
+    if version == "ipv6":
+        fields = ["ipv6.src", "ipv6.dst", "ipv6.plen", f"{icmp}.mtu", f"{icmp}.type"]
+    fields += ["tcp.seq", "tcp.srcport", "_ws.malformed", "frame.len"]
+    arguments = [argument for field in fields for argument in ("-e", field)]
+    # Wireshark has no raw number of a quoted header.
+    raw = ("-o", "tcp.relative_sequence_numbers:FALSE")
+    lines = output_of("tshark", "-r", path, *raw, "-Y", icmp, "-T", "fields", *arguments)
+    messages = [line.split("\t") for line in lines.splitlines()]
+    (answered,) = {row["icmp_packets"] for row in recording.table("mtu").to_dicts()} - {0}
+    assert len(messages) == answered > 0
+    router, sender = {"ipv4": ("10.0.0.2", "10.0.0.1"), "ipv6": ("fd00::2", "fd00::1")}[version]
+    for source, destination, length, mtu, kind, sequence, port, malformed, frame in messages:
+        # The packet that a message quotes went from the sender to the client.
+        assert source.split(",")[0] == router
+        assert destination.split(",")[0] == sender
+        assert source.split(",")[1] == sender
+        # The length of IPv6 is that behind its header.
+        counted = header if version == "ipv6" else 0
+        assert [int(one) + counted for one in length.split(",")] == [int(frame), 1480 + header]
+        assert (mtu, kind) == ("1400", {"ipv4": "3", "ipv6": "2"}[version])
+        # In ICMPv6, Wireshark reads no TCP header that is cut off behind the sequence number.
+        has_sequence = version == "ipv4"
+        assert (bool(sequence), port, malformed) == (has_sequence, "5001", "")
+
+
 def test_tcptrace_counts_what_we_count(captured: Captured) -> None:
     path, flow = captured
     report = output_of("tcptrace", "-l", path)

@@ -117,7 +117,7 @@ def test_a_spoofing_proxy_on_one_of_two_parallel_routes_is_refused(tmp_path: Pat
     line, path, expected = refusal(text + BYPASS, tmp_path)
     assert (line, path) == (4, "node[0].middlebox")
     assert "a node on every route of the flows" in expected
-    # On the only route it is accepted, and so is a middlebox that promises nothing.
+    # On the only route it is accepted, as is a middlebox that promises nothing.
     file = tmp_path / "right.toml"
     file.write_text(text)
     assert bp.run(bp.Scenario.load(file)).flows["completed"].all()

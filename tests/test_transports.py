@@ -65,7 +65,8 @@ def test_another_protocol_runs_and_its_counts_are_printed_and_recorded(
     done = bentpipe("run", "flow.toml", "--out", "out")
     assert (done.returncode, done.stderr) == (0, "")
     sent = package.Recording.load(tmp_path / "out").flows[0]
-    counts = getattr(sent, protocol, sent.tcp)
+    counts = sent.tcp or sent.quic or sent.stp
+    assert counts is not None
     assert (sent.protocol, sent.completed) == (protocol, True)
     assert (sent.tcp is None) == (protocol in OTHERS)
     assert counts.segments_sent >= 69

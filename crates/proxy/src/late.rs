@@ -8,7 +8,7 @@
 //!
 //! Nothing is held in the kernel, as it would be by NFQUEUE: a client retransmits its SYN, and then the newest
 //! one counts. The rules hold SYNs back only while a listener is there, so nothing is lost when the process
-//! dies. Everything that waits counts as an open connection, and so has a limit.
+//! dies. Everything that waits counts as an open connection, of which there is a limit.
 
 pub(crate) mod syns;
 

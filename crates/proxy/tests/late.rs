@@ -52,7 +52,7 @@ fn a_client_is_answered_after_its_server_over_both_versions_of_ip() {
 #[test]
 fn refused_and_silent_servers_give_no_connection() {
     let Some(lab) = Lab::new() else { return };
-    let _daemon = lab.proxy("accept = \"late\"\nconnect_timeout = \"3s\"", "", "", "");
+    let _daemon = lab.proxy("accept = \"late\"\nconnect_timeout = \"6s\"", "", "", "");
     for server in [SERVER, SERVER6] {
         assert_eq!(attempt(&lab, server, 9, PATIENCE), ErrorKind::ConnectionRefused);
     }

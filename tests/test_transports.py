@@ -71,6 +71,11 @@ def test_another_protocol_runs_and_its_counts_are_printed_and_recorded(
     assert (sent.tcp is None) == (protocol in OTHERS)
     assert counts.segments_sent >= 69
     assert f" {counts.segments_sent} " in done.stdout
+    assert f" {protocol} " in done.stdout
+    assert bentpipe("report", "out").returncode == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f">{protocol}</td>" in page
+    assert f"of {counts.segments_sent} segments" in page
 
 
 @pytest.mark.parametrize("protocol", OTHERS)

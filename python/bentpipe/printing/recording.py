@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from bentpipe.console import show, table
+from bentpipe.counts import has_other_protocols, packets
 from bentpipe.numbers import decimals, percent
 from bentpipe.printing.mechanisms import print_on_path
 
@@ -17,17 +18,19 @@ def print_recording(recording: Recording) -> None:
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
     # The kernel reports a smoothed RTT and no samples.
     smoothed = recording.kernel is not None
+    named = has_other_protocols(recording.flows)
     flows = table(
-        "flow", "<controller", "data MB", "FCT s", "goodput Mbit/s", "segments sent",
-        "retransmitted", *(["probes"] if probing else []), "timeouts",
-        *(["srtt ms"] if smoothed else ["median RTT ms", "p95 RTT ms"]),
+        "flow", "<controller", *(["<transport"] if named else []), "data MB", "FCT s",
+        "goodput Mbit/s", "segments sent", "retransmitted", *(["probes"] if probing else []),
+        "timeouts", *(["srtt ms"] if smoothed else ["median RTT ms", "p95 RTT ms"]),
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
-        sent = tcp or flow.quic or flow.stp
+        sent = packets(flow)
         flows.add_row(
             flow.flow,
             flow.controller,
+            *([flow.protocol] if named else []),
             decimals(flow.bytes / 1e6, 2),
             decimals(flow.completion_s, 2),
             decimals(flow.goodput_bps / 1e6, 4),

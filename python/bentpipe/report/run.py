@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe._native import Recording
+from bentpipe.counts import has_other_protocols, packets
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe._native import Flow, Link, Signal, TcpTotals
+    from bentpipe._native import Flow, Link, Signal
     from bentpipe.explanation import Explanation
     from bentpipe.plots.timeline import Timeline
 
@@ -152,17 +153,19 @@ def flows_sentence(run: Run) -> str:
 
 def loss_sentence(flows: Sequence[Flow]) -> str:
     """A sentence on retransmissions and timeouts."""
-    totals = [flow.tcp for flow in flows if flow.tcp]
-    sent = sum(tcp.segments_sent for tcp in totals)
-    again = sum(tcp.segments_retransmitted for tcp in totals)
-    timeouts = sum(tcp.timeouts for tcp in totals)
+    totals = [found for flow in flows if (found := packets(flow))]
+    sent = sum(found.segments_sent for found in totals)
+    again = sum(found.segments_retransmitted for found in totals)
+    timed = [flow.tcp for flow in flows if flow.tcp]
+    timeouts = sum(tcp.timeouts for tcp in timed)
     if not sent:
         return ""
     waited = {0: "There was no timeout.", 1: "There was one timeout."}
+    ends = waited.get(timeouts, f"There were {count(timeouts)} timeouts.") if timed else ""
     return (
         f"{count(again)} of {count(sent)} segments ({percent(again / sent)} %) were "
-        f"retransmitted. {waited.get(timeouts, f'There were {count(timeouts)} timeouts.')}"
-    )
+        f"retransmitted. {ends}"
+    ).rstrip()
 
 
 def links_sentence(links: Sequence[Link]) -> str:
@@ -217,11 +220,13 @@ def rtt_cells(flow: Flow, smoothed: bool) -> list[Cell]:
 def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
     """Totals of the flows; the column of probes only if a flow sent some."""
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in flows)
+    named = has_other_protocols(flows)
     size, bytes_unit = scale("B", (flow.bytes for flow in flows))
     speed, speed_unit = scale("bit/s", (flow.goodput_bps for flow in flows))
     columns = [
         Column("flow", numeric=False),
         Column("controller", numeric=False, choices=len({f.controller for f in flows}) > 1),
+        *([Column("transport", numeric=False)] if named else []),
         Column("delivered", bytes_unit),
         Column("FCT", "s"),
         Column("goodput", speed_unit),
@@ -238,10 +243,11 @@ def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
         [
             Cell(flow.flow),
             Cell(flow.controller),
+            *([Cell(flow.protocol)] if named else []),
             cell(flow.bytes, size),
             cell(flow.completion_s),
             cell(flow.goodput_bps, speed),
-            *tcp_cells(flow.tcp, probing=probing),
+            *packet_cells(flow, probing=probing),
             cell(flow.min_rtt_ms),
             *rtt_cells(flow, smoothed),
         ]
@@ -250,17 +256,18 @@ def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
     return Table("flows-table", "Totals of each flow", columns, rows)
 
 
-def tcp_cells(tcp: TcpTotals | None, *, probing: bool) -> list[Cell]:
-    """The counters of TCP, with probes if `probing`; empty cells for other transports."""
-    if tcp is None:
+def packet_cells(flow: Flow, *, probing: bool) -> list[Cell]:
+    """Counts of packets, with probes if `probing`; empty cells for what only TCP has."""
+    found, tcp = packets(flow), flow.tcp
+    if found is None:
         return [whole(None)] * (6 if probing else 5)
     return [
-        whole(tcp.segments_sent),
-        whole(tcp.segments_retransmitted),
-        cell(share(tcp.segments_retransmitted, tcp.segments_sent), 0.01, 3),
-        *([whole(tcp.probes_sent)] if probing else []),
-        whole(tcp.timeouts),
-        whole(tcp.fast_recoveries),
+        whole(found.segments_sent),
+        whole(found.segments_retransmitted),
+        cell(share(found.segments_retransmitted, found.segments_sent), 0.01, 3),
+        *([whole(tcp and tcp.probes_sent)] if probing else []),
+        whole(tcp and tcp.timeouts),
+        whole(found.fast_recoveries),
     ]
 
 

@@ -1,0 +1,20 @@
+"""Counts that flows with any transport protocol have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bentpipe._native import Flow, QuicTotals, StpTotals, TcpTotals
+
+
+def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | None:
+    """The totals of the flow's protocol: packets with data, retransmissions and recoveries."""
+    return flow.tcp or flow.quic or flow.stp
+
+
+def has_other_protocols(flows: Iterable[Flow]) -> bool:
+    """Whether a flow has another protocol than TCP, so that tables name it."""
+    return any(flow.protocol != "tcp" for flow in flows)

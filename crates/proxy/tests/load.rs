@@ -49,8 +49,17 @@ fn serve(listener: TcpListener) {
 /// One connection of the soak. The number chooses what happens to it.
 fn connection(number: u64, port: u16) {
     let port = if number % 7 == 6 { 9 } else { port }; // nothing listens at port 9
-    // A refusal comes after the handshake, before connect(2) returns or later.
-    let Ok(mut stream) = TcpStream::connect((SERVER, port)) else { return };
+    let mut stream = loop {
+        match TcpStream::connect((SERVER, port)) {
+            Ok(stream) => break stream,
+            // Connections that have ended keep the client's ports for a minute.
+            Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+                thread::sleep(Duration::from_millis(100));
+            }
+            // A refusal comes after the handshake, before connect(2) returns or later.
+            Err(_) => return,
+        }
+    };
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     match number % 7 {

@@ -111,6 +111,34 @@ class Bentpipe(Protocol):
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]: ...
 
 
+TUNNEL = """
+duration = "6s"
+
+[[link]]
+between = ["server", "gateway"]
+rate = "50Mbit/s"
+delay = "5ms"
+
+[[link]]
+between = ["gateway", "hub"]
+rate = "5Mbit/s"
+delay = "20ms"
+mtu = 1400
+
+[[link]]
+between = ["hub", "client"]
+rate = "50Mbit/s"
+delay = "5ms"
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "reno"
+traffic = { bulk = "200kB" }
+"""
+"""A path whose second link has a small MTU."""
+
+
 @pytest.fixture
 def bentpipe(tmp_path: Path) -> Bentpipe:
     """The command line, started in an empty folder."""

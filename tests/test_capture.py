@@ -12,6 +12,7 @@ import pytest
 import bentpipe
 from bentpipe import _native
 from bentpipe.capture import connections
+from conftest import TUNNEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,29 +81,6 @@ def test_wireshark_reads_packets_of_ipv6(small: Path, tmp_path: Path) -> None:
     # Data is cut off and cannot be summed; the rest is whole.
     assert {packet[3] for packet in packets if packet[2] == "0"} == {"1"}
     assert all(packet[4] == "" for packet in packets)
-
-
-TUNNEL = """
-duration = "6s"
-[[link]]
-between = ["server", "gateway"]
-rate = "50Mbit/s"
-delay = "5ms"
-[[link]]
-between = ["gateway", "hub"]
-rate = "5Mbit/s"
-delay = "20ms"
-mtu = 1400
-[[link]]
-between = ["hub", "client"]
-rate = "50Mbit/s"
-delay = "5ms"
-[[flow]]
-from = "server"
-to = "client"
-controller = "reno"
-traffic = { bulk = "200kB" }
-"""
 
 
 @pytest.mark.parametrize(("version", "header"), [("ipv4", 20), ("ipv6", 40)])

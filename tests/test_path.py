@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as bp
+from conftest import TUNNEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -410,31 +411,6 @@ def test_explain_says_how_long_headers_are_and_that_losses_spread(
     assert "each lost packet takes all that follow it" in " ".join(printed.split())
 
 
-TUNNEL = """
-duration = "6s"
-
-[[link]]
-between = ["server", "gateway"]
-rate = "50Mbit/s"
-delay = "5ms"
-
-[[link]]
-between = ["gateway", "hub"]
-rate = "5Mbit/s"
-delay = "20ms"
-mtu = 1400
-
-[[link]]
-between = ["hub", "client"]
-rate = "50Mbit/s"
-delay = "5ms"
-
-[[flow]]
-from = "server"
-to = "client"
-controller = "reno"
-traffic = { bulk = "200kB" }
-"""
 FILTERED = "link.1.mtu={ bytes = 1400, icmp = 'filtered' }"
 
 

@@ -4,9 +4,11 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
 
+use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::ops::RangeBounds;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -254,7 +256,8 @@ impl Lab {
         Process(pipes.spawn().unwrap())
     }
 
-    /// A metric without labels.
+    /// A metric without labels, as it is now. What another process counts is not yet there when its
+    /// bytes are: a test that expects a value waits for it.
     pub fn metric(&self, name: &str) -> u64 {
         let name = format!("bentpipe_proxy_{name} ");
         let page = self.page();
@@ -264,9 +267,18 @@ impl Lab {
 
     /// Waits until a metric has a value.
     pub fn wait_for_metric(&self, name: &str, value: u64) {
+        self.wait_for_metric_in(name, value..=value);
+    }
+
+    /// Waits until a metric is in a range.
+    pub fn wait_for_metric_in(&self, name: &str, wanted: impl RangeBounds<u64> + Debug) {
         let start = Instant::now();
-        while self.metric(name) != value {
-            assert!(start.elapsed() < PATIENCE, "{name} is {}, not {value}", self.metric(name));
+        loop {
+            let value = self.metric(name);
+            if wanted.contains(&value) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{name} is {value}, not {wanted:?}");
             thread::sleep(Duration::from_millis(20));
         }
     }

@@ -7,6 +7,9 @@ use crate::error::Problem;
 use crate::model::{DemandSettings, Direction};
 use crate::path::Path;
 
+/// The limit of `control_delay` also holds for its default.
+const LONGEST_LOOP: Span = Span::from_secs(100);
+
 /// Demand assignment of both directions; `path` is that of the link, and `sides` are the directions with keys
 /// of their own.
 pub(super) fn resolve(
@@ -52,6 +55,12 @@ fn impossible(
     if !vbdc && cra == 0 && fca == 0 {
         let problem = Problem::new(path.key("vbdc"), "true, or `cra` or `fca`", "false");
         return Some(problem.because("without any of them the terminal never has a slot"));
+    }
+    if demand.control_delay > LONGEST_LOOP {
+        let expected = format!("at most {LONGEST_LOOP}");
+        let found = demand.control_delay.to_string();
+        let problem = Problem::new(path.key("control_delay"), expected, found);
+        return Some(problem.because("the default is the delay of the link in both directions"));
     }
     let named =
         |expected: String| Problem::new(path.clone(), expected, format!("{:?}", demand.name()));

@@ -76,6 +76,10 @@ fn assignments_that_cannot_be() {
         ),
         ("demand = { name = \"dvb-rcs2\", vbdc = false }", "link[0].demand.vbdc"),
         (
+            "backward = { demand = \"dvb-rcs2\", delay = \"101s\" }",
+            "link[0].backward.demand.control_delay",
+        ),
+        (
             "forward = { arq = \"go-back-n\" }\nbackward = { demand = \"dvb-rcs2\" }",
             "link[0].backward.demand",
         ),

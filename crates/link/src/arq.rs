@@ -352,6 +352,21 @@ pub struct Status {
     pub is_reject: bool,
 }
 
+impl Status {
+    /// Whether all transmissions have arrived that a status frame before, which knew them up to
+    /// `reported`, did not know.
+    #[inline]
+    pub fn is_clean(&self, reported: Option<u64>) -> bool {
+        let first = reported.map_or(0, |reported| reported + 1);
+        let new = (self.transmission + 1).saturating_sub(first);
+        let is_new = match u64::BITS.checked_sub(u32::try_from(new).unwrap_or(u32::MAX)) {
+            Some(known) => u64::MAX.checked_shr(known).unwrap_or(0),
+            None => return false,
+        };
+        self.arrived & is_new == is_new
+    }
+}
+
 /// Totals of a direction with ARQ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArqCounters {

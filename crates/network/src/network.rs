@@ -156,6 +156,9 @@ impl<B> Network<B> {
         } else {
             port.direction.enqueue(queued);
         }
+        if port.repeats.is_some() {
+            self.watch_window(now, number);
+        }
         self.follow_change(now, number);
     }
 
@@ -291,9 +294,11 @@ impl<B> Network<B> {
             *timer = Time::NEVER;
         }
         self.catch_up(now, number);
+        self.ports[number].take_clean_statuses(|at| at <= now);
         if self.ports[number].direction.deadline() <= now {
             self.ports[number].direction.on_timer(now);
             self.follow_change(now, number);
+            self.await_status(number);
         }
         self.arm(number);
     }
@@ -362,7 +367,7 @@ impl<B> Port<B> {
     fn counters(&mut self, now: Time) -> Counters {
         let counters = self.direction.counters(now);
         let (repeats, coding) = (self.repeats.as_ref(), self.coding.as_ref());
-        let arq = counters.arq.and_then(|arq| Some(repeats?.receiver().counters(arq)));
+        let arq = counters.arq.and_then(|arq| Some(repeats?.counters(now, arq)));
         let fec = counters.fec.and_then(|fec| Some(coding?.decoder().counters(fec)));
         Counters { arq, fec, ..counters }
     }

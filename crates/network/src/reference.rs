@@ -513,7 +513,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {
         self.serve_managed(now);
-        let report = |port: &SlowLane<B>| {
+        let report = |(number, port): (usize, &SlowLane<B>)| {
             let waits = port.waiting.len() - port.starting(now);
             let of_fifo = (waits, port.bytes_behind(port.starting(now)));
             let managed = port.managed.as_ref();
@@ -531,7 +531,10 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                     corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
                         as u64,
                     aqm: managed.and_then(Managed::counters),
-                    arq: port.repeating.as_ref().map(Repeating::counters),
+                    arq: port
+                        .repeating
+                        .as_ref()
+                        .map(|repeating| repeating.counters(self.statuses_at(now, number))),
                     fec: port.coding.as_ref().map(Coding::counters),
                     demand: port.assigned.as_ref().map(|assigned| {
                         let waiting = managed.map_or(0, |managed| managed.waiting().1);
@@ -542,7 +545,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                 ..port.report
             }
         };
-        self.ports.iter().map(report).collect()
+        self.ports.iter().enumerate().map(report).collect()
     }
 
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {

@@ -50,6 +50,9 @@ pub struct Sender {
     transmissions: VecDeque<Transmission>,
     /// When the last status frame came.
     heard: Time,
+    /// Frames of the transmissions before this one may have been repeated because of the timer, although they
+    /// had arrived.
+    settled_from: u64,
     counters: ArqCounters,
 }
 
@@ -66,6 +69,7 @@ impl Sender {
             first_transmission: 0,
             transmissions: VecDeque::new(),
             heard: Time::ZERO,
+            settled_from: 0,
             counters: ArqCounters::default(),
         }
     }
@@ -84,6 +88,20 @@ impl Sender {
     #[inline]
     pub fn is_open(&self) -> bool {
         self.frames.len() < self.settings.window as usize
+    }
+
+    /// Whether the window admits this number of packets, and one more.
+    #[inline]
+    pub fn is_open_for(&self, packets: usize) -> bool {
+        self.frames.len() + packets < self.settings.window as usize
+    }
+
+    /// Whether each transmission whose fate is not known is the only one of a frame that the far end needs,
+    /// or comes after a lost one. So a status frame without a loss neither cancels a repeat nor leaves
+    /// transmissions behind that nothing depends on.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.settled_from <= self.first_transmission
     }
 
     /// Whether a frame waits to be repeated.
@@ -120,6 +138,9 @@ impl Sender {
         let bytes = if frame.is_given_up { empty_bytes } else { frame.bytes };
         let &mut Outstanding { ticket, ecn, is_given_up: is_skip, .. } = frame;
         self.counters.repeated_frames += 1;
+        if !self.is_settled() {
+            self.settled_from = transmission + 1;
+        }
         self.skip_arrived();
         let number = self.settings.number(number);
         Some((Frame { number, transmission, ticket, ecn, is_skip }, bytes))
@@ -196,6 +217,32 @@ impl Sender {
         }
     }
 
+    /// This number of status frames have arrived, the last of them at `at`. None of them reports a loss, and
+    /// the sender is [settled](Self::is_settled): the same as [`on_status`](Self::on_status) for each.
+    pub fn on_clean_statuses(&mut self, at: Time, last: &Status, number: u64) {
+        self.heard = at;
+        self.counters.received_status_frames += number;
+        let confirmed = self.settings.ahead(last.next, self.base);
+        let places = usize::try_from(confirmed).unwrap_or(usize::MAX);
+        if places <= self.frames.len() {
+            self.frames.drain(..places);
+            self.base += confirmed;
+            self.resume = self.resume.max(self.base);
+        }
+        let known = (last.transmission + 1).saturating_sub(self.first_transmission);
+        let known = usize::try_from(known).unwrap_or(usize::MAX).min(self.transmissions.len());
+        if last.is_reject {
+            for place in 0..known {
+                self.arrived(self.transmissions[place].frame);
+            }
+        }
+        self.transmissions.drain(..known);
+        self.first_transmission += known as u64;
+        if self.frames.is_empty() {
+            self.forget_transmissions();
+        }
+    }
+
     /// Selective repeat: the far end has frame `number`. Go-back-N discards what comes out of order.
     fn arrived(&mut self, number: u64) {
         if self.settings.repeat != Repeat::GoBackN
@@ -259,6 +306,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.settled_from = self.next_transmission() + 1;
         if self.settings.repeat == Repeat::GoBackN {
             self.forget_transmissions();
             self.go_back();

@@ -4,7 +4,7 @@
 use units::{Span, Time};
 
 use super::{Direction, Fate};
-use crate::arq::{Frame, Status};
+use crate::arq::{Frame, Sender, Status};
 use crate::dynamics::Arrival;
 use crate::queue::{Content, Next, Queue, Queued, Served};
 
@@ -67,6 +67,32 @@ impl Direction {
             arq.on_status(now, status);
         }
         self.plan();
+    }
+
+    /// Whether a status frame for this direction's ARQ may decide what is sent next even if it reports no
+    /// loss: the packets that wait may close the window, or frames of a timeout may not be needed any more.
+    #[inline]
+    pub fn awaits_status(&self) -> bool {
+        let Queue::Scheduled(scheduled) = &self.queue else { return false };
+        let Some(arq) = &scheduled.arq else { return false };
+        let (waiting, _) = scheduled.discipline.waiting();
+        self.dynamics.is_some() || !arq.is_settled() || !arq.is_open_for(waiting)
+    }
+
+    /// Whether status frames without a loss may be taken in after their arrival: they would have changed
+    /// nothing of what was sent since.
+    pub fn confirms_late(&self) -> bool {
+        let Queue::Scheduled(scheduled) = &self.queue else { return false };
+        let can_wait = |arq: &Sender| arq.is_settled() && arq.is_open();
+        self.dynamics.is_none() && scheduled.arq.as_deref().is_some_and(can_wait)
+    }
+
+    /// This number of status frames without a loss have arrived, the last of them at `at`.
+    pub fn on_clean_statuses(&mut self, at: Time, last: &Status, number: u64) {
+        let Queue::Scheduled(scheduled) = &mut self.queue else { return };
+        if let Some(arq) = &mut scheduled.arq {
+            arq.on_clean_statuses(at, last, number);
+        }
     }
 
     /// When the timer of ARQ or FEC expires; never, if nothing is outstanding.

@@ -42,8 +42,11 @@ impl Repeating {
         }
     }
 
-    pub fn counters(&self) -> ArqCounters {
-        self.receiver.counters(self.sender.counters())
+    /// Totals, with this number of status frames that arrive now.
+    pub fn counters(&self, arriving: u64) -> ArqCounters {
+        let sender = self.sender.counters();
+        let received_status_frames = sender.received_status_frames + arriving;
+        self.receiver.counters(ArqCounters { received_status_frames, ..sender })
     }
 
     pub fn is_closed(&self) -> bool {
@@ -139,6 +142,14 @@ impl<B: Copy> ReferenceNetwork<B> {
             port.status = Some(WaitingStatus { bytes, ahead });
         }
         self.start_next_managed(now, reverse);
+    }
+
+    /// Status frames for the sender of port `number` that arrive at `now`, an instant whose events have not
+    /// happened yet.
+    pub(super) fn statuses_at(&self, now: Time, number: usize) -> u64 {
+        let [first, last] =
+            [0, u64::MAX].map(|sequence| (now, Kind::StatusArrives, number, sequence));
+        self.events.range(first..=last).count() as u64
     }
 
     pub(super) fn status_arrives(&mut self, now: Time, number: usize, status: &Status) {

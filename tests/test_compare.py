@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare import candidates, links
+from bentpipe.compare import candidates, counters, links
 from bentpipe.compare import mechanisms as on_path
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import WORKLOADS, workloads
+from bentpipe.report.compare import compare_page
+from bentpipe.report.page import Table
 from bentpipe.study import Results
 from conftest import EXAMPLES
 
@@ -128,6 +130,39 @@ def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_
     scenario = (tmp_path / "out/bulk-codel-target-20ms/scenario.toml").read_text()
     aqm = tomllib.loads(scenario)["link"][1]["forward"]["aqm"]
     assert aqm == {"name": "codel", "target": "20ms"}
+    counters_are_those_of_the_studies(found, tmp_path / "out")
+    assert "### Counters: One bulk flow" in (tmp_path / "out/compare.md").read_text()
+    page = compare_page(tmp_path / "out")
+    blocks = [block for section in page.sections for block in section.blocks]
+    tables = {block.name: block for block in blocks if isinstance(block, Table)}
+    on_page = tables["bulk-counters-0"]
+    assert (on_page.caption, len(on_page.rows)) == ("Counters of codel", 8)
+    # For people, in the terminal: without the mechanism, which is in the heading.
+    text = bentpipe("compare", *options[:-1], "--on-path", "codel,codel:target=20ms").stdout
+    assert "Counters of codel:target=20ms, one bulk flow" in text
+    lines = [line.split() for line in text.splitlines() if "dropped packets" in line]
+    assert [line[2] for line in lines] == ["newreno", "cubic"] * 2
+
+
+def counters_are_those_of_the_studies(found: dict[str, Any], folder: Path) -> None:
+    """Assert means and paired differences of the counters: those of the studies."""
+    bulk = found["workloads"][0]
+    counted = {(one["on_path"], one["quantity"]): one for one in bulk["counters"]}
+    columns = bp._native.number_columns()["aqm"]
+    assert [one["quantity"].split(".")[1] for one in bulk["counters"]] == [
+        f"{column})" for column in columns * 2
+    ]
+    summary = json.loads((folder / "bulk-codel" / "summary.json").read_text())
+    for name in ("sum(aqm.dropped_packets)", "mean(aqm.mean_queue_delay_ms)"):
+        cells = [c for c in summary["cells"] if c["quantity"] == name]
+        (pair,) = [c for c in summary["comparisons"] if c["quantity"] == name]
+        values = {one["controller"]: one for one in counted["codel", name]["values"]}
+        assert [one["mean"] for one in values.values()] == [cell["mean"] for cell in cells]
+        assert any(cell["mean"] for cell in cells)
+        assert values["cubic + codel"]["against_baseline"] is None
+        against = values["newreno + codel"]["against_baseline"]
+        assert against["difference"] == pytest.approx(pair["difference"])
+        assert against["ci95"] == pytest.approx(pair["ci95"])
 
 
 MODEMS = {one.name for one in bp.mechanisms() if one.key == "link.channel.modem"}
@@ -168,6 +203,10 @@ delay = "1ms"
         named = "mtu:bytes=1400"
     as_it_is, found = on_path.chosen(named, link)
     assert as_it_is.on(link) is link
+    # A modem is in the place of another one.
+    assert bool(counters.names(link.scenario)) == (mechanism in MODEMS)
+    counted = counters.names(found.on(link).scenario)
+    assert counted, "its table has counters, and the comparison shows them"
     written = found.on(link).document
     direction, back = (written["link"][1].get(side, {}) for side in ("forward", "backward"))
     places = [*written.get("node", []), direction, back, direction["channel"]]

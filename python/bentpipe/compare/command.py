@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.compare import buffers, candidates, links, mechanisms, tables
+from bentpipe.compare import buffers, candidates, counters, links, mechanisms, tables
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
@@ -117,11 +117,25 @@ def print_all(
         show(buffers.COMPARED)
     for outcome in whole:
         show(f"\n{outcome.workload.title}", tables.text_table(outcome))
+    print_counters(whole)
     for verdict in found:
         show(verdict.sentence)
     if choice:
         show("\nControllers and buffers, one bulk flow", buffers.text_table(choice))
         print_choice(choice)
+
+
+def print_counters(whole: Sequence[Outcome]) -> None:
+    """Print the counters of the mechanisms on the path in the first workload, if there are any."""
+    if not (whole and whole[0].counted):
+        return
+    title = whole[0].workload.title
+    for on_path, listed in counters.text_tables(whole[0].counted).items():
+        mechanism = "the path as it is" if on_path == mechanisms.NONE else on_path
+        show(f"\nCounters of {mechanism}, {title[0].lower()}{title[1:]}", listed)
+    show("minus baseline: paired difference from the baseline over the same mechanism. --json,"
+         " compare.md and the page also have the counters of the other workloads, and those that"
+         " are zero.")  # fmt: skip
 
 
 def print_choice(choice: Choice) -> None:

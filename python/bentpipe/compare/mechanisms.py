@@ -86,10 +86,10 @@ def of_name(name: str, link: Link) -> OnPath:
         raise InputError(f"--on-path: {name}: {error}") from None
     entry = known.get(spec.target)
     if entry is None:
-        raise InputError(
-            f"--on-path: there is no mechanism {spec.target!r}"
-            f"{nearest(spec.target, [*known, NONE])}"
-        )
+        kind = [one.name for one in known.values() if one.key.endswith(f".{spec.target}")]
+        hint = nearest(spec.target, [*known, NONE])
+        near = f"; {spec.target} is one of {', '.join(kind)}" if kind else hint
+        raise InputError(f"--on-path: there is no mechanism {spec.target!r}{near}")
     if entry.key == f"node.{PROXY}":
         return split(name, entry.status, spec, link)
     value = value_of(entry.key, spec)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bentpipe.compare import counters
 from bentpipe.compare.ranking import Place, Runs, defined, ranked
 from bentpipe.study.summary import values_of
 
@@ -24,6 +25,24 @@ class Outcome:
     workload: Workload
     candidates: Sequence[Candidate]
     studies: Sequence[Results]
+
+    @property
+    def counter_names(self) -> list[tuple[str, ...]]:
+        """The counters of mechanisms that each study has."""
+        own = {self.workload.quantity, *self.workload.also}
+        quantities = (results.study.quantities for results in self.studies)
+        return [tuple(one.name for one in each if one.name not in own) for each in quantities]
+
+    @cached_property
+    def counted(self) -> list[counters.Counter]:
+        """The counters of the mechanisms with their statistics."""
+        return counters.counted(self)
+
+    @staticmethod
+    def values_in(results: Results, quantity: str) -> list[Runs]:
+        """The values of a quantity in one study, in the order of its variants."""
+        found = values_of(results.rows, quantity)
+        return [found[number] for number in sorted(found)]
 
     def of(self, quantity: str) -> dict[str, Runs]:
         """The values of a quantity. Variants of the studies are in the order of the candidates."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare import buffers
+from bentpipe.compare import buffers, counters
 from bentpipe.compare.buffers import BULK
 from bentpipe.compare.links import phase_of, phases
 from bentpipe.console import table
@@ -129,6 +129,7 @@ def markdown(
         lines += ["", f"## {outcome.workload.title}", "", f"| {' | '.join(heads)} |"]
         lines += [f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(outcome)]
+        lines += counters.markdown(outcome)
     if choice:
         lines += ["", *buffers.markdown(choice)]
     return "\n".join(lines) + "\n"
@@ -214,4 +215,5 @@ def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
             }
             for place in outcome.places
         ],
+        "counters": counters.to_dicts(outcome),
     }

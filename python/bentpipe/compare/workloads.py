@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.compare import counters
 from bentpipe.compare.links import shipped
 from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, Study
 
@@ -69,11 +70,12 @@ class Workload:
 
         `on_path` names the mechanism that the link has, in the name of the study.
         """
-        names = (self.quantity, *self.also)
+        base = self.base(link)
+        names = (self.quantity, *self.also, *counters.names(self.scenario(link)))
         return Study.make(
             name=f"{link.name}-{self.name}{on_path and f'-{on_path}'}",
             title=f"{self.title} on {link.name}{on_path and f' with {on_path}'}",
-            scenario=self.base(link),
+            scenario=base,
             parameters=[Parameter("controller", CONTROLLER, tuple(c.setting for c in candidates))],
             quantities=[Quantity(name) for name in names],
             replications=Replications(count=replications, seed=seed),

@@ -75,6 +75,8 @@ class Ranking:
         self.higher_is_better: bool = row["higher_is_better"]
         self.places: list[dict[str, Any]] = row["ranking"]
         self.sentences = [v["sentence"] for v in verdicts if v["workload"] == self.name]
+        # Not in comparisons of earlier releases.
+        self.counters: list[dict[str, Any]] = row.get("counters", [])
         means = [place["mean"] for place in self.places]
         self.quantity = Shown(row["quantity"], row["label"], row["unit"], means)
         self.also = [
@@ -89,7 +91,8 @@ class Ranking:
 
     def section(self) -> Section:
         """The ranking as a figure and a table."""
-        return Section(self.name, self.title, [Text(self.sentences), self.figure(), self.table()])
+        blocks: list[Any] = [Text(self.sentences), self.figure(), self.table()]
+        return Section(self.name, self.title, blocks + counter_tables(self.name, self.counters))
 
     def figure(self) -> Figure:
         """Means with intervals, best at the top."""
@@ -161,6 +164,50 @@ class Ranking:
         if row is None:
             return Cell(NONE)
         return self.quantity.mean_cells(row["difference"], row["ci95"])[1]
+
+
+def counter_tables(workload: str, counters: list[dict[str, Any]]) -> list[Table]:
+    """One table of counters for each mechanism on the path."""
+    by_mechanism: dict[str, list[dict[str, Any]]] = {}
+    for counter in counters:
+        by_mechanism.setdefault(counter["on_path"], []).append(counter)
+    columns = [
+        Column("counter", numeric=False, choices=True),
+        Column("controller", numeric=False, choices=True),
+        Column("unit", numeric=False),
+        Column("mean"),
+        Column("95 % interval"),
+        Column("minus baseline, 95 % interval"),
+    ]
+    return [
+        Table(
+            f"{workload}-counters-{number}",
+            f"Counters of {mechanism}" if mechanism != "none" else "Counters of the path as it is",
+            columns,
+            [row for counter in found for row in counter_rows(counter)],
+        )
+        for number, (mechanism, found) in enumerate(by_mechanism.items())
+    ]
+
+
+def counter_rows(counter: dict[str, Any]) -> list[list[Cell]]:
+    """One row for each controller."""
+    means = [value["mean"] for value in counter["values"]]
+    form = Shown(counter["quantity"], counter["label"], counter["unit"], means)
+    return [
+        [
+            Cell(counter["label"]),
+            Cell(value["controller"]),
+            Cell(form.column_unit or ""),
+            *form.mean_cells(value["mean"], value["ci95"]),
+            Cell(NONE)
+            if value["against_baseline"] is None
+            else form.mean_cells(
+                value["against_baseline"]["difference"], value["against_baseline"]["ci95"]
+            )[1],
+        ]
+        for value in counter["values"]
+    ]
 
 
 def stand(place: dict[str, Any]) -> str:

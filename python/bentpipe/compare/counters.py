@@ -1,0 +1,179 @@
+"""Counters of the mechanisms on the path: quantities of the studies of a comparison.
+
+The names are the columns of the tables that the recordings of a scenario have, so a new mechanism
+needs no line here. A counter is compared between controllers over the same mechanism: the baseline
+of `bbr + go-back-n` is `cubic + go-back-n`.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import _native
+from bentpipe.compare.ranking import Runs, defined
+from bentpipe.console import table
+from bentpipe.numbers import NONE, ends, scaled, signed
+from bentpipe.study.quantities import RUN, TABLES, Quantity, parse, shown
+from bentpipe.study.summary import around, difference, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from bentpipe._native import Scenario
+    from bentpipe.compare.outcome import Outcome
+
+HEADINGS = ("counter", "<controller", "mean", "95 % interval", "<minus baseline")
+NO_TOTALS = frozenset({"mss_bytes", "mtu_bytes", "cwnd_bytes", "ratio", "ratio_max"})
+"""Columns without a unit of time or rate of which a sum over several rows has no meaning."""
+
+
+def names(scenario: Scenario) -> tuple[str, ...]:
+    """The quantities that a scenario has from its mechanisms, in the order of their tables."""
+    found = []
+    for name, columns in _native.number_columns().items():
+        if name not in (RUN, *TABLES.values()):
+            named = [f"{aggregate(column)}({name}.{column})" for column in columns]
+            found += [one for one in named if parse(one).native().is_in(scenario)]
+    return tuple(found)
+
+
+def aggregate(column: str) -> str:
+    """The aggregate of a column over the rows of a run: the total of what is counted."""
+    prefix, suffix = column.partition("_")[0], column.rpartition("_")[2]
+    if prefix in ("mean", "min", "max"):
+        return prefix
+    return "mean" if suffix in ("s", "ms", "bps") or column in NO_TOTALS else "sum"
+
+
+MEASURED = ("s", "ms", "bps", "bytes")
+"""Last words of columns that are units. Others, such as `frames`, are what is counted."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A counter of one controller over one mechanism: its mean, and its paired difference."""
+
+    controller: str
+    """Its name with the mechanism, as in the ranking."""
+    n: int
+    undefined: int
+    mean: float | None
+    ci95: tuple[float, float] | None
+    against_baseline: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One counter with its values for all controllers over one mechanism."""
+
+    on_path: str
+    quantity: str
+    values: list[Value]
+
+    @property
+    def label(self) -> str:
+        """The column in words, without a unit of time, rate or data: `repeated frames`."""
+        column = parse(self.quantity).column
+        words, _, suffix = column.rpartition("_")
+        return (words if words and suffix in MEASURED else column).replace("_", " ")
+
+    @property
+    def is_zero(self) -> bool:
+        """True if it is zero in every run."""
+        return not any(value.mean for value in self.values)
+
+
+def counted(outcome: Outcome) -> list[Counter]:
+    """The counters of all mechanisms of a workload, mechanism by mechanism."""
+    each = len(outcome.candidates) // len(outcome.studies)
+    order = [candidate.name for candidate in outcome.candidates[:each]]
+    found = []
+    for number, results in enumerate(outcome.studies):
+        members = outcome.candidates[number * each : (number + 1) * each]
+        baseline = members[order.index(outcome.workload.baseline)].name
+        for name in outcome.counter_names[number]:
+            runs = outcome.values_in(results, name)
+            by_name = {one.name: runs[n] for n, one in enumerate(members)}
+            values = [value(one, by_name, baseline) for one in by_name]
+            found.append(Counter(members[0].on_path, name, values))
+    return found
+
+
+def value(name: str, found: Mapping[str, Runs], baseline: str) -> Value:
+    """The statistics of one controller."""
+    known = defined(found[name])
+    pairs = paired(found[name], found[baseline])
+    return Value(
+        controller=name,
+        n=len(known),
+        undefined=len(found[name]) - len(known),
+        mean=statistics.fmean(known) if known else None,
+        ci95=around(known),
+        against_baseline=None if name == baseline else difference(pairs),
+    )
+
+
+def to_dicts(outcome: Outcome) -> list[dict[str, Any]]:
+    """The counters for `--json`."""
+    return [
+        {
+            "on_path": counter.on_path,
+            "quantity": counter.quantity,
+            "label": counter.label,
+            "unit": Quantity(counter.quantity).unit,
+            "values": [asdict(value) for value in counter.values],
+        }
+        for counter in outcome.counted
+    ]
+
+
+def text_tables(counters: Sequence[Counter]) -> dict[str, Table]:
+    """A table for the terminal for each mechanism, without what is zero in every run."""
+    found: dict[str, Table] = {}
+    for counter in counters:
+        if not counter.is_zero:
+            listed = found.setdefault(counter.on_path, table(*HEADINGS))
+            for name, controller, *others in rows(counter):
+                listed.add_row(name, controller.removesuffix(f" + {counter.on_path}"), *others)
+    return found
+
+
+def rows(counter: Counter) -> list[list[str]]:
+    """One row for each controller."""
+    factor, unit = shown(counter.quantity)
+    measured = parse(counter.quantity).column.rpartition("_")[2] in MEASURED
+    name = f"{counter.label} {unit}" if measured else counter.label
+    return [
+        [
+            name,
+            value.controller,
+            scaled(value.mean, factor),
+            ends(value.ci95, factor, n=value.n),
+            from_baseline(value.against_baseline, factor),
+        ]
+        for value in counter.values
+    ]
+
+
+def from_baseline(row: Mapping[str, Any] | None, factor: float) -> str:
+    """The interval of the paired difference, and whether it is significant."""
+    if row is None:
+        return NONE
+    interval = ends(row["ci95"], factor, signed, row["n"])
+    return interval if row["distinct"] or row["ci95"] is None else f"{interval} (n.s.)"
+
+
+def markdown(outcome: Outcome) -> list[str]:
+    """The counters of a workload as lines of Markdown; none without mechanisms."""
+    if not outcome.counted:
+        return []
+    lines = ["", f"### Counters: {outcome.workload.title}", ""]
+    lines += [f"| {' | '.join(one.lstrip('<') for one in HEADINGS)} |"]
+    lines += [f"|{'---|' * len(HEADINGS)}"]
+    return lines + [
+        f"| {' | '.join(row)} |" for counter in outcome.counted for row in rows(counter)
+    ]

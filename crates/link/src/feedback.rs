@@ -274,3 +274,99 @@ impl Router {
         self.rules.note_queue(waiting);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Span;
+
+    use super::*;
+    use crate::direction::Settings;
+    use crate::dynamics::{Change, Timeline};
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// A router at a link of 8 Mbit/s, which has 4 Mbit/s from 10 s on, and adds 100 bytes to each packet.
+    fn router(feedback: Feedback) -> Router {
+        let rate = |millions: u64| Rate::from_bits_per_second(millions * 1_000_000);
+        let change = Change {
+            at: Span::from_secs(10),
+            every: None,
+            rate: Some(rate(4)),
+            delay: None,
+            outage: None,
+            loss: None,
+        };
+        let settings = Settings {
+            overhead: 100,
+            feedback: Some(feedback),
+            timeline: Timeline::new(vec![change]),
+            ..Settings::new(rate(8), Span::ZERO)
+        };
+        Router::of(&Direction::new(settings, 1, 0, Time::NEVER)).unwrap()
+    }
+
+    fn field(protocol: Protocol, rate: f32) -> Field {
+        let (round_trip, spacing) = (0.1, 0.01);
+        let request = Request { protocol, rate, round_trip, spacing, treated: 0, links: 1 };
+        Field { request: Some(request), ..Field::default() }
+    }
+
+    /// The rate that a packet of 900 bytes leaves with.
+    fn answer(router: &mut Router, now: Time, field: &Field) -> f32 {
+        let mut field = *field;
+        router.on_arrival(now, 900, &field);
+        router.on_departure(now, 900, &mut field);
+        let request = field.request.unwrap();
+        let is_own = request.protocol == router.protocol;
+        assert_eq!(request.response().is_complete, is_own, "its link is counted");
+        request.rate
+    }
+
+    #[test]
+    fn a_router_follows_the_rate_of_its_link() {
+        let mut router = router(Feedback::Ebn(EbnSettings { target: 1.0, drain: 0.0 }));
+        let all = field(Protocol::Ebn, f32::INFINITY);
+        for (now, rate) in [(20, 1e6), (9000, 1e6), (10_100, 500e3), (12_000, 500e3)] {
+            for millis in 0..10 {
+                answer(&mut router, at(now + 10 * millis), &all);
+            }
+            let found = answer(&mut router, at(now + 100), &all);
+            assert!((found / rate - 1.0).abs() < 0.01, "{found} for {rate} at {now}");
+        }
+    }
+
+    /// Traffic without the field, ten packets of 900 bytes and 100 of the link in each 50 ms: 200 kB/s.
+    #[test]
+    fn the_overhead_of_the_link_counts_for_its_router() {
+        let mut router = router(Feedback::Ebn(EbnSettings { target: 1.0, drain: 0.0 }));
+        for number in 0..100 {
+            let mut other = Field::default();
+            router.on_arrival(at(5 * number), 900, &other);
+            router.on_departure(at(5 * number), 900, &mut other);
+        }
+        let found = answer(&mut router, at(501), &field(Protocol::Ebn, f32::INFINITY));
+        assert!((found / 800e3 - 1.0).abs() < 1e-3, "{found}");
+        assert_eq!(router.counters().other_packets, 100);
+    }
+
+    #[test]
+    fn treated_lowered_and_denied_requests_are_counted() {
+        let mut router = router(Feedback::QuickStart(QuickStartSettings::default()));
+        // 85 % of 1 MB/s: 640 kB/s, then 160 kB/s, then as little as 40 kB/s and 10 kB/s, and nothing.
+        let rates: Vec<_> = (0..5)
+            .map(|_| answer(&mut router, at(1), &field(Protocol::QuickStart, 640e3)))
+            .collect();
+        assert_eq!(rates, [640e3, 160e3, 40e3, 10e3, 0.0]);
+        answer(&mut router, at(1), &field(Protocol::Xcp, 1.0));
+        let counted = FeedbackCounters {
+            treated_packets: 5,
+            lowered_packets: 4,
+            denied_packets: 1,
+            other_packets: 1,
+            reports: 0,
+        };
+        assert_eq!(router.counters(), counted);
+    }
+}

@@ -428,4 +428,16 @@ mod tests {
             assert_eq!(lost, acm.signal().at(now) < acm.choice(now).threshold, "{now}");
         }
     }
+
+    /// Rain of 3 dB shines with half of its 275 K into a receiver of 137.5 K, and doubles its noise.
+    #[test]
+    fn rain_adds_its_noise_to_its_attenuation() {
+        let signal = |system_temperature| {
+            let signal = Signal { es_n0: 15.0, system_temperature, fade: Fade::constant(0.0) };
+            signal.behind(10.0 * 2.0_f64.log10())
+        };
+        assert!((signal(None) - (15.0 - 3.0103)).abs() < 1e-4, "{}", signal(None));
+        let behind = signal(Some(137.5));
+        assert!((behind - (15.0 - 2.0 * 3.0103)).abs() < 1e-4, "{behind}");
+    }
 }

@@ -112,6 +112,66 @@ fn a_packet_is_given_up_after_its_last_repeat_and_its_number_is_sent_without_it(
     assert_eq!(sender.deadline(), Time::NEVER);
 }
 
+/// The timer starts again with each status frame, and an expiry counts once.
+#[test]
+fn the_timer_runs_from_the_last_status_frame() {
+    for repeat in [SELECTIVE, Repeat::GoBackN] {
+        let settings = settings(repeat, 7, 4);
+        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let frames = [0, 1].map(|ticket| send(&mut sender, ticket));
+        assert_eq!(sender.deadline(), at(100));
+        let (_, status) = receive(&mut receiver, &frames[0]);
+        sender.on_status(at(60), &status);
+        assert_eq!(sender.deadline(), at(160), "{repeat:?}");
+        sender.on_timer(at(159));
+        assert!(!sender.has_repeat());
+        sender.on_timer(at(160));
+        assert!(sender.has_repeat());
+        assert_eq!(sender.deadline(), Time::NEVER, "{repeat:?}: nothing is on its way");
+        sender.on_timer(at(161));
+        assert_eq!(sender.counters().timeouts, 1, "{repeat:?}");
+    }
+}
+
+/// A status frame that comes after the timer has expired saves the repeats.
+#[test]
+fn what_a_late_status_frame_confirms_is_not_repeated() {
+    for repeat in [SELECTIVE, Repeat::GoBackN] {
+        let settings = settings(repeat, 7, 4);
+        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let frames = [0, 1].map(|ticket| send(&mut sender, ticket));
+        sender.on_timer(at(200));
+        assert!(sender.has_repeat());
+        let (_, status) = frames.map(|frame| receive(&mut receiver, &frame))[1].clone();
+        sender.on_status(at(201), &status);
+        assert!(!sender.has_repeat(), "{repeat:?}");
+        assert!(sender.repeat().is_none());
+    }
+}
+
+#[test]
+fn corrupted_frames_are_counted_and_skips_are_not_held_packets() {
+    let settings = settings(SELECTIVE, 8, 4);
+    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    let frame = send(&mut sender, 0);
+    sender.leaves(&frame, at(1), true);
+    assert_eq!(sender.counters().corrupted_frames, 1);
+    let skip = Frame { number: 1, transmission: 1, is_skip: true, ..frame };
+    receive(&mut receiver, &skip);
+    assert_eq!(receiver.counters(sender.counters()).held_packets, 0);
+}
+
+/// Lin, Costello and Miller, 1984: a loss costs go-back-N a whole number of frames, those that were sent until it was
+/// known, and selective repeat one.
+#[test]
+fn the_transmissions_of_a_packet_are_those_of_the_closed_form() {
+    let settings = |repeat| ArqSettings { persistence: 100, ..settings(repeat, 7, 4) };
+    let near = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
+    assert!(near(settings(Repeat::GoBackN).transmissions(0.1, 2.4), 1.0 + 3.0 * 0.1 / 0.9));
+    assert!(near(settings(SELECTIVE).transmissions(0.1, 2.4), 1.0 / 0.9));
+    assert_eq!(settings(SELECTIVE).status_bytes(), 14 + 8, "a header and 64 bits");
+}
+
 proptest! {
     /// Whatever is lost on either way, each packet is passed on once, and in order if order is kept.
     #[test]

@@ -143,6 +143,30 @@ fn a_group_that_does_not_fill_is_closed_by_the_timer_with_all_its_parity() {
     assert_eq!((link.encoder.deadline(), link.decoder.deadline()), (Time::NEVER, Time::NEVER));
 }
 
+/// The timer runs from the first packet of its group, and full blocks are no short ones.
+#[test]
+fn each_group_has_its_own_timer_and_only_blocks_with_a_gap_are_short() {
+    let mut link = Link::new(settings(3, 1, 2, true));
+    (0..6).for_each(|_| assert!(link.send(at(0), 1000, || false).len() < 3));
+    assert_eq!(link.encoder.deadline(), Time::NEVER);
+    (0..5).for_each(|n| assert!(link.send(at(500 + n), 1000, || false).is_empty()));
+    assert_eq!(link.encoder.deadline(), at(500) + TIMER);
+    link.encoder.on_timer(at(600));
+    let FecCounters { blocks, short_blocks, .. } = link.counters();
+    assert_eq!((blocks, short_blocks), (4, 1), "the first block of the second group is full");
+}
+
+/// A link keeps the order, so the last parity packet of a block shows that those of the blocks before it are lost.
+#[test]
+fn the_last_parity_packet_decides_on_all_blocks_before_its_own() {
+    let mut link = Link::new(settings(2, 1, 2, true));
+    // The first data packet, and the parity packet of its block.
+    let mut fates = [true, false, false, false, true, false].into_iter();
+    (0..4).for_each(|_| drop(link.send(at(0), 1000, || fates.next().unwrap())));
+    assert_eq!(link.passed, [(0, true), (1, false), (2, false), (3, false)]);
+    assert_eq!(link.counters().lost_packets, 1);
+}
+
 #[test]
 fn packets_do_not_wait_for_parity_that_does_not_come() {
     let mut link = Link::new(settings(4, 1, 1, true));

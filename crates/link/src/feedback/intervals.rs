@@ -114,3 +114,48 @@ impl Intervals {
         self.least_queue = self.least_queue.min(waiting);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::feedback::Protocol;
+
+    use super::*;
+
+    fn request(round_trip: f32, spacing: f32) -> Request {
+        Request { protocol: Protocol::Xcp, rate: 0.0, round_trip, spacing, treated: 0, links: 1 }
+    }
+
+    fn ended(intervals: &mut Intervals, millis: u64, waiting: u64) -> Option<Ended> {
+        let now = Time::ZERO + Span::from_millis(millis);
+        intervals.next_ended(View { now, waiting, capacity: 1e6 })
+    }
+
+    /// Each flow counts once, however many packets it has, and none with more than a second.
+    #[test]
+    fn the_mean_rtt_is_that_of_the_flows() {
+        let mut intervals = Intervals::new();
+        // Ten packets of 100 ms, and one of 5 s: both flows add 50 ms of spacing.
+        (0..10).for_each(|_| intervals.on_arrival(1000, Some(&request(0.1, 0.005))));
+        intervals.on_arrival(1000, Some(&request(5.0, 0.05)));
+        intervals.on_arrival(1000, Some(&request(0.0, 0.05)));
+        intervals.on_arrival(1000, None);
+        let _ = ended(&mut intervals, 49, 0);
+        let found = std::iter::from_fn(|| ended(&mut intervals, 51, 0)).next().unwrap();
+        assert!((found.mean_rtt - (0.1 + 1.0) / 2.0).abs() < 1e-6, "{}", found.mean_rtt);
+        assert_eq!((found.sums.input_bytes, found.seconds), (13_000.0, 0.05));
+    }
+
+    /// The smallest queue of a queue interval, of which each begins with what waits.
+    #[test]
+    fn the_queue_that_stands_is_the_smallest_of_half_a_round_trip() {
+        let mut intervals = Intervals::new();
+        let mut queues = Vec::new();
+        for millis in 1..500 {
+            let waiting = if (200..300).contains(&millis) { 3000 } else { 9000 };
+            intervals.note_queue(waiting);
+            queues.extend(ended(&mut intervals, millis, waiting).map(|ended| ended.queue as u64));
+        }
+        // The first queue interval began with an empty queue.
+        assert_eq!(queues, [0, 9000, 9000, 9000, 3000, 3000, 9000, 9000, 9000]);
+    }
+}

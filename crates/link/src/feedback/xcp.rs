@@ -326,4 +326,48 @@ mod tests {
         router.on_departure(1000, &mut unknown);
         assert_eq!(unknown.rate, 0.0);
     }
+
+    /// Katabi, Handley and Rohrs, equation 1, as a rate: the queue is drained over the mean RTT, however long the
+    /// interval was that has measured it. What is taken is all of that, and nothing is shuffled.
+    #[test]
+    fn a_queue_is_drained_over_the_mean_rtt() {
+        let mut router = router(None);
+        let mut sums = router.intervals.sums;
+        sums.input_bytes = 50e3;
+        let ended = Ended { sums, seconds: 0.05, mean_rtt: 0.4, queue: 400e3 };
+        router.share_out(&ended, CAPACITY);
+        assert!(close(router.to_take, 0.226 * 400e3 / 0.4), "{}", router.to_take);
+        assert_eq!(router.to_give, 0.0);
+    }
+
+    /// Section 3.5.2 of the paper: the residues end what an interval gives and takes, whatever comes.
+    #[test]
+    fn no_interval_gives_more_than_was_computed_for_it() {
+        let mut router = router(None);
+        interval(&mut router, 50, 0, &[(10, f32::INFINITY)]);
+        interval(&mut router, 150, 0, &[(10, f32::INFINITY)]);
+        let spare = 0.4 * (CAPACITY - 100e3);
+        // Nine flows have joined: their packets ask for nine times as much as was computed for one.
+        let given = interval(&mut router, 250, 0, &[(10, f32::INFINITY); 10]);
+        assert!(close(given.iter().sum(), spare), "{given:?}");
+    }
+
+    /// P-XCP as it is reconstructed: phi N / (N - L), at most `max_scale` times phi.
+    #[test]
+    fn p_xcp_scales_by_the_share_of_flows_without_a_limit() {
+        let given = |limited, others| {
+            let mut flows = vec![(10, 0.0); limited];
+            flows.extend(vec![(10, f32::INFINITY); others]);
+            let mut router = router(Some(2.0));
+            for end in [50, 150] {
+                interval(&mut router, end, 0, &flows);
+            }
+            interval(&mut router, 250, 0, &flows).iter().sum::<f64>()
+        };
+        let spare = |flows: f64| 0.4 * (CAPACITY - flows * 100e3);
+        // With three quarters, four thirds of the feedback are shared equally, and the limited flow takes none.
+        assert!(close(given(1, 3), spare(4.0)), "{}", given(1, 3));
+        // With a quarter it would be four times as much, and is twice: of it a quarter is taken.
+        assert!(close(given(3, 1), spare(4.0) / 2.0), "{}", given(3, 1));
+    }
 }

@@ -100,6 +100,21 @@ pub(super) const DVB_S2X: [Modcod; 39] = [
 mod tests {
     use super::*;
 
+    /// Bits of an uncoded block for each code (EN 302 307-1 V1.4.1, table 5a).
+    const BLOCKS: [(&str, f64); 11] = [
+        ("1/4", 16_008.0),
+        ("1/3", 21_408.0),
+        ("2/5", 25_728.0),
+        ("1/2", 32_208.0),
+        ("3/5", 38_688.0),
+        ("2/3", 43_040.0),
+        ("3/4", 48_408.0),
+        ("4/5", 51_648.0),
+        ("5/6", 53_840.0),
+        ("8/9", 57_472.0),
+        ("9/10", 58_192.0),
+    ];
+
     /// Efficiency in bits per symbol cannot be above capacity: log2(1 + Es/N0). Codes of a standard are
     /// within 5 dB of it.
     #[test]
@@ -121,6 +136,21 @@ mod tests {
             let rate = over.parse::<f64>().unwrap() / under.parse::<f64>().unwrap();
             let share = one.efficiency / (points.log2() * rate);
             assert!((0.96..1.0).contains(&share), "{}: {share}", one.name);
+        }
+    }
+
+    /// A block without its header of 80 bits, in slots of 90 symbols, of which the header takes one
+    /// (EN 302 307-1 sections 5.1.6 and 5.5).
+    #[test]
+    fn the_efficiencies_of_dvb_s2_are_those_of_its_frames() {
+        for Modcod { name, efficiency, .. } in DVB_S2 {
+            let (modulation, code) = name.split_once(' ').unwrap();
+            let (_, block) = BLOCKS.iter().find(|(rate, _)| *rate == code).unwrap();
+            let points: String = modulation.chars().take_while(char::is_ascii_digit).collect();
+            let points: f64 = points.parse().unwrap_or(4.0);
+            let slots = 64_800.0 / points.log2() / 90.0;
+            let expected = (block - 80.0) / (90.0 * (slots + 1.0));
+            assert!((efficiency - expected).abs() < 1e-6, "{name}: {efficiency} for {expected}");
         }
     }
 }

@@ -266,28 +266,33 @@ mod tests {
         }
     }
 
+    /// 105, then 100 / sqrt(1, 2, 3 ...) ms apart, each at the next millisecond (RFC 8289 section 5.3).
+    fn drop_times(number: usize) -> Vec<u64> {
+        let mut next = 105.0;
+        let later = (1..number).map(|count| {
+            next += 100.0 / (count as f64).sqrt();
+            next.ceil() as u64
+        });
+        std::iter::once(105).chain(later).collect()
+    }
+
     #[test]
     fn the_first_drop_comes_an_interval_after_the_target_and_the_next_by_the_square_root() {
         let mut queue = queue(CodelSettings::default());
         fill(&mut queue, Ecn::NotCapable);
         let (dropped, _) = decided(&mut queue, 0..500);
-        // 105, then 100 / sqrt(1, 2, 3 ...) ms apart, each at the next millisecond.
-        let mut expected = vec![105];
-        let mut next = 105.0;
-        for count in 1..7 {
-            next += 100.0 / f64::from(count).sqrt();
-            expected.push(next.ceil() as u64);
-        }
-        assert_eq!(dropped, expected);
+        assert_eq!(dropped, drop_times(7));
     }
 
     #[test]
     fn a_packet_with_ecn_is_marked_at_the_time_of_the_drop_and_sent() {
         let mut queue = queue(CodelSettings::default());
         fill(&mut queue, Ecn::Capable);
-        let (dropped, marked) = decided(&mut queue, 0..300);
-        assert_eq!((dropped, marked), (vec![], vec![105, 205, 276]));
-        assert_eq!(queue.decisions(), Decisions { dropped_packets: 0, marked_packets: 3 });
+        let (dropped, marked) = decided(&mut queue, 0..1000);
+        let expected: Vec<_> = drop_times(100).into_iter().filter(|at| *at < 1000).collect();
+        let marked_packets = expected.len() as u64;
+        assert_eq!((dropped, marked), (vec![], expected));
+        assert_eq!(queue.decisions(), Decisions { dropped_packets: 0, marked_packets });
     }
 
     #[test]
@@ -320,7 +325,10 @@ mod tests {
 
     #[test]
     fn dropping_that_starts_again_soon_goes_on_at_its_rate_and_later_from_the_start() {
-        for (pause, expected) in [(Span::from_millis(200), 5), (Span::from_secs(3), 1)] {
+        // 16 intervals (RFC 8289 section 5.4) end between the third and the fourth: the next drop was due at 469 ms,
+        // and the first one comes 105 ms after the pause.
+        let pauses = [(200, 5), (1200, 5), (1500, 5), (1530, 1), (3000, 1)];
+        for (pause, expected) in pauses.map(|(ms, count)| (Span::from_millis(ms), count)) {
             let mut queue = queue(CodelSettings::default());
             fill(&mut queue, Ecn::NotCapable);
             let (dropped, _) = decided(&mut queue, 0..450);

@@ -407,4 +407,54 @@ mod tests {
         late.update_until(at(3_600_000_000));
         assert_eq!(late.probability, 0.0);
     }
+
+    /// RFC 9332 appendix A.1: T = min(target, RTT_max / 3).
+    #[test]
+    fn the_time_between_updates_is_a_third_of_the_rtt_with_a_high_target() {
+        let (target, max_rtt) = (Span::from_millis(50), Span::from_millis(120));
+        let settings = DualPi2Settings { target, max_rtt, ..DualPi2Settings::default() };
+        assert_eq!(settings.update_interval(), Span::from_millis(40));
+    }
+
+    /// RFC 9332 section 2.5.1.2: marks by the own delay of the L queue and by coupling, the larger of both.
+    #[test]
+    fn the_low_latency_queue_marks_by_its_ramp_and_by_coupling() {
+        // The base probability, microseconds in the queue, and marks of a hundred packets.
+        for (probability, waited, expected) in
+            [(0.0, 0, 0), (0.0, 1000, 50), (0.1, 0, 20), (0.1, 1000, 50), (0.4, 900, 80)]
+        {
+            let mut queue = queue();
+            queue.probability = probability;
+            let none = &mut Vec::new();
+            for ticket in 0..101 {
+                queue.low_latency.push(with(Ecn::Scalable, ticket, at(0)));
+            }
+            queue.next_update = Time::NEVER;
+            for _ in 0..100 {
+                queue.dequeue(at(waited), none);
+            }
+            let marked = queue.decisions().marked_packets;
+            assert!(marked.abs_diff(expected) <= 1, "{marked} of {expected}");
+        }
+    }
+
+    /// RFC 9332 appendix A.1: the longer delay of both queues.
+    #[test]
+    fn the_controller_follows_the_delay_of_the_low_latency_queue_too() {
+        let mut queue = queue();
+        queue.low_latency.push(with(Ecn::Scalable, 0, at(0)));
+        queue.update(at(30_000));
+        let expected = 0.15 * (0.030 - 0.015) + 3.0 * 0.030;
+        assert!((queue.probability - expected).abs() < 1e-12, "{}", queue.probability);
+    }
+
+    #[test]
+    fn the_classic_queue_gains_nothing_from_a_time_without_the_other() {
+        let mut queue = queue();
+        let none = &mut Vec::new();
+        (0..9).for_each(|ticket| queue.enqueue(with(Ecn::NotCapable, ticket, at(0)), true, none));
+        queue.credit = 5000.0;
+        queue.dequeue(at(0), none);
+        assert_eq!(queue.credit, 0.0);
+    }
 }

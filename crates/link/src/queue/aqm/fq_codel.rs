@@ -311,4 +311,29 @@ mod tests {
         let distinct: std::collections::BTreeSet<_> = numbers(&one).into_iter().collect();
         assert!(distinct.len() > 85, "{}", distinct.len());
     }
+
+    /// RFC 8290 section 4.1: most bytes, and not most packets.
+    #[test]
+    fn a_flow_of_many_small_packets_is_not_the_longest() {
+        let mut queue = queue(QueueLimit::Packets(35));
+        let mut dropped = Vec::new();
+        (0..30).for_each(|ticket| queue.enqueue(of_flow(1, 100, ticket), true, &mut dropped));
+        (30..35).for_each(|ticket| queue.enqueue(of_flow(2, 1500, ticket), true, &mut dropped));
+        queue.enqueue(of_flow(1, 100, 35), true, &mut dropped);
+        assert_eq!(dropped, [30, 31, 32]);
+    }
+
+    /// RFC 8290 section 4.2: a turn is one quantum, and the packet that exceeds it.
+    #[test]
+    fn a_turn_ends_with_its_quantum() {
+        let mut queue = queue(QueueLimit::Unlimited);
+        let none = &mut Vec::new();
+        for flow in [1, 2] {
+            (0..100).for_each(|ticket| queue.enqueue(of_flow(flow, 300, ticket), true, none));
+        }
+        let flows: Vec<_> = (0..120).map(|_| queue.dequeue(at(0), none).unwrap().flow).collect();
+        let turns: Vec<_> = flows.chunk_by(|a, b| a == b).map(<[u32]>::len).collect();
+        let whole = &turns[..turns.len() - 1];
+        assert!(whole.iter().all(|packets| (5..=6).contains(packets)), "{turns:?}");
+    }
 }

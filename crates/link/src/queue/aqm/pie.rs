@@ -297,11 +297,44 @@ mod tests {
         let mut queue = queue();
         (queue.probability, queue.burst_allowance) = (0.9, Span::ZERO);
         queue.delay_before = Span::from_millis(50);
-        assert!((0..100).all(|_| !queue.chooses()), "two packets of 1500 bytes");
+        (0..3).for_each(|ticket| queue.store.push(packet(ticket, at(0))));
+        assert!((0..100).all(|_| !queue.chooses()), "as two packets of 1500 bytes");
         (0..10).for_each(|ticket| queue.store.push(packet(ticket, at(0))));
         assert!((0..100).any(|_| queue.chooses()));
         (queue.probability, queue.delay_before) = (0.19, Span::from_millis(7));
         assert!((0..1000).all(|_| !queue.chooses()), "less than half of the target");
+    }
+
+    /// Section 4.4: renewed when the probability is zero and both delays are below half of the target.
+    #[test]
+    fn the_allowance_for_bursts_is_renewed_by_an_idle_queue_and_no_other() {
+        let idle = (0.0, 7, 7);
+        for (probability, delay, before) in [idle, (0.1, 7, 7), (0.0, 8, 7), (0.0, 7, 8)] {
+            let mut queue = queue();
+            queue.burst_allowance = Span::ZERO;
+            queue.probability = probability;
+            queue.delay = Span::from_millis(delay);
+            queue.delay_before = Span::from_millis(before);
+            queue.update();
+            let is_renewed = queue.burst_allowance == queue.settings.max_burst;
+            assert_eq!(is_renewed, (probability, delay, before) == idle, "{delay} {before}");
+        }
+    }
+
+    /// Section 5.4: the sum starts again with a full queue, and while the probability is zero.
+    #[test]
+    fn the_sum_of_probabilities_starts_again_after_a_full_queue_and_without_probability() {
+        let limited = surroundings(QueueLimit::Packets(1));
+        let mut queue = PieQueue::new(PieSettings::default(), limited);
+        queue.accumulated = 0.8;
+        let mut dropped = Vec::new();
+        (0..2).for_each(|ticket| queue.enqueue(packet(ticket, at(0)), true, &mut dropped));
+        assert_eq!((&dropped[..], queue.accumulated), (&[1][..], 0.0));
+        (queue.accumulated, queue.burst_allowance) = (0.8, Span::ZERO);
+        queue.delay_before = Span::from_millis(50);
+        (2..12).for_each(|ticket| queue.store.push(packet(ticket, at(0))));
+        assert!(!queue.chooses());
+        assert_eq!(queue.accumulated, 0.0);
     }
 
     /// Section 5.4: between 0.85 / p and 8.5 / p packets from one drop to the next, but for rounding.

@@ -309,4 +309,27 @@ mod tests {
         assert_eq!(dropped, [7]);
         assert_eq!(queue.decisions(), Decisions { dropped_packets: 1, marked_packets: 0 });
     }
+
+    /// Section 4 of the paper: the count starts again when the average rises above the smaller threshold.
+    #[test]
+    fn packets_before_a_short_average_do_not_count() {
+        let mut queue = queue(RedSettings::default());
+        let chosen = (0..200).filter(|_| {
+            // 25 packets at 1 / 20 would be chosen for certain.
+            queue.count = Some(25);
+            queue.average = 1.0;
+            queue.judge();
+            queue.average = 10.0;
+            queue.judge() == Verdict::Choose
+        });
+        assert!(chosen.count() < 30, "1 in 20");
+    }
+
+    #[test]
+    fn what_exceeds_the_limit_is_dropped_and_no_decision_of_red() {
+        let mut queue = RedQueue::new(RedSettings::default(), surroundings(QueueLimit::Packets(2)));
+        let mut dropped = Vec::new();
+        (0..4).for_each(|ticket| queue.enqueue(packet(ticket, at(0)), true, &mut dropped));
+        assert_eq!((dropped, queue.decisions()), (vec![2, 3], Decisions::default()));
+    }
 }

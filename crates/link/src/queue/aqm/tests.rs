@@ -149,6 +149,37 @@ fn all_algorithms_keep_an_overloaded_queue_shorter_than_its_limit() {
     }
 }
 
+/// RFC 8289 section 4.4: a queue that holds no more than a largest packet is good, however long it waits.
+#[test]
+fn codel_spares_a_queue_of_one_packet_that_never_empties() {
+    for aqm in [Aqm::Codel(CodelSettings::default()), Aqm::FqCodel(FqCodelSettings::default())] {
+        let mut queue = AnyDiscipline::new(aqm, surroundings(QueueLimit::Unlimited));
+        let mut dropped = Vec::new();
+        queue.enqueue(packet(0, at(0)), true, &mut dropped);
+        for round in 1..1000 {
+            queue.enqueue(packet(round, at(u64::from(round) * 1000)), true, &mut dropped);
+            let late = at(u64::from(round) * 1000 + 50_000);
+            assert!(queue.dequeue(late, &mut dropped).is_some());
+        }
+        assert_eq!(dropped, [0; 0], "{}", aqm.name());
+    }
+}
+
+/// The bytes of a limit are those of all packets that wait, and of no other.
+#[test]
+fn a_queue_with_a_limit_of_bytes_takes_packets_again_when_others_have_left() {
+    for aqm in Aqm::all() {
+        let mut queue = AnyDiscipline::new(aqm, surroundings(QueueLimit::Bytes(3000)));
+        let mut dropped = Vec::new();
+        for round in 0..20 {
+            (0..3).for_each(|n| queue.enqueue(packet(3 * round + n, at(0)), true, &mut dropped));
+            assert_eq!(queue.waiting(), (3, 3000), "{}", aqm.name());
+            while queue.dequeue(at(0), &mut dropped).is_some() {}
+        }
+        assert_eq!(dropped, [0; 0], "{}", aqm.name());
+    }
+}
+
 #[test]
 fn only_packets_with_ecn_are_marked_and_marks_are_counted() {
     let mut arrivals = steady(900, Span::from_secs(30), 0, Ecn::NotCapable);

@@ -215,6 +215,13 @@ delay = "1ms"
         preset = one.get("proxy", {}).get("preset")
         return mechanism in one or mechanism == preset or mechanism in map(str, one.values())
 
+    if mechanism in on_path.AT_BOTH_ENDS:
+        assert {one.get("name") for one in filter(has_it, places)} == {"gateway", "terminal"}
+        assert {one["proxy"]["satellite"]["towards"][0] for one in written["node"]} == {
+            "gateway",
+            "terminal",
+        }
+        return
     (place,) = filter(has_it, places)
     assert (place is back) == (mechanism in RETURNING)
     thinning = mechanism in on_path.THINNING
@@ -291,6 +298,7 @@ def test_a_changed_link_keeps_its_queue_in_products() -> None:
         (("--link", "leo", "--on-path", "codell"), "no mechanism 'codell'; did you mean 'codel'"),
         (("--link", "leo", "--on-path", "codel:tarjet=1ms"), "unknown key; did you mean `target`"),
         (("--link", "leo", "--on-path", "none"), "expected a mechanism; `bentpipe path` lists"),
+        (("--link", "leo", "--on-path", "scps-gateway"), "at both ends of it: 'client' is a host"),
         (("--link", "leo", "--on-path", "red", "--queue", "9,8"), "expected one length of --queue"),
         ((), "expected --link NAME or --scenario FILE; links are geo-irtf, geo-ka"),
     ],

@@ -157,9 +157,10 @@ fn walk_schema(
     }
 }
 
-/// Whether the tables of a key are those of another one: a proxy takes the controllers of flows.
+/// Whether the tables of a key are those of another one: a proxy takes the controllers of flows, and their
+/// settings of SCPS-TP.
 fn is_repeated(path: &str) -> bool {
-    path.starts_with("node.proxy.") && path.ends_with(".controller")
+    path.starts_with("node.proxy.") && (path.ends_with(".controller") || path.ends_with(".scps"))
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

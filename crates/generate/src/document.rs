@@ -328,7 +328,7 @@ fn place(json: &mut Json, dice: &mut Dice) {
     for node in json["node"].as_array_mut().into_iter().flatten() {
         let Some(name) = node.get("name").cloned() else { continue };
         let Some(proxy) = node["proxy"].as_object_mut() else { continue };
-        // Presets that are refused in any scenario.
+        // Presets that are refused in any scenario, or between these nodes.
         proxy.retain(|_, value| !matches!(value.as_str(), Some("satpep" | "scps-gateway")));
         if proxy.get("accept").and_then(Json::as_str) != Some("early-if-known") {
             proxy.remove("known_for");
@@ -347,6 +347,7 @@ fn place(json: &mut Json, dice: &mut Dice) {
                 side.insert("burst".to_owned(), json!(format!("{}KiB", dice.below(1000) + 64)));
             }
         }
+        let speaks_scps = choose_side_protocol(proxy, dice);
         let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
@@ -364,13 +365,40 @@ fn place(json: &mut Json, dice: &mut Dice) {
             let side = proxy.entry(side).or_insert_with(|| json!({}));
             side["towards"] = json!([neighbour]);
         }
-        flows.push([first.clone(), last.clone()]);
+        flows.push(([first.clone(), last.clone()], speaks_scps));
         node.as_object_mut().map(|node| node.remove("forwarding"));
     }
     let written = json["flow"].as_array_mut().into_iter().flatten();
-    for (flow, [from, to]) in written.zip(flows) {
+    for (flow, ([from, to], speaks_scps)) in written.zip(flows) {
         (flow["from"], flow["to"]) = (from, to);
+        if speaks_scps {
+            flow["transport"] = json!({ "protocol": Protocol::ScpsTp.name() });
+        }
     }
+}
+
+/// Both ends of a leg speak the same protocol: a proxy has SCPS-TP on both sides, and so have the hosts, or on none.
+/// Returns true if it has.
+fn choose_side_protocol(proxy: &mut Map<String, Json>, dice: &mut Dice) -> bool {
+    let sides = ["terrestrial", "satellite"];
+    let is_drawn =
+        sides.iter().any(|side| proxy.get(*side).is_some_and(|one| !one["scps"].is_null()));
+    let speaks_scps = is_drawn && dice.chance(0.5);
+    for side in sides {
+        let side = proxy.entry(side).or_insert_with(|| json!({}));
+        let Some(side) = side.as_object_mut() else { continue };
+        let refused: &[&str] = match speaks_scps {
+            true => &["recovery", "careful_resume"],
+            false => &["scps"],
+        };
+        refused.iter().for_each(|key| drop(side.remove(*key)));
+        if speaks_scps {
+            side.insert("protocol".to_owned(), Protocol::ScpsTp.name().into());
+        } else if side.contains_key("protocol") {
+            side.insert("protocol".to_owned(), Protocol::Tcp.name().into());
+        }
+    }
+    speaks_scps
 }
 
 /// A file that suits the key at `path`.

@@ -8,9 +8,11 @@ mod compression;
 mod demand;
 mod fec;
 mod flows;
+mod gateway;
 mod graph;
 mod modems;
 mod mtu;
+mod presets;
 mod protocols;
 mod proxies;
 mod quic;
@@ -70,7 +72,6 @@ pub(crate) fn resolve(
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
-        protocols::check_gateways(&scenario, &entries, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);

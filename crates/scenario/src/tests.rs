@@ -10,6 +10,7 @@ mod demand;
 mod explained;
 mod fades;
 mod fec;
+mod gateways;
 mod given;
 mod middlebox;
 mod modems;

@@ -5,7 +5,8 @@ links in the direction of the data, and a middlebox at the node before the link.
 and header compression stand in the direction of the ACKs: satellite terminals have the first on
 their return link, and ACKs are little but headers. Middleboxes that thin out ACKs stand at the
 node behind it, before the ACKs return over the link. A split proxy stands at the end of the link
-that is no host, and its satellite side is that of the link. A candidate is then a controller with a
+that is no host, and its satellite side is that of the link. One with its own protocol over the link
+stands at both ends. A candidate is then a controller with a
 mechanism, called `cubic + codel`. Without a mechanism it keeps the name of the controller, so the
 baselines stay the same.
 """
@@ -37,6 +38,8 @@ RETURNING = frozenset({"demand", "header_compression"})
 """Keys of links for mechanisms of the return direction."""
 PROXY = "proxy"
 """The key of nodes for split proxies, whose names are presets."""
+AT_BOTH_ENDS = frozenset({"scps-gateway"})
+"""Split proxies with another protocol than TCP between two of them."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""
 
@@ -122,35 +125,46 @@ def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
     ends = link.document["link"][hop.link]["between"]
     before, behind = ends if hop.direction == "forward" else reversed(ends)
     node = behind if name in THINNING else before
-    return at_node(node, rest, value, link)
+    return at_nodes({node: value}, rest, link)
 
 
-def at_node(node: str, key: str, value: Any, link: Link) -> dict[str, Any]:
-    """The changes of the scenario that give a node this key."""
+def at_nodes(values: dict[str, Any], key: str, link: Link) -> dict[str, Any]:
+    """The changes of the scenario that give nodes this key, with a value for each name."""
     nodes = link.document.get("node", [])
     names = [one["name"] for one in nodes]
-    if node in names:
-        return {f"node.{names.index(node)}.{key}": value}
-    return {"node": [*nodes, {"name": node, key: value}]}
+    if values.keys() <= set(names):
+        return {f"node.{names.index(node)}.{key}": value for node, value in values.items()}
+    changed = [one | {key: values[one["name"]]} if one["name"] in values else one for one in nodes]
+    new = [{"name": node, key: value} for node, value in values.items() if node not in names]
+    return {"node": [*changed, *new]}
 
 
 def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
-    """A split proxy at the end of the slowest link that is no host."""
+    """A split proxy at the end of the slowest link that is no host, or at both ends."""
     if spec.parameters:
         raise InputError(f"--on-path: {name}: a split proxy takes no parameters here")
     hop = link.bottleneck
     ends = link.document["link"][hop.link]["between"]
     before, behind = ends if hop.direction == "forward" else reversed(ends)
     hosts = link.ends.values()
-    gateways = [(one, other) for one, other in ((before, behind), (behind, before))]
-    node, other = next(((one, o) for one, o in gateways if one not in hosts), (None, None))
-    if node is None:
-        raise InputError(
-            f"--on-path: {name}: expected a node between the slowest link and a host, found none: "
-            f"{before!r} and {behind!r} are hosts"
+    gateways = [(one, o) for one, o in ((before, behind), (behind, before)) if one not in hosts]
+    needed = 2 if spec.target in AT_BOTH_ENDS else 1
+    if len(gateways) < needed:
+        found_hosts = [repr(one) for one in (before, behind) if one in hosts]
+        expected = (
+            "a node between the slowest link and a host, found none"
+            if needed == 1
+            else "a node between the slowest link and a host at both ends of it"
         )
-    value = {"preset": spec.target, "satellite": {"towards": [other]}}
-    found = OnPath(name, status, at_node(node, PROXY, value, link))
+        are = "are hosts" if len(found_hosts) > 1 else "is a host"
+        raise InputError(
+            f"--on-path: {name}: expected {expected}: {' and '.join(found_hosts)} {are}"
+        )
+    values = {
+        node: {"preset": spec.target, "satellite": {"towards": [other]}}
+        for node, other in gateways[:needed]
+    }
+    found = OnPath(name, status, at_nodes(values, PROXY, link))
     try:
         found.on(link)
     except ScenarioError as error:

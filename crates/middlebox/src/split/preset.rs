@@ -7,7 +7,12 @@
 //!   does not give the size of the window. The bandwidth-delay product of the satellite leg and NewReno's
 //!   recovery are our choice.
 //!
-//! Two others are refused, because they need a transport between two gateways that does not exist here.
+//! - The gateway of the SCPS reference implementation (MITRE and GST), by the recipe of its manual: SCPS-TP between
+//!   two gateways. Towards the satellite the rate of the link, no congestion control, buffers of two
+//!   bandwidth-delay products, and no RTO below the round trip. On the other side buffers of 32 KiB and the
+//!   congestion control of Van Jacobson. `crates/tcp/src/scps.rs` has what differs from it in the protocol.
+//!
+//! SaTPEP is refused, because its rule is not published.
 
 use link::{Mechanism, Provenance};
 
@@ -35,7 +40,8 @@ pub enum Preset {
     Aerotcp,
     /// SaTPEP: refused.
     Satpep,
-    /// Gateway of the SCPS reference implementation: refused.
+    /// Gateway of the SCPS reference implementation: SCPS-TP at the rate of the link, without congestion control,
+    /// on the satellite side.
     ScpsGateway,
 }
 
@@ -71,10 +77,21 @@ const AEROTCP: Mechanism = Mechanism {
     hurts: "As ck-stp: several connections, packets out of order, and a link that becomes slower.",
 };
 
+const SCPS_GATEWAY: Mechanism = Mechanism {
+    name: "scps-gateway",
+    key: KEY,
+    kind: KIND,
+    source: "Reference implementation of SCPS (MITRE and GST), with the recipe for a satellite of its manual; \
+             CCSDS 714.0-B was not read",
+    status: Provenance::Reconstructed,
+    hurts: "Other traffic on the satellite link, and a link that becomes slower: nothing reduces the rate. A \
+            terrestrial side with a long round trip: its buffers have 32 KiB. One gateway alone is refused.",
+};
+
 impl Preset {
     /// Those that can be chosen, with what is shown of them.
-    pub fn mechanisms() -> [&'static Mechanism; 3] {
-        [&PEPSAL, &CK_STP, &AEROTCP]
+    pub fn mechanisms() -> [&'static Mechanism; 4] {
+        [&PEPSAL, &CK_STP, &AEROTCP, &SCPS_GATEWAY]
     }
 
     /// The name in files.
@@ -84,7 +101,7 @@ impl Preset {
             Self::CkStp => CK_STP.name,
             Self::Aerotcp => AEROTCP.name,
             Self::Satpep => "satpep",
-            Self::ScpsGateway => "scps-gateway",
+            Self::ScpsGateway => SCPS_GATEWAY.name,
         }
     }
 
@@ -105,23 +122,23 @@ impl Preset {
                  duplicate ACK. On the satellite side it sets `controller = \"ck-stp\"`, with the \
                  bandwidth-delay product of the satellite leg as its window, and `recovery = \"newreno\"`."
             }
-            Self::Satpep | Self::ScpsGateway => "",
+            Self::ScpsGateway => {
+                "The gateway of the SCPS reference implementation, at both ends of the satellite. On the satellite \
+                 side it sets `protocol = \"scps-tp\"`, `rate` to that of the links, `controller = \"none\"`, buffers \
+                 of two bandwidth-delay products, and the round trip as the lower bound of the RTO. On the \
+                 terrestrial side it sets `controller = \"reno\"` and buffers of 32 KiB."
+            }
+            Self::Satpep => "",
         }
     }
 
     /// Why it cannot be chosen; `None` if it can.
     pub const fn refusal(self) -> Option<&'static str> {
         match self {
-            Self::Pepsal | Self::CkStp | Self::Aerotcp => None,
-            Self::Satpep => Some(
-                "SaTPEP repairs losses by negative acknowledgements between two gateways, and a middle leg \
-                 over another transport than TCP does not exist yet; its rule for sharing the link among \
-                 connections is not published",
-            ),
-            Self::ScpsGateway => Some(
-                "the middle leg of an SCPS gateway is SCPS-TP, and a middle leg over another transport than \
-                 TCP does not exist yet",
-            ),
+            Self::Pepsal | Self::CkStp | Self::Aerotcp | Self::ScpsGateway => None,
+            Self::Satpep => {
+                Some("its rule for the window and for sharing the link is not published")
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use middlebox::{Accept, AtLimit, Preset, SideName, SplitLimits, SplitSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tcp::Recovery;
-use transport::SavedPath;
+use tcp::{Recovery, Scps};
+use transport::{Protocol, SavedPath};
 use units::{Bytes, Rate, Span};
 
 use super::{Controller, Name};
@@ -15,8 +15,8 @@ use super::{Controller, Name};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
     /// A proxy of a paper or a program, which sets controller and recovery of the satellite side. Keys that
-    /// are written come before it. "satpep" and "scps-gateway" are refused: they need a transport that does
-    /// not exist yet.
+    /// are written come before it. "scps-gateway" is for both ends of the satellite, and also sets the
+    /// protocol, buffers and `rate`, and the other side. "satpep" is refused: its rule is not published.
     pub preset: Option<Preset>,
     /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen
     /// as a reset after the handshake. `"late"` is after the server has accepted: a refused port looks
@@ -61,8 +61,14 @@ pub(crate) struct ProxySide {
     /// flow has no limit: the largest that Linux gives a socket (tcp_wmem), and our choice.
     #[serde(flatten)]
     pub tcp: SplitSide<Controller>,
+    /// Protocol of the connections on this side: `"tcp"`, or `"scps-tp"` (CCSDS 714.0-B, in the simulator only). Both
+    /// ends of a leg must have the same: for SCPS-TP between two proxies, the satellite sides of both have it.
+    /// Default: `"tcp"`, unless the preset has another.
+    pub protocol: Option<SideProtocol>,
+    /// Settings of SCPS-TP, with `protocol = "scps-tp"`.
+    pub scps: Option<Scps>,
     /// Loss recovery. Default: the one that the `controller` of this side was designed for, or that of the
-    /// flow if this side has no `controller`.
+    /// flow if this side has no `controller`. Not with `protocol = "scps-tp"`, which has its own.
     pub recovery: Option<Recovery>,
     /// Careful Resume (RFC 9959) of connections on this side, with the parameters of an earlier connection.
     /// Default: off.
@@ -75,6 +81,26 @@ pub(crate) struct ProxySide {
     /// brings in 50 ms, and at least five full packets.
     #[schemars(extend("x-minimum" = "100B", "x-maximum" = "1GiB"))]
     pub burst: Option<Bytes>,
+}
+
+/// Protocol of a side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum SideProtocol {
+    /// TCP.
+    Tcp,
+    /// SCPS-TP.
+    ScpsTp,
+}
+
+impl From<SideProtocol> for Protocol {
+    fn from(protocol: SideProtocol) -> Self {
+        match protocol {
+            SideProtocol::Tcp => Self::Tcp,
+            SideProtocol::ScpsTp => Self::ScpsTp,
+        }
+    }
 }
 
 /// Limits of the proxy.

@@ -286,6 +286,12 @@ fn framed(direction: &Direction, packet: f64) -> f64 {
     expansion.map_or(plain + f64::from(direction.header()), |expansion| plain * expansion)
 }
 
+/// The rate in bit/s of IP packets of this length on a direction.
+pub(crate) fn packet_rate(direction: &Direction, packet: u64) -> f64 {
+    let packet = packet as f64;
+    demand::usable_rate(direction) * packet / framed(direction, packet)
+}
+
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let Scenario { links, nodes, .. } = graph.scenario;
     let direction = hop.direction(links);

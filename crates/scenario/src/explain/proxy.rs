@@ -6,6 +6,7 @@ use std::sync::Arc;
 use congestion::Specification;
 use serde::Serialize;
 use tcp::Config;
+use transport::Protocol;
 
 use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
@@ -53,6 +54,8 @@ pub struct LegExplanation {
     pub from: String,
     /// The node that receives the data.
     pub to: String,
+    /// Transport protocol of its connections.
+    pub protocol: &'static str,
     /// Controller of the end that sends the data.
     pub controller: &'static str,
     /// Loss recovery of that end.
@@ -103,7 +106,17 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         let transport = Arc::new(transport);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
-        let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
+        let protocol = if sender.scps.is_some() { Protocol::ScpsTp } else { Protocol::Tcp };
+        let flow = Flow {
+            from,
+            to,
+            controller,
+            protocol,
+            transport,
+            reader_rate,
+            gateways,
+            ..flow.clone()
+        };
         let mut figures = Figures::of(scenario, routes, load, &flow);
         // What the gateways at the ends send: the data, and the ACKs.
         let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);
@@ -157,6 +170,7 @@ pub(super) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanat
     let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
         from: scenario.nodes[flow.from].name.clone(),
         to: scenario.nodes[flow.to].name.clone(),
+        protocol: flow.protocol.name(),
         controller: flow.controller.entry().name,
         recovery: flow.transport.recovery.name(),
         propagation_rtt_ms: figures.propagation_rtt_ms,

@@ -210,8 +210,12 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
 /// One row for a leg of a flow.
 fn leg(leg: &LegExplanation) -> Vec<String> {
     let LegExplanation { from, to, controller, base_rtt_ms, bdp_bytes, window_bytes, .. } = leg;
+    let protocol = match leg.protocol {
+        "tcp" => String::new(),
+        other => format!("{other}, "),
+    };
     let text = format!(
-        "{controller}: round trip {}, {} at {}, BDP {}, window at most {} ({}), PER {}",
+        "{protocol}{controller}: round trip {}, {} at {}, BDP {}, window at most {} ({}), PER {}",
         milliseconds(*base_rtt_ms),
         rate(leg.bottleneck_bps),
         leg.bottleneck,

@@ -202,7 +202,7 @@ fn transport(written: &document::Transport, controller: &Specification, ip: IpVe
 }
 
 /// The lower bound of the RTO in the reference implementation of SCPS-TP.
-const LEAST_RTO_OF_SCPS: Span = Span::from_millis(250);
+pub(super) const LEAST_RTO_OF_SCPS: Span = Span::from_millis(250);
 
 /// Spreads the flows over the sequence space: Knuth's multiplicative hash, 2^32 over the golden
 /// ratio. A capture then shows which flow a segment belongs to, and some flows wrap.

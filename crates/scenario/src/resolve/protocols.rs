@@ -25,6 +25,25 @@ pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem
     }
 }
 
+/// Places of settings that depend on the protocol, for messages.
+pub(super) struct Places {
+    controller: Path,
+    /// The table with the settings.
+    transport: Path,
+    /// Whether something else bounds what connections without congestion control send.
+    is_bounded: bool,
+    /// What a congestion controller called "none" requires.
+    requires: &'static str,
+}
+
+impl Places {
+    /// Those of a side of a gateway, by its path.
+    pub(super) fn of_side(path: &Path, is_bounded: bool) -> Self {
+        let requires = "`rate`, `pacing_rate` or `scps.rate`";
+        Self { controller: path.key("controller"), transport: path.clone(), is_bounded, requires }
+    }
+}
+
 /// Rules between the protocol of a flow, its settings and its controller.
 pub(super) fn check_flow(
     protocol: Protocol,
@@ -33,20 +52,33 @@ pub(super) fn check_flow(
     flow: &Path,
     problems: &mut Vec<Problem>,
 ) {
-    let path = flow.key("transport");
+    let (transport, requires) = (flow.key("transport"), "scps.rate");
+    let controller_key = flow.key("controller");
+    let places = Places { controller: controller_key, transport, is_bounded: false, requires };
+    check_settings(protocol, config, controller, &places, problems);
+}
+
+/// Rules between a protocol, its settings and a controller.
+pub(super) fn check_settings(
+    protocol: Protocol,
+    config: &Config,
+    controller: &Specification,
+    places: &Places,
+    problems: &mut Vec<Problem>,
+) {
+    let Places { controller: place, transport: path, is_bounded, requires } = places;
     let name = controller.entry().name;
     let is_unlimited = *controller == Specification::unlimited();
     let rate = config.scps.and_then(|scps| scps.rate);
-    if is_unlimited && rate.is_none() {
-        let place = flow.key("controller");
-        let problem = Problem::new(place, "a congestion controller", format!("{name:?}"));
-        let because = match protocol {
+    let is_bounded = rate.is_some() || (*is_bounded && config.scps.is_some());
+    if is_unlimited && !is_bounded {
+        let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
+        problems.push(problem.because(match protocol {
             Protocol::Tcp | Protocol::Quic | Protocol::Stp => {
-                "it is for protocol = \"scps-tp\" with scps.rate"
+                format!("it is for protocol = \"scps-tp\" with {requires}")
             }
-            Protocol::ScpsTp => "nothing would bound the sender without scps.rate",
-        };
-        problems.push(problem.because(because));
+            Protocol::ScpsTp => format!("nothing would bound the sender without {requires}"),
+        }));
     }
     let Some(scps) = config.scps else { return };
     let table = path.key("scps");
@@ -69,24 +101,8 @@ pub(super) fn check_flow(
     }
 }
 
-/// Gateways split connections of TCP only.
-pub(super) fn check_gateways(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
-    let mut last = None;
-    for (flow, entry) in scenario.flows.iter().zip(entries) {
-        let is_new = last.replace(entry) != Some(entry);
-        let Some(gateway) = flow.gateways.first().filter(|_| is_new) else { continue };
-        if flow.protocol == Protocol::Tcp {
-            continue;
-        }
-        let path = Path::entry("flow", *entry).key("transport").key("protocol");
-        let node = &scenario.nodes[gateway.node].name;
-        let problem = Problem::new(path, "\"tcp\"", format!("{:?}", flow.protocol.name()));
-        problems.push(problem.because(format!("the proxy at {node:?} splits TCP only")));
-    }
-}
-
 /// Those of `keys` that `chosen`, one of `all`, does not take.
-fn refused<'a>(
+pub(super) fn refused<'a>(
     chosen: &ProtocolEntry,
     all: &[&ProtocolEntry],
     keys: impl Iterator<Item = &'a str>,

@@ -6,44 +6,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use congestion::{Ecn, Specification, Value};
 use middlebox::{Accept, BucketSettings, Policy, Preset};
-use tcp::{Config, DuplicateWindow, Recovery, RecoveryExit};
-use transport::SavedPath;
-use units::{Bytes, Rate, SizeLimit};
+use transport::Protocol;
+use units::{Bytes, Rate};
 
-use super::{Numbers, flows, rules};
+use super::gateway::{self, Side};
+use super::presets::{Values, Way};
+use super::{Numbers, flows};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
     Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
 };
 use crate::path::Path;
-use crate::routes::{Hop, Routes, routes};
-
-/// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
-/// any, a proxy would never press back.
-const SEND_BUFFER: Bytes = Bytes(4 << 20);
+use crate::routes::{Routes, routes};
 
 /// What is written of the sides of the proxies, by the number of the node.
 pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
-
-/// What is written of a side.
-pub(super) struct Side {
-    path: Path,
-    controller: Option<Specification>,
-    recovery: Option<Recovery>,
-    initial_window: Option<u32>,
-    send_buffer: Option<Bytes>,
-    receive_buffer: Option<Bytes>,
-    mss: Option<u32>,
-    careful_resume: Option<SavedPath>,
-    pacing_rate: Option<Rate>,
-    rate: Option<Rate>,
-    burst: Option<Bytes>,
-    /// What decides where nothing is written.
-    preset: Option<Preset>,
-}
 
 /// Sets the proxies of nodes.
 pub(super) fn proxies(
@@ -68,9 +47,8 @@ pub(super) fn proxies(
         }
         sides.insert(
             number,
-            SideName::ALL.map(|side| Side {
-                preset: proxy.preset.filter(|_| side == SideName::Satellite),
-                ..resolved(proxy.side(side), path.key(side.key()), problems)
+            SideName::ALL.map(|name| {
+                Side::of(proxy.side(name), name, proxy.preset, path.key(name.key()), problems)
             }),
         );
         let Some(neighbours) = neighbours(proxy, number, numbers, links, &path, problems) else {
@@ -115,42 +93,6 @@ fn alone(written: &document::Node, node: &Node, path: &Path) -> Option<Problem> 
     };
     let problem = Problem::new(path.clone(), expected, format!("{:?}", node.name));
     Some(problem.because("what a proxy ends is not forwarded"))
-}
-
-fn resolved(side: &document::ProxySide, path: Path, problems: &mut Vec<Problem>) -> Side {
-    let document::ProxySide { towards: _, tcp, recovery, careful_resume, rate, burst } = side;
-    if let (Some(burst), None) = (burst, rate) {
-        let path = path.key("burst");
-        problems.push(Problem::new(path, "`rate` with it, or no `burst`", format!("\"{burst}\"")));
-    }
-    let middlebox::SplitSide {
-        controller,
-        initial_window,
-        send_buffer,
-        receive_buffer,
-        mss,
-        pacing_rate,
-    } = tcp;
-    let place = path.key("controller");
-    let controller = controller.as_ref().and_then(|one| flows::controller(one, &place, problems));
-    if controller == Some(Specification::unlimited()) {
-        let problem = Problem::new(place, "a congestion controller", "\"none\"");
-        problems.push(problem.because("gateways split TCP, and it is for SCPS-TP only"));
-    }
-    Side {
-        controller,
-        recovery: *recovery,
-        initial_window: *initial_window,
-        send_buffer: *send_buffer,
-        receive_buffer: *receive_buffer,
-        mss: *mss,
-        careful_resume: *careful_resume,
-        pacing_rate: *pacing_rate,
-        rate: *rate,
-        burst: *burst,
-        preset: None,
-        path,
-    }
 }
 
 /// The neighbours of node number `node` on each side.
@@ -252,7 +194,7 @@ pub(super) fn split(
         scenario.flows[number].gateways = gateways;
     }
     for (number, of_node) in sides {
-        share_rates(scenario, *number, of_node, problems);
+        share_rates(scenario, &routes, *number, of_node, problems);
     }
     for (number, [terrestrial, _]) in sides {
         if used.contains(number) || !problems.is_empty() {
@@ -269,16 +211,21 @@ pub(super) fn split(
 /// Sets the rates that the connections of each side of node number `number` share.
 fn share_rates(
     scenario: &mut Scenario,
+    routes: &Routes,
     number: usize,
     sides: &[Side; 2],
     problems: &mut Vec<Problem>,
 ) {
     let mut shared = [None; 2];
-    for (name, side) in SideName::ALL.into_iter().zip(sides) {
-        let Some(rate) = side.rate else { continue };
+    for side in sides {
+        let Some(rate) =
+            side.rate.or_else(|| rate_of_links(scenario, routes, number, side, problems))
+        else {
+            continue;
+        };
         let gateways = scenario.flows.iter().flat_map(|flow| flow.gateways.iter());
         let ends = gateways.filter(|one| one.node == number).flat_map(|one| &one.ends);
-        let segments = ends.filter(|end| end.side == name).map(|end| end.transport.mss);
+        let segments = ends.filter(|end| end.side == side.name).map(|end| end.transport.mss);
         let Some(mss) = segments.max() else { continue };
         let packet = Bytes(u64::from(mss) + scenario.headers());
         let burst = side.burst.unwrap_or_else(|| BucketSettings::usual_burst(rate, packet));
@@ -287,11 +234,55 @@ fn share_rates(
             let problem = Problem::new(side.path.key("burst"), expected, format!("\"{burst}\""));
             problems.push(problem.because("a packet leaves when the bucket is that full"));
         }
-        shared[name.index()] = Some(BucketSettings { rate, burst, packet });
+        shared[side.name.index()] = Some(BucketSettings { rate, burst, packet });
     }
     if let Some(proxy) = &mut scenario.nodes[number].proxy {
         Arc::make_mut(proxy).shared_rates = shared;
     }
+}
+
+/// The rate of the links of a side, if its preset takes that: all legs must have the same.
+fn rate_of_links(
+    scenario: &Scenario,
+    routes: &Routes,
+    number: usize,
+    side: &Side,
+    problems: &mut Vec<Problem>,
+) -> Option<Rate> {
+    let preset = side.preset.filter(|preset| Values::has_rate(*preset, side.name))?;
+    let rate = |flow: &Flow| {
+        let place = flow.gateways.iter().position(|one| one.node == number)?;
+        let of_side = |end: &GatewayEnd| end.side == side.name;
+        let towards = flow.gateways[place].ends.iter().position(of_side)?;
+        let peer = stops(flow, flow.gateways.iter().map(|one| one.node))[place + 2 * towards];
+        way(scenario, routes, flow, number, peer).packet_rate()
+    };
+    let mut rates = scenario.flows.iter().filter_map(rate);
+    let first = rates.next()?;
+    if let Some(other) = rates.find(|other| *other != first) {
+        let expected = format!("`{}.rate` with it, as legs have different rates", side.name.key());
+        let found = format!("{:?} and legs of {first} and {other}", preset.name());
+        problems.push(Problem::new(side.place_of_preset(), expected, found));
+    }
+    Some(first)
+}
+
+/// The nodes at which the connections of a flow end, in the order in which the data crosses them.
+fn stops(flow: &Flow, gateways: impl Iterator<Item = usize>) -> Vec<usize> {
+    [flow.from].into_iter().chain(gateways).chain([flow.to]).collect()
+}
+
+/// The way from a gateway to the other end of a leg.
+fn way<'a>(
+    scenario: &'a Scenario,
+    routes: &Routes,
+    flow: &'a Flow,
+    node: usize,
+    peer: usize,
+) -> Way<'a> {
+    let [there, back] =
+        [(node, peer), (peer, node)].map(|(from, to)| routes.path(from, to, &scenario.links));
+    Way { scenario, flow, there, back }
 }
 
 /// The gateways of a flow.
@@ -316,18 +307,11 @@ fn gateways(
         let found = format!("{:?}", scenario.nodes[flow.to].name);
         problems.push(Problem::new(path, expected, found));
     }
-    let stops: Vec<_> = there.iter().map(|(node, _)| *node).collect();
-    let stops: Vec<_> = [flow.from].into_iter().chain(stops).chain([flow.to]).collect();
+    let stops = stops(flow, there.iter().map(|(node, _)| *node));
     let end = |node: usize, peer: usize, side: SideName, problems: &mut Vec<Problem>| {
-        let side_settings = &sides[&node][side.index()];
-        let preset = side_settings.preset.filter(|_| side_settings.controller.is_none());
-        let of_preset = preset.and_then(|preset| {
-            let leg = [(node, peer), (peer, node)].map(|(a, b)| routes.path(a, b, &scenario.links));
-            let limits = [side_settings.rate, side_settings.pacing_rate];
-            preset_controller(preset, scenario, flow, &leg, limits)
-        });
-        let headers = scenario.headers();
-        gateway_end(flow, side, side_settings, of_preset, headers, problems)
+        let side = &sides[&node][side.index()];
+        let values = Values::of(side, &way(scenario, routes, flow, node, peer));
+        gateway::end(flow, side, values, scenario.ip, problems)
     };
     let gateway = |(place, (node, [before, after])): (usize, (usize, [SideName; 2]))| Gateway {
         node,
@@ -340,7 +324,51 @@ fn gateways(
     };
     let gateways: Arc<[Gateway]> = there.into_iter().enumerate().map(gateway).collect();
     problems.extend(detour(scenario, routes, flow, &gateways, entry));
+    problems.extend(discord(scenario, flow, &gateways, sides, entry));
     gateways
+}
+
+/// Both ends of a leg must speak the same protocol.
+fn discord(
+    scenario: &Scenario,
+    flow: &Flow,
+    gateways: &[Gateway],
+    sides: &Sides,
+    entry: usize,
+) -> Option<Problem> {
+    // The ends in the order of the data; a host has no side.
+    let of_gateway = |one: &Gateway| one.ends.each_ref().map(|end| (one.node, Some(end.side)));
+    let of_gateways = gateways.iter().flat_map(of_gateway);
+    let ends = [(flow.from, None)].into_iter().chain(of_gateways).chain([(flow.to, None)]);
+    let ends: Vec<_> = ends.collect();
+    let side =
+        |(node, name): (usize, Option<SideName>)| name.map(|name| &sides[&node][name.index()]);
+    let protocol = |end| side(end).map_or(flow.protocol, Side::protocol);
+    let name = |(node, side): (usize, Option<SideName>)| match side {
+        Some(side) => format!("the {} side of {:?}", side.key(), scenario.nodes[node].name),
+        None => format!("the host {:?}", scenario.nodes[node].name),
+    };
+    let leg = ends.chunks(2).find(|leg| protocol(leg[0]) != protocol(leg[1]))?;
+    // TCP needs no reason, so the end with the other protocol is at fault.
+    let is_other = |end: &&(usize, Option<SideName>)| protocol(**end) != Protocol::Tcp;
+    let fault = *leg.iter().find(is_other)?;
+    let peer = *leg.iter().find(|end| **end != fault)?;
+    let path = match side(fault) {
+        Some(side) => side.place_of_protocol(),
+        None => Path::entry("flow", entry).key("transport").key("protocol"),
+    };
+    let (here, there) = (protocol(fault).name(), protocol(peer).name());
+    let peers = name(peer);
+    let expected = match (side(fault), side(peer)) {
+        (Some(_), None) => format!(
+            "a second proxy with the same protocol before {peers}, or its sides and \
+             `flow.transport.protocol` with it"
+        ),
+        (None, _) => format!("{there:?}, or {peers} with the same `protocol`"),
+        (Some(_), Some(_)) => format!("{peers} with the same protocol"),
+    };
+    let problem = Problem::new(path, expected, format!("{here:?}"));
+    Some(problem.because(format!("{peers} has protocol = {there:?}, and a leg has one protocol")))
 }
 
 fn difference<T: PartialEq + Copy>(a: &[T], b: &[T]) -> Option<T> {
@@ -374,173 +402,4 @@ fn detour(
         let problem = Problem::new(path, "one route that is best, over the proxy", found);
         problem.because("routes of equal delay lead to the proxy and through it on different links")
     })
-}
-
-/// The controller of a preset on a leg, with the hops from the gateway and back, and the rates of the side.
-fn preset_controller(
-    preset: Preset,
-    scenario: &Scenario,
-    flow: &Flow,
-    [there, back]: &[Vec<Hop>; 2],
-    limits: [Option<Rate>; 2],
-) -> Option<Specification> {
-    let named = |name: &str| Specification::named(name).ok();
-    match preset {
-        Preset::Pepsal => named("hybla"),
-        // A window of the bandwidth-delay product, with the times of a full packet and its ACK.
-        Preset::CkStp | Preset::Aerotcp => {
-            let direction = |hop: &Hop| hop.direction(&scenario.links);
-            let rates = there.iter().map(|hop| direction(hop).rate.bits_per_second());
-            let rate =
-                rates.chain(limits.into_iter().flatten().map(Rate::bits_per_second)).min()? as f64;
-            let time = |hops: &[Hop], bytes: u64| -> f64 {
-                let of = |hop: &Hop| {
-                    let direction = direction(hop);
-                    let bits = bytes as f64 * 8.0;
-                    let sending = bits / direction.rate.bits_per_second() as f64;
-                    direction.delay.as_secs_f64() + sending
-                };
-                hops.iter().map(of).sum()
-            };
-            let rtt =
-                time(there, scenario.packet_bytes(flow)) + time(back, scenario.ack_bytes(flow));
-            let mut controller = named("ck-stp")?;
-            for (parameter, value) in [("rate", rate / 1e6), ("rtt", (rtt * 1e3).max(1.0))] {
-                controller.set(parameter, Value::Number(value)).ok()?;
-            }
-            Some(controller)
-        }
-        Preset::Satpep | Preset::ScpsGateway => None,
-    }
-}
-
-/// The end of a gateway on one side, for a flow. `of_preset` is the controller where none is written.
-fn gateway_end(
-    flow: &Flow,
-    name: SideName,
-    side: &Side,
-    of_preset: Option<Specification>,
-    headers: u64,
-    problems: &mut Vec<Problem>,
-) -> GatewayEnd {
-    let own = side.controller.as_ref().or(of_preset.as_ref());
-    let controller = own.unwrap_or(&flow.controller).clone();
-    let host = &flow.transport;
-    let designed = own.map_or(host.recovery, |own| own.entry().repair.into());
-    let designed = match side.preset {
-        Some(Preset::Aerotcp) if side.controller.is_none() => Recovery::NewReno,
-        _ => designed,
-    };
-    let recovery = side.recovery.unwrap_or(designed);
-    // Settings that only some recoveries have are not taken over by the others.
-    let counts = matches!(recovery, Recovery::Reno | Recovery::NewReno);
-    let send_buffer = match side.send_buffer {
-        Some(size) => SizeLimit::of(size),
-        None if host.send_buffer == SizeLimit::UNLIMITED => SizeLimit::of(SEND_BUFFER),
-        None => host.send_buffer,
-    };
-    // Without `..`, so that a new option has to be considered here, and in the table of docs/path.md.
-    let Config {
-        // Those of the flow.
-        delayed_ack,
-        rto,
-        ssthresh_basis,
-        window_scaling,
-        timestamps,
-        initial_ssthresh,
-        dupthresh,
-        abc_limit,
-        window_validation,
-        persist_timeout,
-        max_retries,
-        keep_alive,
-        user_timeout,
-        pacing,
-        limited_transmit,
-        nagle,
-        idle_restart,
-        ecn,
-        dsack,
-        mtu_probing,
-        quick_start,
-        eln,
-        ack_control,
-        // Those of the flow if the recovery has them.
-        duplicate_window,
-        recovery_exit,
-        // Those of the flow if the side has none.
-        recovery: _,
-        send_buffer: _,
-        receive_buffer,
-        initial_window,
-        mss,
-        // Those of the side alone.
-        careful_resume: _,
-        reads_at_once: _,
-        // Gateways split TCP only.
-        scps,
-    } = (**host).clone();
-    let transport = Config {
-        recovery,
-        reads_at_once: false,
-        send_buffer,
-        receive_buffer: side.receive_buffer.unwrap_or(receive_buffer),
-        initial_window: side.initial_window.unwrap_or(initial_window),
-        mss: side.mss.unwrap_or(mss),
-        careful_resume: side.careful_resume,
-        duplicate_window: match counts {
-            true => duplicate_window,
-            false => DuplicateWindow::Advertised,
-        },
-        recovery_exit: match recovery {
-            Recovery::NewReno => recovery_exit,
-            _ => RecoveryExit::Ssthresh,
-        },
-        delayed_ack,
-        rto,
-        ssthresh_basis,
-        window_scaling,
-        timestamps,
-        initial_ssthresh,
-        dupthresh,
-        abc_limit,
-        window_validation,
-        persist_timeout,
-        max_retries,
-        keep_alive,
-        user_timeout,
-        pacing,
-        limited_transmit,
-        nagle,
-        idle_restart,
-        ecn,
-        dsack,
-        mtu_probing,
-        quick_start,
-        eln,
-        ack_control,
-        scps,
-    };
-    if let Some(parameter) =
-        own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
-    {
-        let path = side.path.key("controller").key(parameter);
-        let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
-        problems.push(problem.because("it has an effect for flows with transport.ecn = true only"));
-    }
-    // What is wrong with the flow's own settings is reported there.
-    let mut of_flow = Vec::new();
-    rules::check_transport(host, &side.path, &mut of_flow);
-    if of_flow.is_empty() {
-        rules::check_transport(&transport, &side.path, problems);
-    }
-    let packet = Bytes(u64::from(transport.mss) + headers);
-    let pacing = side.pacing_rate.map(|rate| BucketSettings { rate, burst: packet, packet });
-    GatewayEnd {
-        side: name,
-        controller,
-        has_own_controller: own.is_some(),
-        transport: Arc::new(transport),
-        pacing,
-    }
 }

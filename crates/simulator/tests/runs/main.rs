@@ -16,6 +16,7 @@ mod demand;
 mod fades;
 mod fec;
 mod feedback;
+mod gateways;
 mod golden;
 mod latency;
 mod loss_notice;

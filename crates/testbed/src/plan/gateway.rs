@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
-    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Policy, SideName,
-    Traffic,
+    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Policy, Preset,
+    SideName, Traffic,
 };
 use scenario::{Routes, Scenario};
 use tcp::AckTiming;
+use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
 use super::{Host, Plan, Subject, Wish};
@@ -75,6 +76,12 @@ impl Plan {
     pub(super) fn split(&mut self, split: &Split<'_>, refusals: &mut Vec<Refusal>) {
         let Split { scenario, flow, gateway, .. } = split;
         let host = self.host(split.node);
+        if let Some(refusal) = protocol(split) {
+            if !refusals.contains(&refusal) {
+                refusals.push(refusal);
+            }
+            return;
+        }
         if self.hosts[host].gateway.is_none() {
             refusals.extend(shared_rates(split));
         }
@@ -179,6 +186,22 @@ fn pacing(end: &GatewayEnd) -> Option<Entry> {
         kernel: "SO_MAX_PACING_RATE: the kernel paces data without its headers, at most at this rate, and not the \
                  first ten segments"
             .to_owned(),
+    })
+}
+
+/// The refusal of a side with another protocol than TCP.
+fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
+    let end = gateway.ends.iter().find(|end| end.transport.scps.is_some())?;
+    let node = &scenario.nodes[gateway.node];
+    let path = match node.proxy.as_ref().and_then(|proxy| proxy.preset) {
+        Some(Preset::ScpsGateway) => "proxy.preset".to_owned(),
+        _ => format!("proxy.{}.protocol", end.side.key()),
+    };
+    Some(Refusal {
+        place: format!("node {:?}, {path}", node.name),
+        asked: Protocol::ScpsTp.name().to_owned(),
+        possible: "\"tcp\": no kernel has this protocol; use the simulator".to_owned(),
+        key: Some(Key { of: Of::Node(gateway.node), path }),
     })
 }
 

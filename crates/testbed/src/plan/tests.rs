@@ -236,6 +236,33 @@ fn rates_that_connections_share_are_rejected_at_their_sides() {
 }
 
 #[test]
+fn gateways_with_another_protocol_are_rejected_at_their_key() {
+    let towards = |neighbour: &str| json!({ "protocol": "scps-tp", "towards": [neighbour] });
+    for (proxies, key) in [
+        (
+            ["b", "c"]
+                .map(|to| json!({ "preset": "scps-gateway", "satellite": { "towards": [to] } })),
+            "proxy.preset",
+        ),
+        (["b", "c"].map(|to| json!({ "satellite": towards(to) })), "proxy.satellite.protocol"),
+    ] {
+        let [of_c, of_b] = proxies;
+        let scenario = crate::tests::scenario(json!({
+            "node": [{ "name": "b", "proxy": of_b }, { "name": "c", "proxy": of_c }],
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                     { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "200ms" },
+                     { "between": ["c", "d"], "rate": "1Mbit/s", "delay": "10ms" }],
+            "flow": [flow("a", "d", json!({})), flow("a", "d", json!({}))],
+        }));
+        let refusals = plan(&scenario, &kernel_of(&["reno", "cubic"])).unwrap_err();
+        let keys: Vec<_> = refusals.iter().map(|one| one.key.clone().unwrap()).collect();
+        let expected = [0, 1].map(|node| Key { of: Of::Node(node), path: key.to_owned() });
+        assert_eq!(keys, expected, "{refusals:?}");
+        assert!(refusals.iter().all(|one| one.asked == "scps-tp"), "{refusals:?}");
+    }
+}
+
+#[test]
 fn what_the_daemon_cannot_do_is_rejected_at_the_node() {
     let saved = json!({ "saved_cwnd": "1MB", "saved_rtt": "500ms" });
     let one = || json!([flow("a", "c", json!({}))]);

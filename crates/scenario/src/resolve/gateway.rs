@@ -1,0 +1,332 @@
+//! Ends of connections at gateways: what is written of a side, what its preset sets, and what is taken over
+//! from the flow.
+
+use std::sync::Arc;
+
+use congestion::{Ecn, Specification};
+use middlebox::BucketSettings;
+use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit, Scps};
+use transport::{Protocol, RtoConfig, SavedPath};
+use units::{Bytes, Rate, SizeLimit};
+use wire::IpVersion;
+
+use super::presets::Values;
+use super::protocols::{self, Places};
+use super::{flows, rules};
+use crate::document;
+use crate::error::Problem;
+use crate::model::{Flow, GatewayEnd, Preset, SideName};
+use crate::path::Path;
+
+/// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
+/// any, a proxy would never press back.
+const SEND_BUFFER: Bytes = Bytes(4 << 20);
+
+/// What is written of a side.
+pub(super) struct Side {
+    pub path: Path,
+    pub name: SideName,
+    pub controller: Option<Specification>,
+    protocol: Option<Protocol>,
+    scps: Option<Scps>,
+    recovery: Option<Recovery>,
+    initial_window: Option<u32>,
+    send_buffer: Option<Bytes>,
+    receive_buffer: Option<Bytes>,
+    mss: Option<u32>,
+    careful_resume: Option<SavedPath>,
+    pub pacing_rate: Option<Rate>,
+    pub rate: Option<Rate>,
+    pub burst: Option<Bytes>,
+    /// What decides where nothing is written.
+    pub preset: Option<Preset>,
+}
+
+impl Side {
+    /// Reads a side.
+    pub(super) fn of(
+        side: &document::ProxySide,
+        name: SideName,
+        preset: Option<Preset>,
+        path: Path,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let document::ProxySide {
+            towards: _,
+            tcp,
+            protocol,
+            scps,
+            recovery,
+            careful_resume,
+            rate,
+            burst,
+        } = side;
+        let middlebox::SplitSide {
+            controller,
+            initial_window,
+            send_buffer,
+            receive_buffer,
+            mss,
+            pacing_rate,
+        } = tcp;
+        let place = path.key("controller");
+        let controller =
+            controller.as_ref().and_then(|one| flows::controller(one, &place, problems));
+        let side = Self {
+            name,
+            controller,
+            protocol: protocol.map(Protocol::from),
+            scps: *scps,
+            recovery: *recovery,
+            initial_window: *initial_window,
+            send_buffer: *send_buffer,
+            receive_buffer: *receive_buffer,
+            mss: *mss,
+            careful_resume: *careful_resume,
+            pacing_rate: *pacing_rate,
+            rate: *rate,
+            burst: *burst,
+            preset,
+            path,
+        };
+        side.check(problems);
+        side
+    }
+
+    /// The protocol of its connections.
+    pub(super) fn protocol(&self) -> Protocol {
+        let of_preset = || Values::protocol(self.preset?, self.name);
+        self.protocol.or_else(of_preset).unwrap_or_default()
+    }
+
+    /// The key that decides on the protocol.
+    pub(super) fn place_of_protocol(&self) -> Path {
+        if self.protocol.is_some() || self.preset.is_none() {
+            return self.path.key("protocol");
+        }
+        self.place_of_preset()
+    }
+
+    /// The key of its preset.
+    pub(super) fn place_of_preset(&self) -> Path {
+        let mut proxy = self.path.clone();
+        proxy.0.pop();
+        proxy.key("preset")
+    }
+
+    /// Whether its connections share a rate.
+    fn has_rate(&self) -> bool {
+        let of_preset = || self.preset.is_some_and(|preset| Values::has_rate(preset, self.name));
+        self.rate.is_some() || of_preset()
+    }
+
+    /// Rules between its keys.
+    fn check(&self, problems: &mut Vec<Problem>) {
+        if let (Some(burst), false) = (self.burst, self.has_rate()) {
+            let place = self.path.key("burst");
+            let found = format!("\"{burst}\"");
+            problems.push(Problem::new(place, "`rate` with it, or no `burst`", found));
+        }
+        let protocol = self.protocol();
+        let keys = [
+            ("scps", self.scps.is_some()),
+            ("recovery", self.recovery.is_some()),
+            ("careful_resume", self.careful_resume.is_some()),
+        ];
+        let all: Vec<_> = Protocol::ALL.iter().map(|one| one.entry()).collect();
+        let keys = keys.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key);
+        problems.extend(protocols::refused(protocol.entry(), &all, keys, &self.path));
+    }
+
+    /// SCPS-TP, if its connections speak it.
+    fn scps(&self, ip: IpVersion) -> Option<Scps> {
+        let of_preset = || self.preset.map_or_else(Scps::default, Values::scps);
+        let settings = || self.scps.unwrap_or_else(of_preset);
+        (self.protocol() == Protocol::ScpsTp)
+            .then(|| Scps { ip_header: ip.header_bytes(), ..settings() })
+    }
+}
+
+/// The end of a gateway on a side, for a flow. `values` are those of the preset of the side.
+pub(super) fn end(
+    flow: &Flow,
+    side: &Side,
+    values: Values,
+    ip: IpVersion,
+    problems: &mut Vec<Problem>,
+) -> GatewayEnd {
+    let own = side.controller.as_ref().or(values.controller.as_ref());
+    let controller = own.unwrap_or(&flow.controller).clone();
+    let transport = transport(flow, side, own, &values, ip);
+    let path = &side.path;
+    if let Some(parameter) =
+        own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
+    {
+        let path = path.key("controller").key(parameter);
+        let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
+        problems.push(problem.because("it has an effect for flows with transport.ecn = true only"));
+    }
+    let places = Places::of_side(path, side.has_rate() || side.pacing_rate.is_some());
+    protocols::check_settings(side.protocol(), &transport, &controller, &places, problems);
+    // What is wrong with the flow's own settings is reported there.
+    let mut of_flow = Vec::new();
+    rules::check_transport(&flow.transport, path, &mut of_flow);
+    if of_flow.is_empty() {
+        rules::check_transport(&transport, path, problems);
+    }
+    let headers = u64::from(ip.header_bytes() + wire::tcp::HEADER);
+    let packet = Bytes(u64::from(transport.mss) + headers);
+    let pacing = side.pacing_rate.map(|rate| BucketSettings { rate, burst: packet, packet });
+    GatewayEnd {
+        side: side.name,
+        controller,
+        has_own_controller: own.is_some(),
+        transport: Arc::new(transport),
+        pacing,
+    }
+}
+
+/// The settings of an end: those of the flow, where the side has no other. `own` is the controller of the side.
+fn transport(
+    flow: &Flow,
+    side: &Side,
+    own: Option<&Specification>,
+    values: &Values,
+    ip: IpVersion,
+) -> Config {
+    let host = &*flow.transport;
+    let scps = side.scps(ip);
+    let recovery = recovery(host, side, own, values);
+    // Settings that only some recoveries have are not taken over by the others.
+    let counts = matches!(recovery, Recovery::Reno | Recovery::NewReno);
+    let send_buffer = match side.send_buffer.or(values.send_buffer) {
+        Some(size) => SizeLimit::of(size),
+        None if host.send_buffer == SizeLimit::UNLIMITED => SizeLimit::of(SEND_BUFFER),
+        None => host.send_buffer,
+    };
+    // Without `..`, so that a new option has to be considered here, and in the table of docs/path.md.
+    let Config {
+        // Those of the flow.
+        delayed_ack,
+        rto,
+        ssthresh_basis,
+        window_scaling,
+        timestamps,
+        initial_ssthresh,
+        dupthresh,
+        abc_limit,
+        window_validation,
+        persist_timeout,
+        max_retries,
+        keep_alive,
+        user_timeout,
+        pacing,
+        limited_transmit,
+        nagle,
+        idle_restart,
+        ecn,
+        dsack,
+        mtu_probing,
+        quick_start,
+        eln,
+        ack_control,
+        // Those of the flow if the recovery has them.
+        duplicate_window,
+        recovery_exit,
+        // Those of the flow if the side has none.
+        recovery: _,
+        send_buffer: _,
+        receive_buffer,
+        initial_window,
+        mss,
+        // Those of the side alone.
+        careful_resume: _,
+        reads_at_once: _,
+        scps: _,
+    } = host.clone();
+    let config = Config {
+        recovery,
+        reads_at_once: false,
+        send_buffer,
+        receive_buffer: side.receive_buffer.or(values.receive_buffer).unwrap_or(receive_buffer),
+        initial_window: side.initial_window.unwrap_or(initial_window),
+        mss: side.mss.unwrap_or(mss),
+        careful_resume: side.careful_resume,
+        duplicate_window: match counts {
+            true => duplicate_window,
+            false => DuplicateWindow::Advertised,
+        },
+        recovery_exit: match recovery {
+            Recovery::NewReno => recovery_exit,
+            _ => RecoveryExit::Ssthresh,
+        },
+        delayed_ack,
+        rto,
+        ssthresh_basis,
+        window_scaling,
+        timestamps,
+        initial_ssthresh,
+        dupthresh,
+        abc_limit,
+        window_validation,
+        persist_timeout,
+        max_retries,
+        keep_alive,
+        user_timeout,
+        pacing,
+        limited_transmit,
+        nagle,
+        idle_restart,
+        ecn,
+        dsack,
+        mtu_probing,
+        quick_start,
+        eln,
+        ack_control,
+        scps,
+    };
+    match (host.scps, scps) {
+        (None, None) | (Some(_), Some(_)) => config,
+        // What TCP alone has.
+        (None, Some(_)) => {
+            let least = values.least_rto.unwrap_or(flows::LEAST_RTO_OF_SCPS);
+            let of_tcp = Config::default();
+            Config {
+                rto: RtoConfig { min: least, ..rto },
+                delayed_ack: match delayed_ack {
+                    AckTiming::Linux => of_tcp.delayed_ack,
+                    fixed @ AckTiming::Fixed(_) => fixed,
+                },
+                dupthresh: of_tcp.dupthresh,
+                // There is nothing to send on duplicate ACKs.
+                limited_transmit: false,
+                dsack: of_tcp.dsack,
+                eln: of_tcp.eln,
+                pacing: of_tcp.pacing,
+                mtu_probing: of_tcp.mtu_probing,
+                quick_start: of_tcp.quick_start,
+                ack_control: of_tcp.ack_control,
+                ..config
+            }
+        }
+        (Some(_), None) => {
+            let of_tcp = Config::default();
+            let rto = RtoConfig { min: rto.estimator.least_rto(), ..rto };
+            Config { rto, limited_transmit: of_tcp.limited_transmit, ..config }
+        }
+    }
+}
+
+/// The recovery of an end: that of the side, or of its controller, or of the flow.
+fn recovery(host: &Config, side: &Side, own: Option<&Specification>, values: &Values) -> Recovery {
+    if side.protocol() == Protocol::ScpsTp {
+        return Recovery::Snack;
+    }
+    let of_preset = values.recovery.filter(|_| side.controller.is_none());
+    let of_controller = || own.map(|own| own.entry().repair.into());
+    let of_flow = match host.recovery {
+        Recovery::Snack => Config::default().recovery,
+        of_tcp => of_tcp,
+    };
+    side.recovery.or(of_preset).or_else(of_controller).unwrap_or(of_flow)
+}

@@ -1,24 +1,27 @@
 //! One end of a connection: datagrams, time and the application's calls go in, datagrams and a
 //! deadline come out.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
     EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, ServerConfig, StreamEvent,
-    StreamId, Transmit, ValidationTokenConfig,
+    StreamId, Transmit, ValidationTokenConfig, VarInt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Exchange, Sample, Streams};
 use units::{Span, Time};
 
 use crate::clock::{instant, span, time};
 use crate::config::Config;
 use crate::content;
+use crate::exchanges::{Exchanges, NO_ERROR};
 use crate::identity::{Numbers, reset_key, token_key};
 use crate::meter::Meter;
+use crate::outgoing::Outgoing;
 use crate::tls;
 
 /// The address of the other end. Addresses of packets are the network's.
@@ -57,14 +60,14 @@ pub struct Connection {
     seed: u64,
     /// The application has opened the connection, and the first packet is not made yet.
     opens: bool,
-    /// The stream to the other end.
-    outgoing: Option<StreamId>,
-    /// Bytes of the application, and those of them that quinn has.
-    written: u64,
-    handed_over: u64,
-    /// The application will write no more, and quinn knows.
-    closed: bool,
-    finished: bool,
+    /// The application needs the connection no longer, and the other end does not know yet.
+    closes: bool,
+    /// The unidirectional stream to the other end, once it is open.
+    stream: Option<StreamId>,
+    outgoing: Outgoing,
+    exchanges: Exchanges,
+    /// Bytes received of each stream that has not ended, and of all.
+    received: BTreeMap<StreamId, u64>,
     delivered: u64,
     /// Answers of the endpoint itself, for no connection.
     answers: Vec<Datagram>,
@@ -91,11 +94,11 @@ impl Connection {
             meter,
             seed,
             opens: false,
-            outgoing: None,
-            written: 0,
-            handed_over: 0,
-            closed: false,
-            finished: false,
+            closes: false,
+            stream: None,
+            outgoing: Outgoing::default(),
+            exchanges: Exchanges::default(),
+            received: BTreeMap::new(),
             delivered: 0,
             answers: Vec::new(),
             may_send: false,
@@ -123,6 +126,11 @@ impl Connection {
             mtu_probes: stats.path.sent_plpmtud_probes,
             mtu: stats.path.current_mtu,
         }
+    }
+
+    /// Whether this end has opened the connection.
+    fn is_client(&self) -> bool {
+        self.state.as_ref().is_some_and(|(_, connection)| connection.side().is_client())
     }
 
     /// Makes the first packet of a client.
@@ -217,41 +225,57 @@ impl Connection {
             }
             StreamEvent::Readable { id } => self.receive(id),
             StreamEvent::Writable { .. } | StreamEvent::Available { .. } => self.hand_over(),
-            StreamEvent::Finished { .. } | StreamEvent::Stopped { .. } => {}
+            StreamEvent::Finished { id } => {
+                if let (Dir::Bi, Some((_, connection))) = (id.dir(), &self.state) {
+                    self.exchanges.on_acknowledged(connection.side());
+                }
+            }
+            StreamEvent::Stopped { .. } => {}
         }
     }
 
-    /// Reads all that has arrived in order.
+    /// Reads all that has arrived of a stream, in order.
     fn receive(&mut self, id: StreamId) {
         let Some((_, connection)) = &mut self.state else { return };
+        let side = connection.side();
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
-        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-            debug_assert!(content::is_at(self.delivered, &chunk.bytes), "the bytes of the sender");
+        let received = self.received.entry(id).or_default();
+        let ended = loop {
+            let chunk = match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break true,
+                Err(_) => break false,
+            };
+            debug_assert!(content::is_at(*received, &chunk.bytes), "the bytes of the sender");
+            *received += chunk.bytes.len() as u64;
             self.delivered += chunk.bytes.len() as u64;
-        }
+        };
         // Whether flow control has something to say shows when packets are made.
         let _ = chunks.finalize();
+        if ended {
+            self.received.remove(&id);
+            if id.dir() == Dir::Bi {
+                self.exchanges.on_complete(id, side);
+            }
+        }
     }
 
     /// Hands quinn what it takes of the application's bytes.
     fn hand_over(&mut self) {
         let Some((_, connection)) = &mut self.state else { return };
-        if connection.is_handshaking() || (self.written == 0 && !self.closed) {
+        if connection.is_handshaking() {
             return;
         }
-        if self.outgoing.is_none() {
-            self.outgoing = connection.streams().open(Dir::Uni);
+        self.exchanges.hand_over(connection);
+        if self.outgoing.written == 0 && !self.outgoing.closed {
+            return;
         }
-        let Some(id) = self.outgoing else { return };
-        let mut stream = connection.send_stream(id);
-        while self.handed_over < self.written {
-            let mut piece = [content::piece(self.handed_over, self.written - self.handed_over)];
-            let Ok(taken) = stream.write_chunks(&mut piece) else { return };
-            self.handed_over += taken.bytes as u64;
+        if self.stream.is_none() {
+            self.stream = connection.streams().open(Dir::Uni);
         }
-        if self.closed && !self.finished {
-            self.finished = stream.finish().is_ok();
+        if let Some(id) = self.stream {
+            self.outgoing.hand_over(connection, id);
         }
     }
 
@@ -321,6 +345,11 @@ impl Endpoint for Connection {
         if std::mem::take(&mut self.opens) {
             self.open(now);
         }
+        if std::mem::take(&mut self.closes)
+            && let Some((_, connection)) = &mut self.state
+        {
+            connection.close(instant(now), VarInt::from_u32(NO_ERROR), Bytes::new());
+        }
         if let Some(answer) = self.answers.pop() {
             return Some(answer);
         }
@@ -357,15 +386,15 @@ impl Endpoint for Connection {
     }
 
     fn write(&mut self, bytes: u64) {
-        self.written += bytes;
+        self.outgoing.written += bytes;
         self.may_send = true;
         self.hand_over();
     }
 
     /// What quinn has counts as sent.
     fn withdraw(&mut self) -> u64 {
-        self.written = self.handed_over;
-        self.written
+        self.outgoing.written = self.outgoing.handed_over;
+        self.outgoing.written
     }
 
     /// The application reads all at once.
@@ -379,15 +408,25 @@ impl Endpoint for Connection {
         self.delivered
     }
 
+    /// A client whose requests are answered closes the connection; otherwise the stream to the other end ends.
     fn close(&mut self) {
-        self.closed = true;
         self.may_send = true;
-        self.hand_over();
+        if self.exchanges.is_used() {
+            self.closes = self.is_client();
+        } else {
+            self.outgoing.closed = true;
+            self.hand_over();
+        }
     }
 
     fn abort_cause(&self) -> Option<AbortCause> {
         match self.failure.as_ref()? {
             ConnectionError::LocallyClosed => None,
+            ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR.into() => {
+                None
+            }
+            // The next request opens another connection.
+            ConnectionError::TimedOut if self.exchanges.are_over() => None,
             ConnectionError::TimedOut => Some(AbortCause::IdleTimeout),
             ConnectionError::Reset | ConnectionError::ApplicationClosed(_) => {
                 Some(AbortCause::Reset)
@@ -422,10 +461,40 @@ impl Endpoint for Connection {
     }
 }
 
+impl Streams for Connection {
+    fn ask(&mut self, bytes: u64) -> Exchange {
+        let exchange = self.exchanges.ask(bytes);
+        self.may_send = true;
+        self.hand_over();
+        exchange
+    }
+
+    fn answer(&mut self, exchange: Exchange, bytes: u64) {
+        self.exchanges.answer(exchange, bytes);
+        self.may_send = true;
+        self.hand_over();
+    }
+
+    fn take_arrived(&mut self) -> Option<Exchange> {
+        self.exchanges.take_arrived()
+    }
+
+    fn has_arrived(&self) -> bool {
+        self.exchanges.has_arrived()
+    }
+
+    fn is_open(&self) -> bool {
+        self.failure.is_none()
+            && !self.closes
+            && self.state.as_ref().is_none_or(|(_, connection)| !connection.is_closed())
+    }
+}
+
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection")
-            .field("written", &self.written)
+            .field("outgoing", &self.outgoing)
+            .field("exchanges", &self.exchanges)
             .field("delivered", &self.delivered)
             .field("failure", &self.failure)
             .field("counters", &self.counters)

@@ -4,8 +4,8 @@
 //! numbers and the controllers of the laboratory, and carries datagrams in and out. Handshake, packets,
 //! loss detection, flow control, pacing and the search for the path MTU are quinn's.
 //!
-//! Each end has one unidirectional stream to the other. The bytes of a stream follow from their position, and the
-//! receiver compares them.
+//! Each end has one unidirectional stream to the other, and the client may ask on bidirectional streams, one for each
+//! request and its answer. The bytes of a stream follow from their position, and the receiver compares them.
 //!
 //! **Determinism.** Packet lengths and times depend on the scenario and the seed only. Keys of TLS are
 //! random, because ring draws them from the system, but of constant length; so the contents of encrypted
@@ -19,8 +19,10 @@ mod clock;
 mod config;
 mod connection;
 mod content;
+mod exchanges;
 mod identity;
 mod meter;
+mod outgoing;
 mod tls;
 
 pub use config::{Choice, Config, Settings};

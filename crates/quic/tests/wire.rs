@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use quic::{Choice, Config, Connection, Datagram, Settings};
-use transport::{AbortCause, Endpoint};
+use transport::{AbortCause, Endpoint, Exchange, Streams};
 use units::{Bytes, Span, Time};
 
 const CLIENT: usize = 0;
@@ -22,12 +22,17 @@ struct Direction {
     loss: Option<u64>,
     random: u64,
     dropped: u64,
+    /// Packets that are still to pass until one is lost.
+    until_loss: Option<u32>,
 }
 
 impl Direction {
     fn departs(&mut self, now: Time, bytes: u64) -> Option<Time> {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let lost = self.loss.is_some_and(|one_in| (self.random >> 33).is_multiple_of(one_in));
+        let chosen = self.until_loss == Some(0);
+        self.until_loss = self.until_loss.and_then(|packets| packets.checked_sub(1));
+        let lost =
+            chosen || self.loss.is_some_and(|one_in| (self.random >> 33).is_multiple_of(one_in));
         let waiting = self.free_at.since(now).as_secs_f64() * self.rate as f64 / 8.0;
         if lost || waiting > self.queue as f64 {
             self.dropped += 1;
@@ -64,6 +69,7 @@ impl Wire {
             loss,
             random,
             dropped: 0,
+            until_loss: None,
         };
         Self {
             ends,
@@ -95,17 +101,25 @@ impl Wire {
     /// Runs until the end `to` has `bytes`, or one has failed, or the time is over.
     fn run(&mut self, to: usize, bytes: u64) {
         let end = Time::ZERO + Span::from_secs(3_000);
+        self.run_until(end, |ends| ends[to].delivered() >= bytes);
+        assert!(self.now < end, "{} of {bytes} bytes", self.ends[to].delivered());
+    }
+
+    /// Runs until `is_done`, or one end has failed, or the time is over. Is asked after each step.
+    fn run_until(&mut self, end: Time, mut is_done: impl FnMut(&mut [Connection; 2]) -> bool) {
         loop {
             self.flush();
             let failed = self.ends.iter().any(|end| end.abort_cause().is_some());
-            if failed || self.ends[to].delivered() >= bytes {
+            if failed || is_done(&mut self.ends) {
                 return;
             }
             let arrival = self.flying.keys().next().map_or(Time::NEVER, |(at, _)| *at);
             let deadline = self.ends.iter().map(Endpoint::deadline).min().unwrap();
             let next = arrival.min(deadline);
-            assert!(next < end, "{} of {bytes} bytes after {next}", self.ends[to].delivered());
-            self.now = self.now.max(next);
+            self.now = self.now.max(next.min(end));
+            if next > end {
+                return;
+            }
             if arrival <= deadline {
                 let (_, (to, datagram)) = self.flying.pop_first().unwrap();
                 self.ends[to].on_packet(self.now, &datagram);
@@ -245,4 +259,106 @@ fn a_corrupted_packet_is_not_delivered() {
     wire.run(CLIENT, 300_000);
     assert_eq!(wire.ends[CLIENT].delivered(), 300_000);
     assert!(wire.ends[SERVER].counters().retransmissions > 0);
+}
+
+/// A server that answers all requests with `bytes`, until the client has `answers` of them. Returns them with the
+/// time of their arrival.
+fn serve(wire: &mut Wire, bytes: u64, answers: usize) -> Vec<(Exchange, Time)> {
+    let mut arrived = Vec::new();
+    while arrived.len() < answers {
+        wire.run_until(Time::ZERO + Span::from_secs(3_000), |ends| {
+            ends.iter().any(Streams::has_arrived)
+        });
+        while let Some(exchange) = wire.ends[SERVER].take_arrived() {
+            wire.ends[SERVER].answer(exchange, bytes);
+        }
+        let taken = std::iter::from_fn(|| wire.ends[CLIENT].take_arrived());
+        arrived.extend(taken.map(|exchange| (exchange, wire.now)));
+    }
+    arrived
+}
+
+/// More requests than the 100 streams that quinn's server allows at a time.
+#[test]
+fn every_request_has_its_answer() {
+    for loss in [None, Some(30)] {
+        let mut wire = Wire::new(config(wide(), Choice::Cubic), 5, loss);
+        for _ in 0..150 {
+            wire.ends[CLIENT].ask(300);
+        }
+        let mut answered = serve(&mut wire, 3_000, 150);
+        answered.sort();
+        let numbers: Vec<_> = answered.iter().map(|(exchange, _)| exchange.0).collect();
+        assert_eq!(numbers, (0..150).collect::<Vec<_>>());
+        let delivered = [CLIENT, SERVER].map(|end| wire.ends[end].delivered());
+        assert_eq!(delivered, [450_000, 45_000]);
+        let lost = wire.directions.iter().map(|direction| direction.dropped).sum::<u64>();
+        assert_eq!(lost > 0, loss.is_some());
+    }
+}
+
+/// RFC 9000 section 2.2: streams are independent. One packet is lost of ten objects that are all on their way. Over
+/// streams the objects arrive without it that have no byte in it; over one stream those wait that come after it.
+#[test]
+fn a_loss_on_one_stream_does_not_delay_the_others() {
+    let (objects, bytes) = (10, 20_000);
+    // All objects fit the initial window, so that a smaller window after the loss delays nothing.
+    let new = |until_loss| {
+        let config = Config::new(wide(), Choice::NewReno, Some(2_000_000)).unwrap();
+        let mut wire = Wire::new(config, 1, None);
+        wire.directions[SERVER].until_loss = until_loss;
+        wire
+    };
+    let over_streams = |until_loss| {
+        let mut wire = new(until_loss);
+        for _ in 0..objects {
+            wire.ends[CLIENT].ask(300);
+        }
+        let mut arrived = serve(&mut wire, bytes, objects);
+        arrived.sort();
+        let times = arrived.into_iter().map(|(_, at)| at).collect::<Vec<_>>();
+        (times, wire.directions[SERVER].dropped)
+    };
+    let over_one_stream = |until_loss| {
+        let mut wire = new(until_loss);
+        wire.ends[SERVER].write(objects as u64 * bytes);
+        let times = (1..=objects as u64).map(|number| {
+            wire.run(CLIENT, number * bytes);
+            wire.now
+        });
+        (times.collect::<Vec<_>>(), wire.directions[SERVER].dropped)
+    };
+    let delayed = |[without, with]: [(Vec<Time>, u64); 2]| {
+        assert_eq!((without.1, with.1), (0, 1));
+        // At least by the round trip of the retransmission.
+        let is_late = |(late, usual): (&Time, &Time)| late.since(*usual) > Span::from_millis(300);
+        with.0.iter().zip(&without.0).filter(|pair| is_late(*pair)).count()
+    };
+    let of_streams = delayed([None, Some(40)].map(over_streams));
+    let of_one_stream = delayed([None, Some(40)].map(over_one_stream));
+    assert!((1..=2).contains(&of_streams), "{of_streams} objects are late");
+    assert!(of_one_stream >= 7, "{of_one_stream} objects are late");
+}
+
+/// A connection without open requests may end at any time, and that is no failure. A client that needs it no longer
+/// closes it (RFC 9114 section 5.2).
+#[test]
+fn a_connection_without_open_requests_ends_without_a_failure() {
+    for closes in [false, true] {
+        let mut wire = Wire::new(config(wide(), Choice::Cubic), 1, None);
+        wire.ends[CLIENT].ask(300);
+        serve(&mut wire, 1_000, 1);
+        assert!(wire.ends[CLIENT].is_open());
+        let answered = wire.now;
+        if closes {
+            wire.ends[CLIENT].close();
+        }
+        let is_over = |ends: &mut [Connection; 2]| ends.iter().all(|end| !end.is_open());
+        wire.run_until(Time::ZERO + Span::from_secs(100), is_over);
+        let silence = wire.now.since(answered).as_secs_f64();
+        // The search for the path MTU goes on for some round trips after the answer.
+        let expected = if closes { 0.3..0.31 } else { 29.0..34.0 };
+        assert!(expected.contains(&silence), "{silence} s");
+        assert_eq!(wire.ends.each_ref().map(Endpoint::abort_cause), [None, None]);
+    }
 }

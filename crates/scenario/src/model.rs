@@ -269,7 +269,7 @@ pub enum Distribution {
     Constant,
 }
 
-/// Web pages over HTTP/1.1 (RFC 9112).
+/// Web pages over HTTP/1.1 (RFC 9112), or over streams as with HTTP/3 (RFC 9114).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Web {
     /// Pages to fetch; `None` goes on until the run ends.

@@ -14,7 +14,7 @@ use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
 use scenario::Scenario;
 use scenario::model::{Gateway, Node, Proxy};
 use tcp::{Config, Segment};
-use transport::PathCache;
+use transport::{PathCache, Streams};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -581,6 +581,10 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
 
     fn delivered(&self, endpoint: EndpointId) -> u64 {
         self.hosts.connection(endpoint).delivered()
+    }
+
+    fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
+        self.hosts.act_on(endpoint).connection.streams()
     }
 
     fn wake_application(&mut self, at: Time) {

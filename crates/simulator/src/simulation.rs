@@ -319,7 +319,9 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             self.abort(endpoint.flow, cause);
         } else if endpoint.has_reader() {
             self.hosts.start_reading(self.now, number);
-        } else if endpoint.connection.delivered() >= endpoint.wake_at {
+        } else if endpoint.connection.delivered() >= endpoint.wake_at
+            || endpoint.connection.has_arrived()
+        {
             self.wake(number);
         }
     }

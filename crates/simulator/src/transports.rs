@@ -15,7 +15,7 @@ use std::sync::Arc;
 use congestion::AnyController;
 use scenario::model::{Flow, OwnSettings};
 use tcp::Segment;
-use transport::{AbortCause, Endpoint};
+use transport::{AbortCause, Endpoint, Streams};
 use wire::IpVersion;
 
 use crate::hosts::BlueprintEnd;
@@ -74,6 +74,16 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 
     /// Why a packet has ended the connection before its time, if it did.
     fn failure(&self) -> Option<AbortCause>;
+
+    /// Streams of the connection for requests and answers, if the protocol has any.
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        None
+    }
+
+    /// Whether a request or an answer on a stream has arrived that the application has not taken.
+    fn has_arrived(&self) -> bool {
+        false
+    }
 
     /// Length of a packet of this end, without the header of IP.
     fn bytes(&self, packet: &Segment) -> u16;

@@ -147,13 +147,83 @@ fn every_controller_has_the_goodput_that_it_has_over_tcp() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
+/// Pages with `settings` of web traffic.
+fn web(settings: &str) -> String {
+    format!(
+        r#"web = {{ pages = 2, main_object = "1kB", embedded_objects = 6, request = "300B", {settings} }}"#
+    )
+}
+
+/// A page takes a round trip for the connection, one for the main object and one for all others. The second page needs
+/// no connection.
 #[test]
-fn pages_come_over_connections_of_quic() {
-    let web = r#"web = { pages = 2, main_object = "20kB", embedded_objects = 4, embedded_object = "10kB", request = "300B" }"#;
-    let recording = run(&geo("", &flow("newreno", QUIC, web)));
+fn requests_of_a_page_share_a_connection_and_each_has_a_stream() {
+    for transport in [QUIC, TCP] {
+        let six = if transport == TCP { ", connections = 6" } else { "" };
+        let settings = format!(r#"embedded_object = "1kB"{six}"#);
+        let recording = run(&geo("", &flow("newreno", transport, &web(&settings))));
+        let flow = &recording.flows[0];
+        assert!(flow.completed, "{flow:?}");
+        assert_eq!((flow.bytes, flow.pages.len()), (14_000, 2));
+        let [first, second] = [0, 1].map(|page| flow.pages[page].response_s.unwrap());
+        // The five other connections of TCP are opened with the embedded objects.
+        let expected = if transport == TCP { [2.4, 1.2] } else { [1.8, 1.2] };
+        for (found, expected) in [(first, expected[0]), (second, expected[1])] {
+            assert!((0.0..0.06).contains(&(found - expected)), "{transport}: {flow:?}");
+        }
+    }
+}
+
+/// Keys of HTTP/1.1 have their effect: more connections, and one request at a time.
+#[test]
+fn pages_over_quic_honour_connections_and_pipelining() {
+    let time = |settings: &str| {
+        let settings = format!(r#"embedded_object = "1kB", {settings}"#);
+        let recording = run(&geo("", &flow("newreno", QUIC, &web(&settings))));
+        assert_eq!(recording.flows[0].bytes, 14_000);
+        recording.flows[0].pages[0].response_s.unwrap()
+    };
+    let near =
+        |time: f64, expected: f64| assert!((0.0..0.08).contains(&(time - expected)), "{time}");
+    near(time("connections = 1"), 1.8);
+    // Six requests, one after the other.
+    near(time("pipelining = false"), 1.2 + 6.0 * 0.6);
+    // Three connections take two requests each, and two of them are new.
+    near(time("connections = 3, pipelining = false"), 2.4 + 0.6);
+    near(time("connections = 3"), 2.4);
+}
+
+/// Connections that are idle for too long, or longer than `keep_alive`, are opened again for the next page.
+#[test]
+fn a_page_after_a_long_pause_opens_another_connection() {
+    let cases = [
+        (r#"interval = "20s""#, 1.2),
+        (r#"interval = "60s""#, 1.8),
+        (r#"interval = "20s", keep_alive = "5s""#, 1.8),
+    ];
+    for (pause, expected) in cases {
+        let settings = format!(r#"embedded_object = "1kB", {pause}"#);
+        let recording = run(&geo("", &flow("newreno", QUIC, &web(&settings))));
+        let flow = &recording.flows[0];
+        assert!(flow.completed && flow.abort_cause.is_none(), "{flow:?}");
+        let second = flow.pages[1].response_s.unwrap();
+        assert!((0.0..0.06).contains(&(second - expected)), "{pause}: {second}");
+    }
+}
+
+/// All objects arrive, also with more of them than quinn's server allows streams at a time. Pages take longer than their
+/// interval, so each begins with the end of the one before.
+#[test]
+fn pages_arrive_with_losses() {
+    let lossy = "channel = { per = 0.02 }";
+    let traffic = r#"web = { pages = 3, interval = "20s", main_object = "20kB", embedded_objects = 120, embedded_object = "5kB" }"#;
+    let recording = run(&geo(lossy, &flow("newreno", QUIC, traffic)));
     let flow = &recording.flows[0];
     assert!(flow.completed, "{flow:?}");
-    assert_eq!(flow.bytes, 120_000);
+    assert_eq!(flow.bytes, 3 * 620_000);
+    let objects = flow.pages.iter().flat_map(|page| &page.objects);
+    assert_eq!(objects.filter(|object| object.response_s.is_some()).count(), 3 * 121);
+    assert!(flow.protocol.quic().unwrap().segments_retransmitted > 0);
 }
 
 /// A path that falls silent ends the connection after quinn's idle timeout of 30 s.

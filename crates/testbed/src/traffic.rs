@@ -8,6 +8,7 @@ use runtime::{Application, Connections, EndpointId, Pair};
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::Flow;
+use transport::Streams;
 use units::{Span, Time};
 
 use crate::clock::Clock;
@@ -384,6 +385,11 @@ impl Connections for FlowConnections<'_, '_> {
 
     fn delivered(&self, endpoint: EndpointId) -> u64 {
         self.hosts.sockets.endpoints[endpoint.index()].received
+    }
+
+    /// Sockets of TCP have none.
+    fn streams(&mut self, _: EndpointId) -> Option<&mut dyn Streams> {
+        None
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -8,6 +8,7 @@
 //! - [`PathMtu`]: the largest packet that the path takes
 //! - [`Protocol`]: the list of transport protocols
 //! - [`Space`]: sequence numbers that wrap on the wire
+//! - [`Streams`]: requests and answers on streams of their own
 //! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
@@ -22,6 +23,7 @@ mod ranges;
 mod reassembly;
 mod rtt;
 mod sequence;
+mod streams;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
@@ -35,3 +37,4 @@ pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};
 pub use sequence::Space;
+pub use streams::{Exchange, Streams};

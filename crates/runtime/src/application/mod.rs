@@ -10,7 +10,7 @@ mod web;
 use recording::PageRecord;
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
-use transport::AbortCause;
+use transport::{AbortCause, Streams};
 use units::Time;
 
 use download::Transfer;
@@ -34,6 +34,9 @@ pub trait Connections {
     fn wake_at(&mut self, endpoint: EndpointId, bytes: u64);
     /// Total of bytes that an endpoint has received.
     fn delivered(&self, endpoint: EndpointId) -> u64;
+    /// Streams of the connection of an endpoint, for requests and answers, if its protocol has any. The
+    /// application is called for each that has arrived.
+    fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams>;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);
 }

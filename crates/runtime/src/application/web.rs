@@ -3,6 +3,11 @@
 //! A page is a main object and, once that has arrived, its embedded objects over up to
 //! `connections` parallel connections. Without pipelining each connection has one request
 //! outstanding; with it, all requests are sent at once, spread evenly.
+//!
+//! Over connections with streams, each request and its answer have a stream of their own, as with HTTP/3
+//! (RFC 9114).
+
+mod channel;
 
 use std::collections::VecDeque;
 
@@ -10,20 +15,8 @@ use recording::{ObjectRecord, PageRecord};
 use scenario::model::Web;
 use units::Time;
 
-use super::{Context, EndpointId, Pair};
-
-/// A persistent connection of the browser.
-#[derive(Clone, Debug)]
-struct Channel {
-    pair: Pair,
-    /// Requested objects that are not yet received, with the stream offset of each end.
-    expected: VecDeque<(usize, u64)>,
-    /// Requests on their way, with the stream offset at which each ends and the answer's bytes.
-    requests: VecDeque<(u64, u64)>,
-    requested_to: u64,
-    answered_to: u64,
-    idle_since: Option<Time>,
-}
+use super::{Context, EndpointId};
+use channel::Channel;
 
 /// The browser.
 #[derive(Clone, Debug)]
@@ -91,7 +84,7 @@ impl Browser {
             context.connections.wake_application(context.now + self.web.interval);
         }
         if self.channels.is_empty() {
-            self.open_channel(context);
+            self.channels.push(Channel::open(context));
         }
         self.ask(context, 0, 0);
     }
@@ -100,8 +93,10 @@ impl Browser {
         self.web.pages.is_none_or(|pages| self.pages.len() < pages as usize)
     }
 
-    /// Connections that were idle for longer than the keep-alive time were closed meanwhile.
+    /// Connections that were idle for longer than the keep-alive time were closed meanwhile, and so were those
+    /// that their transport has ended.
     fn close_idle_channels(&mut self, context: &mut Context<'_>) {
+        self.channels.retain(|channel| channel.is_open(context));
         let Some(keep_alive) = self.web.keep_alive else { return };
         let now = context.now;
         let connections = &mut *context.connections;
@@ -115,32 +110,14 @@ impl Browser {
         });
     }
 
-    fn open_channel(&mut self, context: &mut Context<'_>) {
-        let pair = context.open();
-        self.channels.push(Channel {
-            pair,
-            expected: VecDeque::new(),
-            requests: VecDeque::new(),
-            requested_to: 0,
-            answered_to: 0,
-            idle_since: None,
-        });
-    }
-
     /// Sends the request for an object over a connection.
     fn ask(&mut self, context: &mut Context<'_>, channel: usize, object: usize) {
         let Some(page) = self.pages.last_mut() else { return };
         let record = &mut page.objects[object];
         record.start_s = context.now.as_secs_f64();
-        let channel = &mut self.channels[channel];
-        channel.idle_since = None;
-        channel.requested_to += self.web.request.get();
-        channel.answered_to += record.bytes;
-        channel.requests.push_back((channel.requested_to, record.bytes));
-        channel.expected.push_back((object, channel.answered_to));
+        let wanted = (object, record.bytes);
         self.outstanding += 1;
-        context.connections.write(channel.pair.receiver, self.web.request.get());
-        channel.watch(context);
+        self.channels[channel].ask(context, self.web.request.get(), wanted);
     }
 
     /// Returns whether the last page is complete.
@@ -175,7 +152,7 @@ impl Browser {
         {
             self.ask(context, channel, next);
         }
-        if self.channels[channel].expected.is_empty() {
+        if self.channels[channel].is_idle() {
             self.channels[channel].idle_since = Some(context.now);
         }
     }
@@ -183,7 +160,7 @@ impl Browser {
     fn ask_for_embedded(&mut self, context: &mut Context<'_>) {
         let wanted = (self.web.connections as usize).min(self.unasked.len());
         while self.channels.len() < wanted {
-            self.open_channel(context);
+            self.channels.push(Channel::open(context));
         }
         let mut channel = 0;
         while let Some(object) = self.unasked.pop_front() {
@@ -210,41 +187,8 @@ impl Browser {
         page.response_s = Some(context.now.as_secs_f64() - page.start_s);
         if self.next_page_at.is_some() {
             self.start_page(context);
+            return false;
         }
         !self.has_more_pages()
-    }
-}
-
-impl Channel {
-    /// Requests a notification at the next end of a request, and of an object.
-    fn watch(&self, context: &mut Context<'_>) {
-        let object = self.expected.front().map_or(u64::MAX, |(_, end)| *end);
-        context.connections.wake_at(self.pair.receiver, object);
-        let request = self.requests.front().map_or(u64::MAX, |(end, _)| *end);
-        context.connections.wake_at(self.pair.sender, request);
-    }
-
-    /// The server answers the requests that have arrived.
-    fn answer(&mut self, context: &mut Context<'_>) {
-        let received = context.connections.delivered(self.pair.sender);
-        while let Some(&(end, bytes)) = self.requests.front() {
-            if end > received {
-                break;
-            }
-            self.requests.pop_front();
-            context.connections.write(self.pair.sender, bytes);
-        }
-        self.watch(context);
-    }
-
-    /// The next object that has arrived completely.
-    fn take_received(&mut self, context: &Context<'_>) -> Option<usize> {
-        let received = context.connections.delivered(self.pair.receiver);
-        let &(object, end) = self.expected.front()?;
-        if end > received {
-            return None;
-        }
-        self.expected.pop_front();
-        Some(object)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Traffic {
         bulk: Bulk,
     },
     Web {
-        /// `to` fetches pages from `from` by HTTP/1.1.
+        /// `to` fetches pages from `from` by HTTP/1.1, or over streams of QUIC as HTTP/3 does.
         web: Web,
     },
     Constant {
@@ -45,7 +45,8 @@ pub(crate) enum Bulk {
     Size(#[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000000GB"))] Bytes),
 }
 
-/// Web pages over HTTP/1.1 (RFC 9112). The default page is the one of the TCP-ADaLR experiments.
+/// Web pages over HTTP/1.1 (RFC 9112). Over QUIC, each request and its answer have a stream of their own, as with
+/// HTTP/3 (RFC 9114). The default page is the one of the TCP-ADaLR experiments.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Web {
@@ -68,13 +69,14 @@ pub(crate) struct Web {
     /// Bytes of each request. The default is our choice: a GET with the usual header fields.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub request: Bytes,
-    /// Parallel connections. The default is the limit of RFC 2616 section 8.1.4.
+    /// Parallel connections. Default: 2, the limit of RFC 2616 section 8.1.4, and with QUIC 1.
     #[schemars(range(min = 1, max = 1000))]
-    pub connections: u32,
-    /// Send requests without waiting for the previous response (RFC 9112 section 9.3.2).
-    pub pipelining: bool,
+    pub connections: Option<u32>,
+    /// Send requests without waiting for the previous response (RFC 9112 section 9.3.2). Default: false, and
+    /// with QUIC true.
+    pub pipelining: Option<bool>,
     /// Idle time after which a connection is closed. With `"off"`, connections stay open: they are
-    /// persistent (RFC 9112 section 9.3).
+    /// persistent (RFC 9112 section 9.3). Those of QUIC end after `idle_timeout` nevertheless.
     pub keep_alive: KeepAlive,
 }
 
@@ -87,8 +89,8 @@ impl Default for Web {
             embedded_objects: 15,
             embedded_object: Bytes(7758),
             request: Bytes(350),
-            connections: 2,
-            pipelining: false,
+            connections: None,
+            pipelining: None,
             keep_alive: KeepAlive::Off(Off::Off),
         }
     }

@@ -507,6 +507,13 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.quic.ack_delay" => word("25ms, of the receiver"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),
+        "traffic.web.connections" | "traffic.web.pipelining" => match &flow.traffic {
+            Traffic::Web(web) if name == "traffic.web.connections" => {
+                Some((Amount::plain(web.connections), web.connections.to_string()))
+            }
+            Traffic::Web(web) => Some((Amount::plain(web.pipelining), web.pipelining.to_string())),
+            _ => word("none"),
+        },
         "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {
             Traffic::Constant { message, .. } | Traffic::OnOff { message, .. } => {
                 Some(((*message).into(), message.to_string()))

@@ -62,7 +62,13 @@ pub(super) fn flows(
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
-        let traffic = traffic(&flow.traffic, &transport, &path.key("traffic"), problems);
+        let traffic = traffic(
+            &flow.traffic,
+            flow.transport.protocol,
+            &transport,
+            &path.key("traffic"),
+            problems,
+        );
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
@@ -223,11 +229,13 @@ fn delayed_ack(written: document::DelayedAck) -> AckTiming {
 
 fn traffic(
     written: &document::Traffic,
+    protocol: Protocol,
     transport: &Config,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Traffic {
     let segment = Bytes(transport.full_payload().into());
+    let has_streams = protocol == Protocol::Quic;
     match written {
         document::Traffic::Download { download, request } => {
             Traffic::Download { size: *download, request: *request }
@@ -245,8 +253,8 @@ fn traffic(
             embedded_objects: web.embedded_objects,
             embedded_object: web.embedded_object,
             request: web.request,
-            connections: web.connections,
-            pipelining: web.pipelining,
+            connections: web.connections.unwrap_or(if has_streams { 1 } else { 2 }),
+            pipelining: web.pipelining.unwrap_or(has_streams),
             keep_alive: match web.keep_alive {
                 document::KeepAlive::Off(_) => None,
                 document::KeepAlive::Timeout(timeout) => Some(timeout),

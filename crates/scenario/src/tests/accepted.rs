@@ -174,6 +174,7 @@ fn every_kind_of_traffic_is_read() {
         panic!("no web");
     };
     assert_eq!((web.pages, web.connections, web.embedded_objects), (Some(3), 2, 15));
+    assert!(!web.pipelining);
     assert_eq!(web.keep_alive, Some(Span::from_secs(5)));
     // A full segment without the timestamps.
     let (rate, message) = (Rate::from_bits_per_second(1_000_000), Bytes(1448));

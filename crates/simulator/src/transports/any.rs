@@ -3,7 +3,7 @@
 use congestion::AnyController;
 use sketch::Sketch;
 use tcp::Segment;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Sample, Streams};
 use units::Time;
 use wire::feedback::Field;
 
@@ -64,6 +64,20 @@ impl Connection for Any {
             Self::Tcp(end) => tcp::Connection::failure(end),
             Self::Quic(end) => end.abort_cause(),
             Self::Stp(end) => end.abort_cause(),
+        }
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        match self {
+            Self::Quic(end) => Some(end.streams()),
+            Self::Tcp(_) | Self::Stp(_) => None,
+        }
+    }
+
+    fn has_arrived(&self) -> bool {
+        match self {
+            Self::Quic(end) => end.has_arrived(),
+            Self::Tcp(_) | Self::Stp(_) => false,
         }
     }
 

@@ -10,7 +10,7 @@ use quic::{Choice, Config, Settings};
 use scenario::model::Flow;
 use sketch::Sketch;
 use tcp::{Flags, Options, Segment};
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Sample, Streams};
 use units::Time;
 use wire::{tcp as tcp_header, udp};
 
@@ -62,6 +62,14 @@ impl Quic {
     pub(crate) fn new(path: Arc<Path>) -> Self {
         let seed = path.seed.fetch_add(1, Ordering::Relaxed);
         Self { end: quic::Connection::new(path.config.clone(), seed), path }
+    }
+
+    pub(crate) fn streams(&mut self) -> &mut dyn Streams {
+        &mut self.end
+    }
+
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.end.has_arrived()
     }
 }
 

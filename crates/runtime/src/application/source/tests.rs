@@ -1,3 +1,5 @@
+use transport::Streams;
+
 use super::*;
 use crate::Connections;
 use crate::EndpointId;
@@ -42,6 +44,10 @@ impl Connections for Taker {
 
     fn delivered(&self, _: EndpointId) -> u64 {
         self.delivered
+    }
+
+    fn streams(&mut self, _: EndpointId) -> Option<&mut dyn Streams> {
+        None
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -247,7 +247,7 @@ impl Connection {
                 Ok(None) => break true,
                 Err(_) => break false,
             };
-            debug_assert!(content::is_at(*received, &chunk.bytes), "the bytes of the sender");
+            assert!(content::is_at(*received, &chunk.bytes), "the bytes of the sender");
             *received += chunk.bytes.len() as u64;
             self.delivered += chunk.bytes.len() as u64;
         };

@@ -21,11 +21,13 @@ mod connection;
 mod content;
 mod exchanges;
 mod identity;
+mod maker;
 mod meter;
 mod outgoing;
 mod tls;
 
 pub use config::{Choice, Config, Settings};
 pub use connection::{Connection, Datagram, Statistics};
+pub use maker::Maker;
 pub use quinn_controllers::{Carriage, carriage};
 pub use quinn_proto::ConnectionError;

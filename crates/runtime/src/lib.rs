@@ -29,6 +29,7 @@ mod mtu;
 mod nodes;
 mod tables;
 mod topology;
+mod totals;
 mod trace;
 
 pub use address::{address, ipv4, ipv6, node};
@@ -44,4 +45,5 @@ pub use middlebox::{COUNTERS, set_filters};
 pub use nodes::{Nodes, Passing, needs_nodes};
 pub use tables::TABLES;
 pub use topology::topology;
+pub use totals::{quic_record, tcp_record};
 pub use trace::trace_table;

@@ -7,10 +7,13 @@ mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
-    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, QuicRecord, Recording, RttRecord,
-    StpRecord, TableDefinition, TcpRecord, jain_index,
+    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, StpRecord,
+    TableDefinition, jain_index,
 };
-use runtime::{Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables};
+use runtime::{
+    Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables, quic_record,
+    tcp_record,
+};
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
@@ -222,13 +225,7 @@ fn totals(application: &Application, hosts: &Hosts<impl Connection>) -> Totals {
     let mut totals = Totals { delivered: 0, sent: Counters::default() };
     for pair in &application.pairs {
         totals.delivered += hosts.connection(pair.receiver).delivered();
-        let sent = hosts.connection(pair.sender).counters();
-        totals.sent.segments += sent.segments;
-        totals.sent.bytes += sent.bytes;
-        totals.sent.retransmissions += sent.retransmissions;
-        totals.sent.timeouts += sent.timeouts;
-        totals.sent.fast_recoveries += sent.fast_recoveries;
-        totals.sent.probes += sent.probes;
+        totals.sent += *hosts.connection(pair.sender).counters();
     }
     totals
 }
@@ -287,23 +284,10 @@ fn protocol_record(
     sent: &Counters,
     hosts: &Hosts<impl Connection>,
 ) -> ProtocolRecord {
-    let tcp = || TcpRecord {
-        recovery: flow.transport.recovery.name().into(),
-        segments_sent: sent.segments,
-        segments_retransmitted: sent.retransmissions,
-        probes_sent: sent.probes,
-        timeouts: u64::from(sent.timeouts),
-        fast_recoveries: u64::from(sent.fast_recoveries),
-    };
     match flow.protocol {
-        Protocol::Tcp => ProtocolRecord::Tcp(tcp()),
-        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp()),
-        Protocol::Quic => ProtocolRecord::Quic(QuicRecord {
-            segments_sent: sent.segments,
-            segments_retransmitted: sent.retransmissions,
-            fast_recoveries: u64::from(sent.fast_recoveries),
-            persistent_congestions: u64::from(sent.timeouts),
-        }),
+        Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
+        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
+        Protocol::Quic => ProtocolRecord::Quic(quic_record(sent)),
         Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
     }
 }

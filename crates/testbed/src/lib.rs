@@ -1,4 +1,5 @@
-//! Real time: runs a scenario on the TCP of this machine's Linux kernel and fills a recording.
+//! Real time: runs a scenario on the TCP of this machine's Linux kernel, and on QUIC over its UDP sockets,
+//! and fills a recording.
 //!
 //! Each host is a network namespace, its interface a TUN device. The other ends of the devices are
 //! read by `emulator`, which runs the simulator's own network against the real clock. `plan` and

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::Value;
+use quic::{Choice, Config, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
-use scenario::model::{Flow, LowPriority};
+use scenario::model::{Flow, LowPriority, OwnSettings};
 use scenario::{Hop, Routes, Scenario};
+use transport::Protocol;
 use units::Span;
 use wire::IpVersion;
 
@@ -79,8 +81,32 @@ pub(crate) struct FlowPlan {
     pub(crate) opener: Side,
     /// Port on which the flow's connections are accepted.
     pub(crate) port: u16,
-    /// What its sockets are set to.
-    pub(crate) sockets: Arc<Applied>,
+    /// What carries its data.
+    pub(crate) carrier: Carrier,
+}
+
+/// What carries the data of a flow.
+#[derive(Clone, Debug)]
+pub(crate) enum Carrier {
+    /// The TCP of the kernel, whose sockets are set to this.
+    Tcp(Arc<Applied>),
+    /// QUIC over UDP sockets.
+    Quic {
+        /// Settings of the connections.
+        config: Arc<Config>,
+        /// Distinguishes the flows of a run.
+        flow: u32,
+    },
+}
+
+impl Carrier {
+    /// What makes the ends of the flow's connections in a run with this seed, if they are of QUIC.
+    pub(crate) fn maker(&self, seed: u64) -> Option<Maker> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Quic { config, flow } => Some(Maker::new(config.clone(), seed, *flow)),
+        }
+    }
 }
 
 impl FlowPlan {
@@ -125,33 +151,53 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         if !flow.protocol.entry().on_kernel {
             continue;
         }
-        let hops = hops(scenario, &routes, [flow.from, flow.to]);
-        let before = number.checked_sub(1).filter(|n| are_alike(&scenario.flows[*n], flow));
-        let sockets = match before.and_then(|_| plan.flows.last()) {
-            Some(alike) => alike.sockets.clone(),
-            None => {
+        let alike = number
+            .checked_sub(1)
+            .filter(|n| are_alike(&scenario.flows[*n], flow))
+            .and_then(|_| plan.flows.last());
+        let subject = Subject {
+            name: &flow.name,
+            place: format!("flow {:?}, ", flow.name),
+            of: Of::Flow(number),
+            path: "",
+        };
+        let carrier = match (&flow.own, alike) {
+            (OwnSettings::Tcp, Some(alike)) => alike.carrier.clone(),
+            (OwnSettings::Tcp, None) => {
+                let hops = hops(scenario, &routes, [flow.from, flow.to]);
                 let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
                 verdicts.extend(low_priority(scenario, &hops));
-                let of = Subject {
-                    name: &flow.name,
-                    place: format!("flow {:?}, ", flow.name),
-                    of: Of::Flow(number),
-                    path: "",
-                };
-                of.record(verdicts, &mut plan.settings, &mut refusals);
-                Arc::new(sockets)
+                subject.record(verdicts, &mut plan.settings, &mut refusals);
+                Carrier::Tcp(Arc::new(sockets))
             }
+            (OwnSettings::Quic(own), _) => {
+                let choice = Choice::Laboratory(flow.controller.clone());
+                // A scenario with a controller that QUIC cannot carry is not resolved.
+                let Ok(config) = Config::new(**own, choice, None) else { continue };
+                if alike.is_none() {
+                    let verdicts = settings::judge_quic(flow, own);
+                    subject.record(verdicts, &mut plan.settings, &mut refusals);
+                }
+                Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence }
+            }
+            (OwnSettings::Stp(_), _) => continue,
         };
         let legs = runtime::legs(flow);
         let (first, last) = (legs[0], legs[legs.len() - 1]);
         let ends = [(first.from, last.to, first), (last.to, first.from, last)];
         let [from, to] = ends.map(|(node, peer, leg)| {
             let host = plan.host(node.0);
+            let Carrier::Tcp(sockets) = &carrier else {
+                let bytes = scenario.packet_bytes(flow) as u32;
+                let least = settings::least_mtu(ip);
+                plan.hosts[host].mtu = plan.hosts[host].mtu.max(bytes).max(least);
+                return host;
+            };
             let rtt = round_trip(scenario, &routes, &leg);
             let wish = Wish {
                 who: format!("flow {:?}", flow.name),
                 key: Key { of: Of::Flow(number), path: "transport".to_owned() },
-                sockets: &sockets,
+                sockets,
             };
             plan.hosts[host].want(&wish, peer.0, Some(sockets.metrics(rtt)), &mut refusals);
             host
@@ -164,7 +210,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
             plan.split(&split, &mut refusals);
         }
         let port = FIRST_PORT + number as u16;
-        plan.flows.push(FlowPlan { from, to, opener: first.opener, port, sockets });
+        plan.flows.push(FlowPlan { from, to, opener: first.opener, port, carrier });
     }
     plan.lead(scenario, &routes);
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
@@ -206,9 +252,16 @@ fn protocols(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
     others.map(|(number, flow)| Refusal {
         place: format!("flow {:?}, transport.protocol", flow.name),
         asked: flow.protocol.name().to_owned(),
-        possible: "tcp: this backend has no other protocol; use the simulator".to_owned(),
+        possible: format!("{}: this backend has no other protocol; use the simulator", ours()),
         key: Some(Key { of: Of::Flow(number), path: "transport.protocol".to_owned() }),
     })
+}
+
+/// The protocols of this backend.
+fn ours() -> String {
+    let all = Protocol::ALL.iter().map(|protocol| protocol.entry());
+    let names: Vec<_> = all.filter(|one| one.on_kernel).map(|one| one.name).collect();
+    names.join(" or ")
 }
 
 impl Plan {
@@ -321,6 +374,7 @@ fn are_alike(a: &Flow, b: &Flow) -> bool {
         flow.controller.values().iter().map(|(_, value)| value.clone()).collect()
     };
     Arc::ptr_eq(&a.transport, &b.transport)
+        && a.own == b.own
         && a.controller.entry().name == b.controller.entry().name
         && values(a) == values(b)
 }

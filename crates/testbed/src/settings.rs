@@ -1,4 +1,6 @@
-//! The settings of a flow, one by one.
+//! The settings of a flow, one by one. `quic` has those of QUIC.
+
+mod quic;
 
 use std::fs;
 
@@ -14,10 +16,21 @@ use crate::controllers::Controllers;
 use crate::error::KernelError;
 use crate::route::Metrics;
 
+pub(crate) use self::quic::judge as judge_quic;
+
 /// The least MTU of IPv4 (RFC 791 section 3.2).
 pub(crate) const LEAST_MTU: u32 = 68;
 /// The least MTU of IPv6 (RFC 8200 section 5).
 const LEAST_IPV6_MTU: u32 = 1280;
+
+/// The least MTU of a version of IP.
+pub(crate) fn least_mtu(ip: IpVersion) -> u32 {
+    match ip {
+        IpVersion::V4 => LEAST_MTU,
+        IpVersion::V6 => LEAST_IPV6_MTU,
+    }
+}
+
 /// What `TCP_MAXSEG` takes (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice

@@ -5,16 +5,21 @@
 //! - One thread drives all sockets, another the network: a socket stays in the namespace it was
 //!   made in, so hosts need no processes; both run under `SCHED_FIFO`, and sleep, lest the kernel
 //!   stops them for 50 ms in each second.
-//! - Received data is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody looks
+//! - Received data of TCP is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody looks
 //!   at it.
+//! - `quic` has the ends of QUIC connections, which are this process's own, `options` the options of TCP's.
+
+mod options;
+mod quic;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
 
+use ::quic::Maker;
 use network::{FlowId, Schedule};
+use nix::cmsg_space;
 use runtime::{EndpointId, Ends, Pair, address};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, ioctl_fionread};
@@ -22,17 +27,20 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
-use transport::AbortCause;
+use sketch::Sketch;
+use transport::{AbortCause, Counters, Endpoint as _, Sample};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
 use crate::clock::Clock;
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
-use crate::plan::{FlowPlan, Plan};
+use crate::plan::{Carrier, FlowPlan, Plan};
 use crate::settings::Applied;
 use crate::sys;
 use crate::tcp_info::TcpInfo;
+
+use self::options::configure;
 
 /// What is written at a time: enough for one segment offload, and in the cache.
 const PIECE: usize = 1 << 18;
@@ -40,9 +48,6 @@ const PIECE: usize = 1 << 18;
 const LARGEST_PIECE: u64 = 1500;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// Bytes per second. Any bound makes the kernel pace a socket by itself, at the rate that it computes
-/// from cwnd; the largest number would be no bound.
-const UNREACHED_RATE: u32 = u32::MAX - 1;
 /// Marks the events of listeners; the rest is the number of the flow.
 const LISTENER: u64 = 1 << 32;
 
@@ -73,6 +78,8 @@ pub(crate) struct Endpoint {
     reader: Option<Reader>,
     /// Its address, once it is known.
     address: Option<SocketAddr>,
+    /// The connection, if its flow speaks QUIC.
+    quic: Option<Box<quic::End>>,
 }
 
 /// An application that reads at a limited rate, a piece at a time.
@@ -88,7 +95,7 @@ struct Reader {
 pub(crate) enum Event {
     /// An endpoint has received data.
     Received(EndpointId),
-    /// The kernel gave the connection of an endpoint up.
+    /// The connection of an endpoint was given up.
     Failed(EndpointId, AbortCause),
 }
 
@@ -100,24 +107,29 @@ pub(crate) struct Sockets<'a> {
     plan: &'a Plan,
     namespaces: &'a [Namespace],
     epoll: OwnedFd,
-    /// For each flow, what accepts its connections.
-    listeners: Vec<OwnedFd>,
+    /// For each flow with TCP, what accepts its connections.
+    listeners: Vec<Option<OwnedFd>>,
+    /// For each flow with QUIC, what makes the ends of its connections.
+    makers: Vec<Option<Maker>>,
     /// Endpoints that wait for a connection from an address.
     awaited: BTreeMap<SocketAddr, EndpointId>,
     zeros: Vec<u8>,
     sink: Vec<u8>,
+    /// Room for the traffic class of a datagram.
+    control: Vec<u8>,
     clock: Clock,
-    /// When slow readers have read their pieces.
-    reading: Schedule,
+    /// When slow readers have read their pieces, and when connections of QUIC have something to do.
+    timers: Schedule,
 }
 
 impl<'a> Sockets<'a> {
-    /// Begins to listen for each flow. Call it in a thread of
+    /// Begins to listen for each flow of a run with this seed. Call it in a thread of
     /// its own: it moves from namespace to namespace.
     pub(crate) fn new(
         plan: &'a Plan,
         namespaces: &'a [Namespace],
         clock: Clock,
+        seed: u64,
     ) -> Result<Self, KernelError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "make an epoll".into())?;
         let mut sockets = Self {
@@ -127,23 +139,28 @@ impl<'a> Sockets<'a> {
             namespaces,
             epoll,
             listeners: Vec::with_capacity(plan.flows.len()),
+            makers: plan.flows.iter().map(|flow| flow.carrier.maker(seed)).collect(),
             awaited: BTreeMap::new(),
             zeros: vec![0; PIECE],
             sink: vec![0; PIECE],
+            control: cmsg_space!(u8, i32),
             clock,
-            reading: Schedule::new(),
+            timers: Schedule::new(),
         };
         for (number, flow) in plan.flows.iter().enumerate() {
-            let host = flow.host(flow.opener.other());
-            let listener = sockets.listener(number as u64, host, flow);
-            let listener = listener.doing(|| format!("listen on port {}", flow.port))?;
-            sockets.listeners.push(listener);
+            let listener = match &flow.carrier {
+                Carrier::Tcp(settings) => Some(sockets.listener(number as u64, flow, settings)),
+                Carrier::Quic { .. } => None,
+            };
+            let listener = listener.transpose().doing(|| format!("listen on port {}", flow.port));
+            sockets.listeners.push(listener?);
         }
         Ok(sockets)
     }
 
-    fn listener(&self, number: u64, host: usize, flow: &FlowPlan) -> io::Result<OwnedFd> {
-        let socket = self.socket(host, &flow.sockets)?;
+    fn listener(&self, number: u64, flow: &FlowPlan, settings: &Applied) -> io::Result<OwnedFd> {
+        let host = flow.host(flow.opener.other());
+        let socket = self.socket(host, settings)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
         bind(&socket, &self.address_of(host, flow))?;
         listen(&socket, BACKLOG)?;
@@ -176,25 +193,39 @@ impl<'a> Sockets<'a> {
         // The only leg.
         let pair = self.ends.open(flow, 0);
         let plan = &self.plan.flows[flow.0 as usize];
-        let rate = plan.sockets.reader_rate;
+        let rate = match &plan.carrier {
+            Carrier::Tcp(settings) => settings.reader_rate,
+            Carrier::Quic { .. } => None,
+        };
         self.endpoints.extend([Endpoint::new(flow, rate), Endpoint::new(flow, rate)]);
+        let to = self.address_of(plan.host(plan.opener.other()), plan);
+        let opened = match &plan.carrier {
+            Carrier::Tcp(settings) => self.open_tcp(plan, pair, to, settings),
+            Carrier::Quic { .. } => self.open_quic(flow, pair),
+        };
+        opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
+        Ok(pair)
+    }
+
+    fn open_tcp(
+        &mut self,
+        plan: &FlowPlan,
+        pair: Pair,
+        to: SocketAddr,
+        settings: &Applied,
+    ) -> io::Result<()> {
         let (opener, other) = (pair.end(plan.opener), pair.end(plan.opener.other()));
-        let (here, there) = (plan.host(plan.opener), plan.host(plan.opener.other()));
-        let to = self.address_of(there, plan);
-        let opened = self.socket(here, &plan.sockets).and_then(|socket| {
-            match connect(&socket, &to) {
-                Ok(()) | Err(Errno::INPROGRESS) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let own = SocketAddr::try_from(getsockname(&socket)?)?;
-            self.take(opener, socket)?;
-            Ok(own)
-        });
-        let own = opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
+        let socket = self.socket(plan.host(plan.opener), settings)?;
+        match connect(&socket, &to) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let own = SocketAddr::try_from(getsockname(&socket)?)?;
+        self.take(opener, socket)?;
         self.awaited.insert(own, other);
         self.endpoints[opener.index()].address = Some(own);
         self.endpoints[other.index()].address = Some(to);
-        Ok(pair)
+        Ok(())
     }
 
     /// Gives an endpoint its socket.
@@ -207,6 +238,9 @@ impl<'a> Sockets<'a> {
 
     /// Hands an endpoint so many bytes more to send.
     pub(crate) fn write(&mut self, number: EndpointId, bytes: u64) -> io::Result<()> {
+        if self.act_on_quic(number, |connection| connection.write(bytes))?.is_some() {
+            return Ok(());
+        }
         let endpoint = &mut self.endpoints[number.index()];
         endpoint.unwritten = endpoint.unwritten.saturating_add(bytes);
         self.pump(number)
@@ -216,12 +250,18 @@ impl<'a> Sockets<'a> {
     /// in all.
     pub(crate) fn withdraw(&mut self, number: EndpointId) -> u64 {
         let endpoint = &mut self.endpoints[number.index()];
+        if let Some(end) = &mut endpoint.quic {
+            return end.connection.withdraw();
+        }
         endpoint.unwritten = 0;
         endpoint.written
     }
 
     /// An endpoint will write nothing any more.
     pub(crate) fn close(&mut self, number: EndpointId) -> io::Result<()> {
+        if self.act_on_quic(number, ::quic::Connection::close)?.is_some() {
+            return Ok(());
+        }
         self.endpoints[number.index()].closing = true;
         self.pump(number)
     }
@@ -253,17 +293,21 @@ impl<'a> Sockets<'a> {
         Ok(())
     }
 
-    /// When a slow reader has read its next piece.
-    pub(crate) fn next_read(&self) -> Time {
-        self.reading.next_time()
+    /// When something is due that no socket reports.
+    pub(crate) fn next_timer(&self) -> Time {
+        self.timers.next_time()
     }
 
-    /// Lets slow readers take the pieces that they have read by `now`, and returns what has happened.
-    pub(crate) fn finish_reading(&mut self, now: Time, happened: &mut Vec<Event>) {
-        while let Some((at, number)) = self.reading.peek().filter(|(at, _)| *at <= now) {
-            self.reading.pop();
+    /// Lets slow readers take the pieces that they have read by `now`, does what connections of QUIC
+    /// have to do by then, and returns what has happened.
+    pub(crate) fn expire(&mut self, now: Time, happened: &mut Vec<Event>) {
+        while let Some((at, number)) = self.timers.peek().filter(|(at, _)| *at <= now) {
+            self.timers.pop();
             let number = EndpointId(number as u32);
-            let outcome = self.take_piece(at, number);
+            let outcome = match self.endpoints[number.index()].quic {
+                Some(_) => self.on_timer(at, number).map(|()| false),
+                None => self.take_piece(at, number),
+            };
             self.note(number, outcome, happened);
         }
     }
@@ -271,7 +315,7 @@ impl<'a> Sockets<'a> {
     /// Notes that an endpoint has received something, or what became of it.
     fn note(&mut self, number: EndpointId, outcome: io::Result<bool>, happened: &mut Vec<Event>) {
         match outcome {
-            Ok(false) => {}
+            Ok(false) => self.note_quic(number, happened),
             Ok(true) => happened.push(Event::Received(number)),
             Err(error) => {
                 self.give_up(number);
@@ -285,7 +329,12 @@ impl<'a> Sockets<'a> {
     fn accept(&mut self, flow: usize) -> io::Result<()> {
         loop {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let socket = match accept_with(&self.listeners[flow], flags) {
+            let (Some(listener), Carrier::Tcp(settings)) =
+                (&self.listeners[flow], &self.plan.flows[flow].carrier)
+            else {
+                return Ok(());
+            };
+            let socket = match accept_with(listener, flags) {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
@@ -296,13 +345,18 @@ impl<'a> Sockets<'a> {
             let Some(number) = self.awaited.remove(&SocketAddr::try_from(peer)?) else {
                 continue;
             };
-            configure(&socket, &self.plan.flows[flow].sockets)?;
+            configure(&socket, settings)?;
             self.take(number, socket)?;
         }
     }
 
     /// Does what a socket is ready for. Returns whether something was received.
     fn handle(&mut self, number: EndpointId, flags: EventFlags) -> io::Result<bool> {
+        if self.endpoints[number.index()].quic.is_some() {
+            self.receive_datagrams(number)?;
+            self.flush(number)?;
+            return Ok(false);
+        }
         if flags.contains(EventFlags::ERR) {
             let Some(socket) = self.socket_of(number) else { return Ok(false) };
             sockopt::socket_error(socket)??;
@@ -339,7 +393,7 @@ impl<'a> Sockets<'a> {
         reader.piece = ioctl_fionread(socket)?.min(LARGEST_PIECE);
         if reader.piece > 0 {
             let nanos = reader.piece * 8 * 1_000_000_000 / reader.rate.bits_per_second();
-            self.reading.push(now + Span::from_nanos(nanos), number.0.into());
+            self.timers.push(now + Span::from_nanos(nanos), number.0.into());
         } else {
             // Perhaps the end.
             self.read(number, PIECE)?;
@@ -386,7 +440,10 @@ impl<'a> Sockets<'a> {
     fn clamp(&self, number: EndpointId) -> io::Result<()> {
         let Some(socket) = self.socket_of(number) else { return Ok(()) };
         let flow = self.endpoints[number.index()].flow;
-        let window = self.plan.flows[flow.0 as usize].sockets.window;
+        let Carrier::Tcp(settings) = &self.plan.flows[flow.0 as usize].carrier else {
+            return Ok(());
+        };
+        let window = settings.window;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window)
     }
 
@@ -436,7 +493,7 @@ impl<'a> Sockets<'a> {
         self.endpoints[number.index()].socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// Forgets the socket of a connection that the kernel gave up.
+    /// Forgets the socket of a connection that was given up.
     fn give_up(&mut self, number: EndpointId) {
         self.look_at(number);
         let endpoint = &mut self.endpoints[number.index()];
@@ -449,10 +506,10 @@ impl<'a> Sockets<'a> {
         self.endpoints[number.index()].address
     }
 
-    /// Asks the kernel how an endpoint is.
+    /// Asks the kernel how an endpoint of TCP is.
     pub(crate) fn look_at(&mut self, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
-        let Some(socket) = &endpoint.socket else { return };
+        let (Some(socket), None) = (&endpoint.socket, &endpoint.quic) else { return };
         if let Ok(info) = sys::tcp_info(socket.as_fd()) {
             let info = TcpInfo::read(&info);
             let entered = info.is_recovering && !endpoint.info.is_recovering;
@@ -469,7 +526,24 @@ impl Endpoint {
         self.written
     }
 
-    /// Whether the kernel gave its connection up.
+    /// State of the sender.
+    pub(crate) fn sample(&self) -> Sample {
+        self.quic.as_ref().map_or_else(|| self.info.sample(), |end| end.connection.sample())
+    }
+
+    /// Totals of the sender.
+    pub(crate) fn counters(&self) -> Counters {
+        let of_kernel = || self.info.counters(self.recoveries);
+        self.quic.as_ref().map_or_else(of_kernel, |end| *end.connection.counters())
+    }
+
+    /// The RTT samples of the sender in nanoseconds. The kernel reports a smoothed RTT and the minimum,
+    /// and no samples.
+    pub(crate) fn rtt_samples(&self) -> Option<&Sketch> {
+        self.quic.as_ref().map(|end| end.connection.rtt_samples())
+    }
+
+    /// Whether its connection was given up.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
     }
@@ -491,50 +565,7 @@ impl Endpoint {
             failed: false,
             reader: reader_rate.map(|rate| Reader { rate, piece: 0 }),
             address: None,
+            quic: None,
         }
     }
 }
-
-/// Sets a socket as the scenario asks. What counts from the first segment on has to be set before
-/// the connection is opened.
-fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> {
-    let tcp = |option, value| sys::set_option(socket, libc::IPPROTO_TCP, option, value);
-    sockopt::set_tcp_congestion(socket, &settings.controller)?;
-    sockopt::set_tcp_nodelay(socket, settings.no_delay)?;
-    tcp(libc::TCP_MAXSEG, settings.mss)?;
-    // Twice the window, which the kernel doubles again: packets take more memory than their data,
-    // and it is the bound of the window that shall hold and not the memory. Before a slow reader it is
-    // the memory that closes the window: once it is doubled, it is about that of so much data.
-    let memory = if settings.reader_rate.is_some() { 1 } else { 2 } * settings.window as usize;
-    sockopt::set_socket_recv_buffer_size_force(socket, memory)?;
-    tcp(libc::TCP_WINDOW_CLAMP, settings.window)?;
-    if settings.paced {
-        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, UNREACHED_RATE)?;
-    }
-    if let Some(keep_alive) = settings.keep_alive {
-        sockopt::set_tcp_keepidle(socket, std_duration(keep_alive.idle))?;
-        sockopt::set_tcp_keepintvl(socket, std_duration(keep_alive.interval))?;
-        sockopt::set_tcp_keepcnt(socket, keep_alive.probes)?;
-        sockopt::set_socket_keepalive(socket, true)?;
-    }
-    if let Some(timeout) = settings.user_timeout {
-        sockopt::set_tcp_user_timeout(socket, std_duration(timeout).as_millis() as u32)?;
-    }
-    if let Some(bytes) = settings.send_buffer {
-        sockopt::set_socket_send_buffer_size_force(socket, bytes as usize)?;
-    }
-    let Some(delay) = settings.ack_delay else { return Ok(()) };
-    let micros = u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX);
-    match tcp(TCP_DELACK_MAX_US, micros) {
-        // Kernels before 6.15 have 200 ms.
-        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
-        outcome => outcome,
-    }
-}
-
-fn std_duration(span: Span) -> Duration {
-    Duration::from_nanos(span.as_nanos())
-}
-
-/// Of linux/tcp.h; libc does not have it yet.
-const TCP_DELACK_MAX_US: i32 = 46;

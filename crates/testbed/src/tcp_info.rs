@@ -1,5 +1,8 @@
 //! `TCP_INFO`: the kernel's state of a connection (linux/tcp.h).
 
+use transport::{Counters, Sample};
+use units::Span;
+
 /// `tcpi_ca_state` in fast recovery.
 const RECOVERY: u8 = 3;
 /// `tcpi_snd_ssthresh` before it was set.
@@ -58,24 +61,54 @@ impl TcpInfo {
         u64::from(self.cwnd_segments) * u64::from(self.mss)
     }
 
-    pub(crate) fn ssthresh_bytes(&self) -> u64 {
+    fn ssthresh_bytes(&self) -> u64 {
         let bytes = |segments| u64::from(segments) * u64::from(self.mss);
         self.ssthresh_segments.map_or(u64::MAX, bytes)
     }
 
-    pub(crate) fn flight_bytes(&self) -> u64 {
-        u64::from(self.unacked_segments) * u64::from(self.mss)
+    /// State of the sender.
+    pub(crate) fn sample(&self) -> Sample {
+        let micros = |micros: u32| Span::from_nanos(1000 * u64::from(micros));
+        Sample {
+            cwnd: self.cwnd_bytes(),
+            ssthresh: self.ssthresh_bytes(),
+            flight: u64::from(self.unacked_segments) * u64::from(self.mss),
+            srtt: self.has_rtt().then(|| micros(self.srtt_us)),
+            min_rtt: self.has_min_rtt().then(|| micros(self.min_rtt_us)),
+            rto: micros(self.rto_us),
+        }
+    }
+
+    /// Totals of the sender, which has entered fast recovery this number of times.
+    pub(crate) fn counters(&self, recoveries: u64) -> Counters {
+        Counters {
+            segments: self.data_segments_sent.into(),
+            retransmissions: self.retransmitted_segments.into(),
+            bytes: self.bytes_sent,
+            timeouts: self.timeouts.into(),
+            fast_recoveries: u32::try_from(recoveries).unwrap_or(u32::MAX),
+            // No TCP of the kernel sends any.
+            probes: 0,
+        }
+    }
+
+    /// Whether there is an RTT sample.
+    fn has_rtt(&self) -> bool {
+        self.srtt_us > 0
+    }
+
+    fn has_min_rtt(&self) -> bool {
+        self.has_rtt() && self.min_rtt_us < u32::MAX
     }
 
     /// Smoothed RTT; `None` before the first sample.
     pub(crate) fn srtt_ms(&self) -> Option<f64> {
-        (self.srtt_us > 0).then(|| f64::from(self.srtt_us) / 1e3)
+        self.has_rtt().then(|| f64::from(self.srtt_us) / 1e3)
     }
 
     /// Smallest RTT; `None` before the first sample.
     pub(crate) fn min_rtt_ms(&self) -> Option<f64> {
-        let known = self.srtt_us > 0 && self.min_rtt_us < u32::MAX;
-        known.then(|| f64::from(self.min_rtt_us) / 1e3)
+        self.has_min_rtt().then(|| f64::from(self.min_rtt_us) / 1e3)
     }
 }
 

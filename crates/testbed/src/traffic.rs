@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{FlowId, Schedule};
-use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, TcpRecord};
-use runtime::{Application, Connections, EndpointId, Pair};
+use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
+use runtime::{Application, Connections, EndpointId, Pair, quic_record, rtt_record, tcp_record};
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::Flow;
-use transport::Streams;
+use sketch::Sketch;
+use transport::{Counters, Protocol, Streams};
 use units::{Span, Time};
 
 use crate::clock::Clock;
@@ -59,7 +60,7 @@ pub(crate) fn carry(
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
-    let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock)?;
+    let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock, seed)?;
     let mut watches = Watches::new();
     for (host, namespace) in lab.plan.hosts.iter().zip(lab.namespaces) {
         if host.gateway.is_some() {
@@ -129,7 +130,7 @@ impl<'a> Run<'a> {
             if let Some(failed) = self.hosts.failed.take() {
                 return Err(failed);
             }
-            let due = [self.hosts.timers.next_time(), self.hosts.sockets.next_read()];
+            let due = [self.hosts.timers.next_time(), self.hosts.sockets.next_timer()];
             let next = [self.next_sample, self.next_look, end].into_iter().chain(due);
             let next = next.fold(Time::NEVER, Time::min);
             let sleep = next.since(self.clock.now()).min(LONGEST_SLEEP);
@@ -137,7 +138,7 @@ impl<'a> Run<'a> {
             happened.clear();
             self.hosts.sockets.wait(timeout, &mut happened)?;
             let now = self.clock.now();
-            self.hosts.sockets.finish_reading(now, &mut happened);
+            self.hosts.sockets.expire(now, &mut happened);
             for event in &happened {
                 self.handle(now, *event);
             }
@@ -239,17 +240,17 @@ impl<'a> Run<'a> {
             goodput_bps: f64::NAN,
             throughput_bps: f64::NAN,
             delivered_bytes: totals.delivered,
-            sent_bytes: totals.sent_bytes,
-            retransmitted: totals.retransmitted,
+            sent_bytes: totals.sent.bytes,
+            retransmitted: totals.sent.retransmissions,
             ..FlowSample::default()
         };
         if let Some(pair) = self.applications[flow].pairs.last() {
-            let info = &self.hosts.sockets.endpoints[pair.sender.index()].info;
-            sample.cwnd_bytes = info.cwnd_bytes();
-            sample.ssthresh_bytes = info.ssthresh_bytes();
-            sample.srtt_ms = info.srtt_ms().unwrap_or(f64::NAN);
-            sample.rto_ms = f64::from(info.rto_us) / 1e3;
-            sample.flight_bytes = info.flight_bytes();
+            let sender = self.hosts.sockets.endpoints[pair.sender.index()].sample();
+            sample.cwnd_bytes = sender.cwnd;
+            sample.ssthresh_bytes = sender.ssthresh;
+            sample.srtt_ms = sender.srtt.map_or(f64::NAN, Span::as_millis_f64);
+            sample.rto_ms = sender.rto.as_millis_f64();
+            sample.flight_bytes = sender.flight;
         }
         sample
     }
@@ -260,11 +261,10 @@ impl<'a> Run<'a> {
         for pair in &self.applications[flow].pairs {
             totals.delivered += endpoints[pair.receiver.index()].received;
             let sender = &endpoints[pair.sender.index()];
-            totals.sent_bytes += sender.info.bytes_sent;
-            totals.segments += u64::from(sender.info.data_segments_sent);
-            totals.retransmitted += u64::from(sender.info.retransmitted_segments);
-            totals.timeouts += u64::from(sender.info.timeouts);
-            totals.recoveries += sender.recoveries;
+            totals.sent += sender.counters();
+            if let Some(samples) = sender.rtt_samples() {
+                totals.rtt.merge(samples);
+            }
             totals.window = totals.window.max(sender.largest_window);
         }
         totals
@@ -298,14 +298,24 @@ impl<'a> Run<'a> {
         let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let sender = application.pairs.last();
-        let info = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].info);
+        let sender = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].sample());
+        let protocol = match flow.protocol {
+            Protocol::Quic => ProtocolRecord::Quic(quic_record(&totals.sent)),
+            // The plan rejects the others.
+            _ => ProtocolRecord::Tcp(tcp_record(flow, &totals.sent)),
+        };
+        let entry = flow.controller.entry();
         let pages = application.pages();
         let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
         let completed = application.is_completed();
         FlowRecord {
             flow: flow.name.clone(),
-            controller: flow.controller.entry().name.into(),
-            controller_status: legs::STATUS.into(),
+            controller: entry.name.into(),
+            controller_status: match flow.protocol {
+                // Its controllers are the simulator's.
+                Protocol::Quic => entry.status.to_string().into(),
+                _ => legs::STATUS.into(),
+            },
             completed,
             aborted: application.aborted.is_some(),
             abort_cause: application.aborted.map(|cause| cause.name().into()),
@@ -313,26 +323,17 @@ impl<'a> Run<'a> {
             start_s: application.start.as_secs_f64(),
             completion_s: completed.then_some(active),
             goodput_bps: rate(totals.delivered),
-            throughput_bps: rate(totals.sent_bytes),
-            srtt_ms: info.and_then(|info| info.srtt_ms()),
-            min_rtt_ms: info.and_then(|info| info.min_rtt_ms()),
-            // The kernel reports a smoothed RTT and the minimum, and no samples.
-            rtt: None,
-            cwnd_bytes: info.map_or(0, |info| info.cwnd_bytes()),
+            throughput_bps: rate(totals.sent.bytes),
+            srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
+            min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
+            rtt: rtt_record(&totals.rtt),
+            cwnd_bytes: sender.map_or(0, |s| s.cwnd),
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
             pages,
             offered_bytes: application.offered_bytes(),
             burst_completion_s: application.burst_completion_s(),
-            protocol: ProtocolRecord::Tcp(TcpRecord {
-                recovery: flow.transport.recovery.name().into(),
-                segments_sent: totals.segments,
-                segments_retransmitted: totals.retransmitted,
-                // No TCP of the kernel sends any.
-                probes_sent: 0,
-                timeouts: totals.timeouts,
-                fast_recoveries: totals.recoveries,
-            }),
+            protocol,
         }
     }
 }
@@ -341,11 +342,9 @@ impl<'a> Run<'a> {
 #[derive(Default)]
 struct Totals {
     delivered: u64,
-    sent_bytes: u64,
-    segments: u64,
-    retransmitted: u64,
-    timeouts: u64,
-    recoveries: u64,
+    sent: Counters,
+    /// RTT samples of QUIC.
+    rtt: Sketch,
     window: u32,
 }
 

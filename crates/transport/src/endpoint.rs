@@ -3,6 +3,8 @@
 //! A host holds an enum over the protocols, not a trait object, because these calls are on the
 //! per-packet path.
 
+use std::ops::AddAssign;
+
 use sketch::Sketch;
 use units::{Span, Time};
 use wire::feedback::Field;
@@ -23,6 +25,19 @@ pub struct Counters {
     pub fast_recoveries: u32,
     /// Probes of unused capacity.
     pub probes: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        // Without `..`, so that a new one has to be considered here.
+        let Self { segments, retransmissions, bytes, timeouts, fast_recoveries, probes } = other;
+        self.segments += segments;
+        self.retransmissions += retransmissions;
+        self.bytes += bytes;
+        self.timeouts += timeouts;
+        self.fast_recoveries += fast_recoveries;
+        self.probes += probes;
+    }
 }
 
 /// Why a connection ended before its time.

@@ -93,7 +93,7 @@ const QUIC: ProtocolEntry = ProtocolEntry {
     summary: "The QUIC of quinn, a library that real servers use, with its own loss recovery and pacing",
     source: "RFC 9000 and RFC 9002",
     status: Status::Implementation("quinn-proto 0.11.19"),
-    on_kernel: false,
+    on_kernel: true,
     table: Some("quic"),
     keys: TakenKeys::Only(&[]),
 };

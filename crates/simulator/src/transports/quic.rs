@@ -3,10 +3,9 @@
 //! A packet is a [`Segment`] with the number of its datagram as sequence number, and a payload with which it
 //! is as long as a UDP packet with the datagram.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quic::{Choice, Config, Settings};
+use quic::{Choice, Config, Maker, Settings};
 use scenario::model::Flow;
 use sketch::Sketch;
 use tcp::{Flags, Options, Segment};
@@ -22,10 +21,8 @@ const IDLE_TIMEOUTS: u64 = 2;
 /// What both ends of the connections of a flow share.
 #[derive(Debug)]
 pub(crate) struct Path {
-    config: Arc<Config>,
+    maker: Maker,
     datagrams: Mutex<Datagrams>,
-    /// Seed of the next end.
-    seed: AtomicU64,
 }
 
 impl Path {
@@ -37,13 +34,8 @@ impl Path {
         let config = Config::new(settings, choice, None).ok()?;
         let kept = settings.idle_timeout * IDLE_TIMEOUTS;
         // Flows with the same seed of the run are distinguished by their first sequence number.
-        let first =
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(flow.initial_sequence) << 24);
-        Some(Self {
-            config: Arc::new(config),
-            datagrams: Mutex::new(Datagrams::new(kept)),
-            seed: AtomicU64::new(first),
-        })
+        let maker = Maker::new(Arc::new(config), seed, flow.initial_sequence);
+        Some(Self { maker, datagrams: Mutex::new(Datagrams::new(kept)) })
     }
 
     fn datagrams(&self) -> MutexGuard<'_, Datagrams> {
@@ -60,8 +52,7 @@ pub(crate) struct Quic {
 
 impl Quic {
     pub(crate) fn new(path: Arc<Path>) -> Self {
-        let seed = path.seed.fetch_add(1, Ordering::Relaxed);
-        Self { end: quic::Connection::new(path.config.clone(), seed), path }
+        Self { end: path.maker.end(), path }
     }
 
     pub(crate) fn streams(&mut self) -> &mut dyn Streams {

@@ -116,6 +116,43 @@ fn all_that_is_wrong_is_told_at_once() {
     );
 }
 
+/// The settings of QUIC are of connections, so flows with others share a host, and TCP too. No kernel needs
+/// their controllers.
+#[test]
+fn quic_asks_nothing_of_a_host_but_its_mtu() {
+    let quic = |settings: Value| {
+        let mut quic = flow("a", "c", json!({ "protocol": "quic", "quic": settings }));
+        quic["controller"] = json!("adalr");
+        quic
+    };
+    let flows = [quic(json!({})), quic(json!({ "initial_rtt": "1s" })), flow("a", "c", json!({}))];
+    let plan = planned(json!(flows)).unwrap();
+    assert!(matches!(plan.flows[0].carrier, Carrier::Quic { .. }));
+    assert!(matches!(plan.flows[2].carrier, Carrier::Tcp(_)));
+    let of = |name: &str| plan.settings.iter().filter(|setting| setting.flow == name).count();
+    // The controller and all keys of `transport.quic`.
+    assert_eq!([of("flow-0"), of("flow-1")], [9, 9]);
+    let alone = planned(json!([flows[0]])).unwrap();
+    // The largest datagram that quinn tries, 1452 bytes, with the headers of UDP and IP.
+    assert_eq!(alone.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1480, 1480]);
+    assert!(alone.hosts.iter().all(|host| host.sysctls.is_empty() && host.routes.is_empty()));
+}
+
+/// No MTU of IPv6 is below 1280.
+#[test]
+fn small_datagrams_over_ipv6_have_a_host_with_the_least_mtu() {
+    let settings = json!({ "protocol": "quic", "quic": { "mtu_discovery": false } });
+    let mut scenario = crate::tests::scenario(json!({
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" }],
+        "flow": [flow("a", "b", settings)],
+    }));
+    for (ip, mtu) in [(IpVersion::V4, 1228), (IpVersion::V6, 1280)] {
+        scenario.ip = ip;
+        let plan = plan(&scenario, &kernel_of(&["cubic"])).unwrap();
+        assert_eq!((plan.ip, plan.hosts[0].mtu), (ip, mtu));
+    }
+}
+
 #[test]
 fn other_protocols_than_tcp_are_rejected_with_their_key() {
     let flows =
@@ -124,6 +161,7 @@ fn other_protocols_than_tcp_are_rejected_with_their_key() {
     assert_eq!(refusals.len(), 1, "{refusals:?}");
     assert_eq!(refusals[0].place, "flow \"flow-1\", transport.protocol");
     assert_eq!(refusals[0].asked, "scps-tp");
+    assert!(refusals[0].possible.starts_with("tcp or quic: "), "{}", refusals[0]);
     let key = Key { of: Of::Flow(1), path: "transport.protocol".to_owned() };
     assert_eq!(refusals[0].key, Some(key));
 }

@@ -14,6 +14,7 @@ mod mechanisms;
 mod middlebox;
 mod mtu;
 mod programs;
+mod quic;
 mod traces;
 
 use std::io::Write;

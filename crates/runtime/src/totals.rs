@@ -1,0 +1,27 @@
+//! Totals of senders as recordings have them.
+
+use recording::{QuicRecord, TcpRecord};
+use scenario::model::Flow;
+use transport::Counters;
+
+/// The part of the totals that only TCP and SCPS-TP have.
+pub fn tcp_record(flow: &Flow, sent: &Counters) -> TcpRecord {
+    TcpRecord {
+        recovery: flow.transport.recovery.name().into(),
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        probes_sent: sent.probes,
+        timeouts: u64::from(sent.timeouts),
+        fast_recoveries: u64::from(sent.fast_recoveries),
+    }
+}
+
+/// The part of the totals that only QUIC has.
+pub fn quic_record(sent: &Counters) -> QuicRecord {
+    QuicRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        fast_recoveries: u64::from(sent.fast_recoveries),
+        persistent_congestions: u64::from(sent.timeouts),
+    }
+}

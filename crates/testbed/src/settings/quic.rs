@@ -1,0 +1,39 @@
+//! The settings of a flow with QUIC. It is the simulator's own QUIC, so all of them apply.
+
+use quic::Settings;
+use scenario::model::Flow;
+use units::Span;
+
+use super::{Entry, Judge};
+
+const QUINN: &str = "quinn, as in the simulator";
+
+/// What becomes of the settings of `flow`, which has `own`.
+pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
+    // Without `..`, so that a new setting has to be considered here.
+    let Settings {
+        receive_window,
+        stream_receive_window,
+        send_window,
+        initial_rtt,
+        ack_threshold,
+        ack_delay,
+        idle_timeout,
+        mtu_discovery,
+    } = own;
+    let mut judge = Judge(Vec::new());
+    let controller = flow.controller.entry().name;
+    judge.applied("controller", controller, "the simulator's own, over quinn");
+    judge.applied("transport.quic.receive_window", receive_window, QUINN);
+    judge.applied("transport.quic.stream_receive_window", stream_receive_window, QUINN);
+    judge.applied("transport.quic.send_window", send_window, QUINN);
+    judge.applied("transport.quic.initial_rtt", initial_rtt, QUINN);
+    let or_default = |value: Option<String>| value.unwrap_or_else(|| "default".to_owned());
+    let threshold = or_default(ack_threshold.map(|threshold| threshold.to_string()));
+    judge.applied("transport.quic.ack_threshold", threshold, QUINN);
+    let delay = or_default(ack_delay.as_ref().map(Span::to_string));
+    judge.applied("transport.quic.ack_delay", delay, QUINN);
+    judge.applied("transport.quic.idle_timeout", idle_timeout, QUINN);
+    judge.applied("transport.quic.mtu_discovery", mtu_discovery, QUINN);
+    judge.0
+}

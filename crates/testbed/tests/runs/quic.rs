@@ -1,0 +1,165 @@
+//! QUIC over UDP sockets in the namespaces. The receiving end compares each byte with that of its position, and
+//! panics if they differ.
+
+use congestion::Specification;
+use quic::{Carriage, carriage};
+use recording::Recording;
+use serde_json::{Value, json};
+
+use super::{is_skipped, merge, over_both, recorded, scenario, with_flows};
+
+/// A flow with QUIC.
+fn flow(controller: Value, settings: Value) -> Value {
+    json!({ "controller": controller, "transport": { "protocol": "quic", "quic": settings } })
+}
+
+fn lost_nothing(recording: &Recording) -> bool {
+    let kernel = recording.kernel.as_ref().unwrap();
+    (kernel.lost_packets, kernel.stray_packets) == (0, 0)
+}
+
+#[test]
+fn quic_carries_each_byte_over_both_versions_of_ip() {
+    if is_skipped() {
+        return;
+    }
+    for (ip, header) in
+        over_both(scenario(json!({}), flow(json!("cubic"), json!({})))).iter().zip([20, 40])
+    {
+        let recording = recorded(ip);
+        let record = &recording.flows[0];
+        assert!(record.completed && !record.aborted && record.bytes == 1_000_000, "{record:?}");
+        assert!((2e6..9.7e6).contains(&record.goodput_bps), "{record:?}");
+        assert!(record.throughput_bps >= record.goodput_bps, "{record:?}");
+        assert!(record.min_rtt_ms.unwrap() >= 40.0 && record.rtt.is_some(), "{record:?}");
+        assert_eq!(record.protocol.name(), "quic");
+        let counts = record.protocol.quic().unwrap();
+        // At most 1452 bytes of payload, less than that of data.
+        assert!(counts.segments_sent > 1_000_000 / 1452, "{counts:?}");
+        assert!(lost_nothing(&recording), "{:?}", recording.kernel);
+        let link = &recording.links[0];
+        let largest = 1452 + 8 + header;
+        assert!(link.delivered_bytes <= link.delivered_packets * largest, "{link:?}");
+        assert!(link.delivered_bytes > record.bytes, "{link:?}");
+        let settings = &recording.kernel.as_ref().unwrap().settings;
+        assert!(settings.iter().all(|setting| setting.verdict == "honoured"), "{settings:?}");
+        assert!(settings.iter().any(|s| s.setting == "transport.quic.initial_rtt"));
+    }
+}
+
+#[test]
+fn quic_and_tcp_share_a_link() {
+    if is_skipped() {
+        return;
+    }
+    let whole = |protocol: &str, controller: &str| {
+        json!({ "from": "server", "to": "client", "controller": controller,
+                "transport": { "protocol": protocol }, "traffic": { "bulk": "1MB" } })
+    };
+    let flows = json!([whole("quic", "hybla"), whole("tcp", "reno"), whole("quic", "bbr")]);
+    let recording = recorded(&with_flows(json!({}), flows));
+    let names: Vec<_> = recording.flows.iter().map(|flow| flow.protocol.name()).collect();
+    assert_eq!(names, ["quic", "tcp", "quic"]);
+    assert!(recording.flows.iter().all(|flow| flow.completed && flow.bytes == 1_000_000));
+    let rate: f64 = recording.flows.iter().map(|flow| flow.goodput_bps).sum();
+    assert!(rate < 2.0 * 10e6, "each within its own time: {rate}");
+}
+
+/// Each controller that quinn can carry, at once.
+#[test]
+fn every_controller_carries_quic() {
+    if is_skipped() {
+        return;
+    }
+    let all = congestion::entries().map(|entry| Specification::named(entry.name).unwrap());
+    // That one is for the rate of SCPS-TP.
+    let others = all.filter(|one| *one != Specification::unlimited());
+    let carried = others.filter(|one| !matches!(carriage(one), Carriage::Impossible(_)));
+    let names: Vec<_> = carried.map(|one| one.entry().name).collect();
+    let flows = names.iter().map(|name| {
+        let mut flow = flow(json!(name), json!({}));
+        merge(
+            &mut flow,
+            json!({ "name": name, "from": "server", "to": "client",
+                    "traffic": { "download": "50kB" } }),
+        );
+        flow
+    });
+    let flows: Vec<_> = flows.collect();
+    assert!(flows.len() > 20, "{names:?}");
+    let link = json!({ "rate": "50Mbit/s", "queue": { "packets": 2000 } });
+    let recording = recorded(&with_flows(link, json!(flows)));
+    for record in &recording.flows {
+        assert!(record.completed && record.bytes == 50_000, "{record:?}");
+        assert!(record.protocol.quic().unwrap().segments_sent > 30, "{record:?}");
+    }
+}
+
+#[test]
+fn what_a_link_loses_is_retransmitted() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "forward": { "channel": { "per": 0.02 } } });
+    let recording = recorded(&scenario(link, flow(json!("reno"), json!({}))));
+    let (record, link) = (&recording.flows[0], &recording.links[0]);
+    assert!(record.completed && link.corrupted_packets > 0, "{record:?} {link:?}");
+    let counts = record.protocol.quic().unwrap();
+    assert!(counts.segments_retransmitted > 0 && counts.fast_recoveries > 0, "{counts:?}");
+}
+
+/// The traffic class of packets reaches quinn: it reduces the window at a mark, long before the queue is full.
+#[test]
+fn marks_of_a_queue_reach_the_sender() {
+    if is_skipped() {
+        return;
+    }
+    let longest_queue = |marking: Value| {
+        let mut link = json!({ "queue": { "packets": 1000 } });
+        merge(&mut link, marking);
+        let download = json!({ "traffic": { "download": "1MB" } });
+        let mut flow = flow(json!("reno"), json!({}));
+        merge(&mut flow, download);
+        over_both(scenario(link, flow)).map(|scenario| {
+            let recording = recorded(&scenario);
+            assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
+            recording.links[0].max_queue_bytes
+        })
+    };
+    let marked =
+        longest_queue(json!({ "forward": { "ecn_marking": { "packets": 12, "weight": 1 } } }));
+    let unmarked = longest_queue(json!({}));
+    for (marked, unmarked) in marked.iter().zip(unmarked) {
+        assert!(2 * marked < unmarked, "{marked} of {unmarked} bytes");
+    }
+}
+
+#[test]
+fn a_page_has_connections_of_quic() {
+    if is_skipped() {
+        return;
+    }
+    let page = json!({ "main_object": "20kB", "embedded_objects": 12, "embedded_object": "10kB",
+                       "connections": 6, "pages": 1, "interval": "1s" });
+    let mut flow = flow(json!("cubic"), json!({}));
+    merge(&mut flow, json!({ "traffic": { "web": page } }));
+    let recording = recorded(&scenario(json!({}), flow));
+    let record = &recording.flows[0];
+    assert!(record.page_response_s.unwrap() > 0.0 && record.bytes >= 140_000, "{record:?}");
+    assert!(lost_nothing(&recording), "{:?}", recording.kernel);
+}
+
+#[test]
+fn a_connection_ends_when_nothing_arrives_any_more() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "event": [{ "at": "200ms", "forward": { "outage": "100s" } }] });
+    let mut flow = flow(json!("cubic"), json!({ "idle_timeout": "1s" }));
+    merge(&mut flow, json!({ "traffic": { "bulk": "100MB" } }));
+    let recording = recorded(&scenario(link, flow));
+    let record = &recording.flows[0];
+    assert!(record.aborted && !record.completed, "{record:?}");
+    assert_eq!(record.abort_cause.as_deref(), Some("idle-timeout"));
+    assert!(recording.simulated_s < 19.0, "{}", recording.simulated_s);
+}

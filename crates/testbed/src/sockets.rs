@@ -28,7 +28,7 @@ use rustix::net::{
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint as _, Sample};
+use transport::{AbortCause, Counters, Endpoint as _, Sample, Streams as _};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -524,6 +524,11 @@ impl Endpoint {
     /// Bytes that its socket took.
     pub(crate) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Whether a request or an answer on a stream has arrived that the application has not taken.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
     }
 
     /// State of the sender.

@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         match event {
             Event::Received(number) => {
                 let endpoint = &self.hosts.sockets.endpoints[number.index()];
-                if endpoint.received >= endpoint.wake_at {
+                if endpoint.received >= endpoint.wake_at || endpoint.has_arrived() {
                     self.act(endpoint.flow, |application, connections| {
                         application.on_received(now, number, connections);
                     });
@@ -386,9 +386,8 @@ impl Connections for FlowConnections<'_, '_> {
         self.hosts.sockets.endpoints[endpoint.index()].received
     }
 
-    /// Sockets of TCP have none.
-    fn streams(&mut self, _: EndpointId) -> Option<&mut dyn Streams> {
-        None
+    fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
+        self.hosts.sockets.streams(endpoint)
     }
 
     fn wake_application(&mut self, at: Time) {

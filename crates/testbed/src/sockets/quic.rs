@@ -18,7 +18,7 @@ use rustix::net::{
     AddressFamily, SendFlags, SocketFlags, SocketType, bind, connect, getsockname, send,
     socket_with, sockopt,
 };
-use transport::Endpoint as _;
+use transport::{Endpoint as _, Streams};
 use units::Time;
 use wire::IpVersion;
 use wire::ip::{CE, ECT_0};
@@ -113,6 +113,13 @@ impl Sockets<'_> {
         self.flush(number).map(|()| Some(acted))
     }
 
+    /// Streams of an endpoint of QUIC. What the application does with them is sent in this turn of the loop.
+    pub(crate) fn streams(&mut self, number: EndpointId) -> Option<&mut dyn Streams> {
+        let end = self.endpoints[number.index()].quic.as_mut()?;
+        self.timers.push(self.clock.now(), number.0.into());
+        Some(&mut end.connection)
+    }
+
     /// Takes in the datagrams that have arrived, and answers them.
     pub(super) fn receive_datagrams(&mut self, number: EndpointId) -> io::Result<()> {
         loop {
@@ -196,7 +203,8 @@ impl Sockets<'_> {
         let endpoint = &mut self.endpoints[number.index()];
         let Some(end) = &endpoint.quic else { return };
         let delivered = end.connection.delivered();
-        if delivered > endpoint.received {
+        // The end of a stream may come without bytes.
+        if delivered > endpoint.received || end.connection.has_arrived() {
             endpoint.received = delivered;
             happened.push(Event::Received(number));
         }

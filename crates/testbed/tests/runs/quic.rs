@@ -48,6 +48,24 @@ fn quic_carries_each_byte_over_both_versions_of_ip() {
 }
 
 #[test]
+fn pages_are_fetched_on_streams() {
+    if is_skipped() {
+        return;
+    }
+    let pages = json!({ "web": { "pages": 2, "interval": "500ms", "embedded_objects": 4,
+                                 "main_object": "20kB", "embedded_object": "10kB" } });
+    let mut flow = flow(json!("cubic"), json!({}));
+    merge(&mut flow, json!({ "traffic": pages }));
+    let recording = recorded(&scenario(json!({}), flow));
+    let record = &recording.flows[0];
+    assert!(record.completed && !record.aborted, "{record:?}");
+    assert_eq!(record.pages.len(), 2);
+    // Request and answer of the page, and then those of all its objects.
+    assert!(record.pages.iter().all(|page| page.response_s.is_some_and(|time| time > 0.08)));
+    assert!(lost_nothing(&recording), "{:?}", recording.kernel);
+}
+
+#[test]
 fn quic_and_tcp_share_a_link() {
     if is_skipped() {
         return;
@@ -132,21 +150,6 @@ fn marks_of_a_queue_reach_the_sender() {
     for (marked, unmarked) in marked.iter().zip(unmarked) {
         assert!(2 * marked < unmarked, "{marked} of {unmarked} bytes");
     }
-}
-
-#[test]
-fn a_page_has_connections_of_quic() {
-    if is_skipped() {
-        return;
-    }
-    let page = json!({ "main_object": "20kB", "embedded_objects": 12, "embedded_object": "10kB",
-                       "connections": 6, "pages": 1, "interval": "1s" });
-    let mut flow = flow(json!("cubic"), json!({}));
-    merge(&mut flow, json!({ "traffic": { "web": page } }));
-    let recording = recorded(&scenario(json!({}), flow));
-    let record = &recording.flows[0];
-    assert!(record.page_response_s.unwrap() > 0.0 && record.bytes >= 140_000, "{record:?}");
-    assert!(lost_nothing(&recording), "{:?}", recording.kernel);
 }
 
 #[test]

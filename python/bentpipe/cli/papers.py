@@ -39,7 +39,11 @@ def list_papers(as_json: bool) -> None:
 def run_papers(
     names: tuple[str, ...], workers: int | None, out: Path | None, full: bool, as_json: bool
 ) -> None:
-    """Reproduce the papers NAME... (by default all) and compare each published value."""
+    """Reproduce the papers NAME... (by default all) and compare each published value.
+
+    --full with --out keeps finished runs in DIR/helpers/runs. After an interruption, the same
+    command goes on there.
+    """
     from bentpipe.reproductions.command import run_and_print
 
     complete = run_and_print(names, workers, out, as_json, full)

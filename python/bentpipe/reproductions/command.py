@@ -73,7 +73,10 @@ def run_and_print(
     for reproduction in chosen:
         total = sum(len(job.seeds) for job in reproduction.plan(full).values())
         with late_progress(reproduction.name, total) as progress:
-            outcome = reproduction.run(workers, progress, full)
+            keep = folders.get(reproduction.name) if full and reproduction.has_full else None
+            outcome = reproduction.run(
+                workers, progress, full, keep and keep / "runs", announce=announce
+            )
         outcomes.append(outcome)
         about_to_print("papers", lambda: as_object(outcomes))
         if not as_json:
@@ -90,6 +93,11 @@ def run_and_print(
     if out:
         show(f"Tables and plots are in {out}.")
     return all(outcome.complete for outcome in outcomes)
+
+
+def announce(sentence: str) -> None:
+    """Print a sentence before a long run. It is no result, so it goes to stderr."""
+    click.echo(sentence, err=True)
 
 
 def as_object(outcomes: Sequence[Outcome]) -> str:

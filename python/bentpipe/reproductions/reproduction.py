@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe.errors import OutputError
+from bentpipe.reproductions import kept
 from bentpipe.reproductions.judgement import (
     NOT_MEASURED,
     Judged,
@@ -137,13 +138,21 @@ class Reproduction:
         workers: int | None,
         progress: Callable[[int], object] | None,
         full: bool = False,
+        keep: Path | None = None,
+        announce: Callable[[str], object] = lambda _: None,
     ) -> Outcome:
         """Run the whole plan and compare every published value, in the order of the paper.
 
-        After Ctrl-C, values that need missing runs are not compared.
+        After Ctrl-C, values that need missing runs are not compared. With `keep`, runs are kept in
+        this folder, and those that are there already are not run. `announce` then gets a sentence
+        on the time that the others take.
         """
         plan = self.plan(full)
-        done = self.results(plan, workers, progress)
+        if keep:
+            folder = kept.Folder(keep)
+            done = kept.run_all(self.scenarios(plan), folder, workers, progress, announce)
+        else:
+            done = self.results(plan, workers, progress)
         complete = len(done) == len(plan)
         return Outcome(self, self.rows(done, complete), done, complete, full and self.has_full)
 
@@ -171,13 +180,19 @@ class Reproduction:
         """Every run with the name of its job. Reading the scenarios checks them."""
         names: list[str] = []
         jobs: list[tuple[bentpipe.Scenario, int | None]] = []
-        with resources.as_file(self.folder / "scenarios") as folder:
-            for name, job in plan.items():
-                scenario = bentpipe.Scenario.load(folder / job.scenario, job.sets)
-                for seed in job.seeds:
-                    names.append(name)
-                    jobs.append((scenario, seed))
+        for name, (scenario, seeds) in self.scenarios(plan).items():
+            for seed in seeds:
+                names.append(name)
+                jobs.append((scenario, seed))
         return names, jobs
+
+    def scenarios(self, plan: Plan) -> dict[str, tuple[bentpipe.Scenario, Sequence[int]]]:
+        """Scenario and seeds of every job. Reading the scenarios checks them."""
+        with resources.as_file(self.folder / "scenarios") as folder:
+            return {
+                name: (bentpipe.Scenario.load(folder / job.scenario, job.sets), job.seeds)
+                for name, job in plan.items()
+            }
 
     def rows(self, results: Results, complete: bool) -> list[Row]:
         """Compare all values that `results` provide. A value without measurement has a note."""

@@ -33,6 +33,39 @@ def test_every_mechanism_is_in_the_survey_or_left_out_with_a_reason() -> None:
     assert not helping & LEFT_OUT.keys()
 
 
+MTU = "link.1.mtu={{ bytes = 1400, icmp = '{}' }}"
+
+
+def probing(mode: str) -> tuple[str, ...]:
+    """Packetization-layer discovery of all flows."""
+    return tuple(f"flow.{flow}.transport.mtu_probing={mode}" for flow in range(survey.FLOWS))
+
+
+@pytest.mark.parametrize("condition", ["geo/1e-4", "leo/1e-4"])
+def test_a_small_mtu_costs_little_if_a_discovery_finds_it(condition: str) -> None:
+    """The table of docs/path.md: classical discovery (RFC 1191), and that by probes (RFC 4821)."""
+    plain = survey.Candidate("cubic", HELPERS["none"])
+    cases = {
+        "none": (),
+        "messages": (MTU.format("sent"),),
+        "filtered": (MTU.format("filtered"),),
+        "black-hole": (MTU.format("filtered"), *probing("black-hole")),
+        "always": (MTU.format("filtered"), *probing("always")),
+    }
+    seeds = range(1, 4)
+    jobs = {name: plain.job(CONDITIONS[condition], seeds, *sets) for name, sets in cases.items()}
+    names, all_jobs = FOUND.jobs(jobs)
+    runs = [run.recording for run in bp.run_many(all_jobs)]
+    goodput = {
+        name: sum(survey.goodput(run) for own, run in zip(names, runs, strict=True) if own == name)
+        for name in cases
+    }
+    assert goodput["filtered"] == 0.0, "a black hole"
+    for found in ("messages", "always"):
+        assert goodput[found] > 0.93 * goodput["none"], found
+    assert 0.4 * goodput["none"] < goodput["black-hole"] < goodput["always"]
+
+
 def test_every_controller_is_in_the_survey_alone_or_with_the_routers_that_it_needs() -> None:
     known = {entry.name for entry in bp.controllers()}
     assert {candidate.controller for candidate in survey.candidates()} == known

@@ -291,7 +291,7 @@ HELPERS = {
 }  # fmt: skip
 
 LEFT_OUT = {
-    "mtu": "it limits a link, and helps nothing",
+    "mtu": "it limits a link, and helps nothing; docs/path.md has it in two conditions",
     "pepsal": "it is `split, hybla`, which has the recovery of Linux too",
     "ck-stp": "it is `split, ck-stp`",
     "scps-gateway": "it needs a gateway at both ends, and the terminal is a host",

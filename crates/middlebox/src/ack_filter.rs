@@ -265,6 +265,13 @@ mod tests {
     }
 
     #[test]
+    fn aggressively_a_single_ack_is_removed_directly_before_the_new_one_only() {
+        let data = Header { payload: 1, ..ack(1) };
+        assert_eq!(removed(FilterRule::CakeAggressive, &[ack(1), data, ack(2)]), [0; 0]);
+        assert_eq!(removed(FilterRule::CakeAggressive, &[data, ack(1), ack(2)]), [1]);
+    }
+
+    #[test]
     fn cake_keeps_sack_blocks_that_the_new_ack_does_not_cover() {
         let rule = FilterRule::CakeAggressive;
         assert_eq!(removed(rule, &[sacking(1, &[(5, 6)]), sacking(1, &[(5, 8)])]), [0]);

@@ -175,4 +175,15 @@ mod tests {
             assert_eq!(passed, [ack(0), ack(1000), special]);
         }
     }
+
+    #[test]
+    fn an_ack_that_the_hold_has_released_begins_a_new_series() {
+        let times = [0, 1, 2, 60, 61, 62, 63];
+        let acks = (0..).zip(times).map(|(n, time)| (at(time), ack(1000 * n)));
+        let mut device = device();
+        let out = drive(&mut device, acks, at(1000));
+        let passed: Vec<_> = out.iter().map(|(time, p)| (*time, p.0.acknowledgement)).collect();
+        assert_eq!(passed, [(at(0), 0), (at(51), 2000), (at(63), 6000)]);
+        assert_eq!(device.counts(), [("decimated", 4)]);
+    }
 }

@@ -394,4 +394,101 @@ mod tests {
         packets.extend([(6, ack(1000)), (7, ack(1000)), (8, ack(0))]);
         assert_eq!(passed(packets)[2..], [(5, 'a', 1000), (6, 'a', 1000)]);
     }
+
+    fn control(patience: u64) -> PacketControl<Plain> {
+        let patience = Span::from_millis(patience);
+        PacketControl::new(PacketControlSettings { patience, ..PacketControlSettings::default() })
+    }
+
+    fn windowed(packet: Plain, window: u16) -> Plain {
+        Plain(Header { window, ..packet.0 })
+    }
+
+    /// Without patience, ACKs of new data hide retransmissions for four times their usual distance.
+    #[test]
+    fn a_retransmission_is_dropped_while_acks_keep_coming() {
+        for (pause, passes) in [(390, false), (410, true)] {
+            let mut packets: Vec<_> = (0..9).map(|n| (at(0), data(n * 1000, 1000))).collect();
+            let acks = (1..5).map(|n| (at(100 * n), windowed(ack(1000 * n as u32), 9)));
+            packets.extend(acks);
+            packets.push((at(400 + pause), data(4000, 1000)));
+            let out = drive(&mut control(0), packets, at(2000));
+            assert_eq!(out.len() == 14, passes, "{pause}");
+        }
+    }
+
+    /// A sender probes a closed window with data that it has sent before (RFC 9293 section 3.8.6.1).
+    #[test]
+    fn a_probe_into_a_closed_window_passes() {
+        for (window, passes) in [(0, true), (9, false)] {
+            let packets = [
+                (at(0), data(0, 1000)),
+                (at(1), data(1000, 1000)),
+                (at(50), windowed(ack(1000), window)),
+                (at(500), data(1000, 1000)),
+            ];
+            let out = drive(&mut control(2000), packets, at(600));
+            assert_eq!(out.len() == 4, passes, "{window}");
+        }
+    }
+
+    /// What showed a loss is over when all is acknowledged that was sent before it.
+    #[test]
+    fn after_a_repair_retransmissions_are_spurious_again() {
+        let mut packets: Vec<_> = (0..3).map(|n| (at(0), data(n * 1000, 1000))).collect();
+        let ack = |number| windowed(ack(number), 9);
+        packets.extend([(at(50), ack(1000)), (at(51), ack(1000)), (at(60), data(1000, 1000))]);
+        packets.extend([(at(100), ack(3000)), (at(101), data(3000, 1000))]);
+        packets.push((at(150), data(3000, 1000)));
+        let mut device = control(2000);
+        let out = drive(&mut device, packets, at(200));
+        assert_eq!(out.last(), Some(&(at(101), data(3000, 1000))));
+        assert_eq!(device.counts()[0], ("dropped", 1));
+    }
+
+    #[test]
+    fn a_retransmission_that_acknowledges_more_passes() {
+        let answer = |payload| Plain(Header { payload, window: 9, ..ack(1000).0 });
+        let say = |acknowledgement, payload| {
+            Plain(Header { acknowledgement, window: 9, ..data(0, payload).0 })
+        };
+        for (number, passes) in [(0, false), (500, true)] {
+            let packets = [
+                (at(0), say(0, 1000)),
+                (at(10), Plain(Header { acknowledgement: 0, ..answer(500).0 })),
+                (at(20), Plain(Header { sequence: 1000, ..say(0, 0).0 })),
+                (at(30), say(number, 1000)),
+            ];
+            let out = drive(&mut control(2000), packets, at(100));
+            assert_eq!(out.len() == 4, passes, "{number}");
+        }
+    }
+
+    #[test]
+    fn held_duplicates_that_are_dropped_are_counted() {
+        let mut packets: Vec<_> = (0..6).map(|n| (at(0), data(n * 1000, 1000))).collect();
+        packets.extend((50..55).map(|time| (at(time), windowed(ack(1000), 9))));
+        packets.push((at(60), windowed(ack(6000), 9)));
+        let mut device = control(2000);
+        drive(&mut device, packets, at(100));
+        assert_eq!(device.counts()[3], ("suppressed", 2), "the third and the fourth duplicate");
+    }
+
+    #[test]
+    fn sack_blocks_and_holes_show_that_data_has_not_arrived() {
+        use crate::header::SackBlocks;
+
+        let sacking = |number| {
+            let sack = SackBlocks::new([(2000, 3000)]);
+            Plain(Header { sack, ..windowed(ack(number), 9).0 })
+        };
+        let sent = [data(0, 1000), data(1000, 1000), data(2000, 1000)].map(|data| (at(0), data));
+        let repair = (at(60), data(1000, 1000));
+        let reported = sent.into_iter().chain([(at(50), sacking(1000)), repair.clone()]);
+        assert_eq!(drive(&mut control(2000), reported, at(100)).len(), 5);
+        // It has not come here either, and no ACK says anything.
+        let hole = [(at(0), data(0, 1000)), (at(0), data(2000, 1000))];
+        let hole = hole.into_iter().chain([(at(50), windowed(ack(1000), 9)), repair]);
+        assert_eq!(drive(&mut control(2000), hole, at(100)).len(), 4);
+    }
 }

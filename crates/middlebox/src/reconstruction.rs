@@ -255,6 +255,32 @@ mod tests {
         assert_eq!(passed(&acks), expected);
     }
 
+    /// The average has a weight of 1/4, and a jump of more than two segments is one.
+    #[test]
+    fn acks_are_spread_over_the_average_time_between_two_and_at_most_over_the_longest_delay() {
+        // 40 ms, and 80 ms once: 50 ms.
+        let acks = [(0, 0), (40, 2000), (80, 4000), (160, 12_000)];
+        let times = passed(&acks)[3..].iter().map(|(time, _)| *time).collect::<Vec<_>>();
+        assert_eq!(times, [160, 176, 193, 210]);
+        let rare = [(0, 0), (400, 2000), (800, 4000), (1200, 12_000)];
+        let times = passed(&rare)[3..].iter().map(|(time, _)| *time).collect::<Vec<_>>();
+        assert_eq!(times, [1200, 1233, 1266, 1300]);
+        let short = [(0, 0), (40, 2000), (80, 5000)];
+        assert_eq!(passed(&short)[2..], [(80, 4000), (120, 5000)]);
+    }
+
+    #[test]
+    fn an_old_ack_and_a_short_segment_change_nothing() {
+        let acks = [(0, 0), (10, 2000), (20, 4000), (21, 1000), (30, 6000)];
+        assert_eq!(passed(&acks), acks);
+        let packets = [data(0, 1000), data(1000, 100), ack(0), ack(2000), ack(4000), ack(12_000)];
+        let packets = (0..).zip(packets).map(|(n, packet)| (at(10 * n), packet));
+        let mut device = device();
+        let out = drive(&mut device, packets, at(5000));
+        assert_eq!(out.len(), 6 + 3);
+        assert_eq!(device.counts(), [("reconstructed", 3)]);
+    }
+
     #[test]
     fn a_duplicate_ack_is_passed_at_once_with_all_that_is_acknowledged_before_it() {
         let acks = [(0, 0), (40, 2000), (80, 4000), (120, 12_000), (121, 12_000)];

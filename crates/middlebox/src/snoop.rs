@@ -482,4 +482,74 @@ mod tests {
         // One is the first, one is expected behind it.
         assert_eq!(out.iter().filter(|one| one.1 == 'a').count(), 1 + 5 - 2);
     }
+
+    /// RFC 6298 section 2: srtt and rttvar with gains of 1/8 and 1/4, and Karn's rule. In ns-2 the first gain is
+    /// inverted.
+    #[test]
+    fn the_timer_follows_the_round_trip_of_the_hop() {
+        let mut device = device();
+        let mut drive = |packets: Vec<(u64, Plain)>, until| {
+            let packets = packets.into_iter().map(|(time, packet)| (at(time), packet));
+            drive(&mut device, packets, at(until));
+            let flow = device.flows.values().next().unwrap();
+            (flow.srtt.unwrap(), flow.rttvar, device.next_timer())
+        };
+        let packets = vec![(0, data(0, 1000)), (80, ack(1000)), (200, data(1000, 1000))];
+        assert_eq!(drive(packets, 250), (0.08, 0.04, at(440)));
+        let (srtt, rttvar, timer) = drive(vec![(264, ack(2000)), (300, data(2000, 1000))], 300);
+        // 64 ms: 80 - 16 / 8, and 40 + (16 - 40) / 4.
+        assert!((srtt - 0.078).abs() < 1e-9 && (rttvar - 0.034).abs() < 1e-9);
+        assert_eq!(timer.as_nanos() / 1000, 300_000 + 78_000 + 4 * 34_000);
+        // The ACK of a retransmitted segment is no sample.
+        let lost = vec![(301, data(3000, 1000)), (310, ack(2000)), (420, ack(4000))];
+        let (again, _, _) = drive(lost, 420);
+        assert_eq!(again, srtt);
+    }
+
+    #[test]
+    fn the_back_off_of_the_timer_ends_with_a_new_ack() {
+        let mut device = device();
+        // Expiries at 100 and 300 ms.
+        let packets = [(0, data(0, 1000)), (310, ack(1000)), (320, data(1000, 1000))];
+        drive(&mut device, packets.map(|(time, packet)| (at(time), packet)), at(320));
+        assert_eq!(device.counts()[0], ("retransmitted", 2));
+        assert_eq!(device.next_timer(), at(420));
+    }
+
+    #[test]
+    fn what_exceeds_the_cache_is_not_copied_and_left_to_the_sender() {
+        let settings = SnoopSettings { cache: 1, dupacks: 1, ..SnoopSettings::default() };
+        let mut device = Snoop::new(settings);
+        let packets = [
+            (0, data(0, 1000)),
+            (1, data(1000, 1000)),
+            (2, data(2000, 1000)),
+            (3, ack(1000)),
+            // A copy of what came before is the retransmission of the sender, who counts duplicate ACKs.
+            (4, data(1000, 1000)),
+            (5, ack(1000)),
+        ];
+        let out = drive(&mut device, packets.map(|(time, packet)| (at(time), packet)), at(50));
+        assert_eq!(out.last(), Some(&(at(5), ack(1000))));
+        assert_eq!(out.len(), 6);
+        assert_eq!(device.counts()[2], ("uncached", 2));
+    }
+
+    /// RFC 5681 section 2: an ACK with another window is no duplicate.
+    #[test]
+    fn an_update_of_the_window_repairs_nothing() {
+        let wide = Plain(Header { window: 7, ..ack(1000).0 });
+        let mut packets: Vec<_> = (0..3).map(|n| (n, data(n as u32 * 1000, 1000))).collect();
+        packets.extend([(10, ack(1000)), (11, wide)]);
+        assert_eq!(passed(packets, 12)[3..], [(10, 'a', 1000), (11, 'a', 1000)]);
+    }
+
+    #[test]
+    fn a_reset_ends_all_that_is_known_of_a_connection() {
+        let reset = Plain(Header { flags: flags::RST, ..data(3000, 0).0 });
+        let mut packets: Vec<_> = (0..3).map(|n| (n, data(n as u32 * 1000, 1000))).collect();
+        packets.extend([(10, ack(1000)), (11, reset), (12, ack(1000))]);
+        let out = passed(packets, 10_000);
+        assert_eq!(out[3..], [(10, 'a', 1000), (11, 'a', 0), (12, 'a', 1000)], "and no repair");
+    }
 }

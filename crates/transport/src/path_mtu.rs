@@ -507,4 +507,13 @@ mod tests {
         let tiny = PathMtu::new(Time::ZERO, MtuProbing::Off, 20, OPTIONS);
         assert_eq!(tiny.segment(), 20);
     }
+
+    /// RFC 5927 section 4.1: what names no outstanding data is ignored, and counted.
+    #[test]
+    fn a_forged_report_changes_nothing_but_its_count() {
+        let mut path = path(MtuProbing::Off);
+        path.on_forged_report();
+        assert_eq!((path.segment(), path.counters().ignored_messages), (AGREED, 1));
+        assert_eq!(path.known(OPTIONS), None);
+    }
 }

@@ -410,4 +410,17 @@ mod tests {
         quick.on_timeout(&mut window);
         assert_eq!((window.cwnd, window.ssthresh), (MSS, 30 * MSS));
     }
+
+    /// The approval is for one round trip: an ACK of older data ends it then, as new data would.
+    #[test]
+    fn an_ack_after_the_round_trip_ends_the_start() {
+        for (now, is_over) in [(1040, false), (1041, true)] {
+            let (mut quick, mut window) = started(Some(response(2560.0, true)));
+            quick.before_sending(at(600), 1 + 40 * MSS, &mut window);
+            let old = Acknowledged { now: at(now), ..ack(0, 0, false) };
+            quick.on_ack(&old, &mut window);
+            assert_eq!(quick.pacing_rate().is_none(), is_over, "{now}");
+            assert_eq!(window.cwnd, if is_over { 40 * MSS } else { 160 * MSS });
+        }
+    }
 }

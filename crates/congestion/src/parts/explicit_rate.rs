@@ -169,4 +169,45 @@ mod tests {
         sender.take(&answer(4000.0, true));
         assert_eq!((sender.window.cwnd, sender.window.ssthresh), (14_000, 7_000));
     }
+
+    /// Routers replace the growth of TCP as long as all of them answer, and feedback changes ssthresh in recovery
+    /// only: for each controller that has this part.
+    fn follows_routers<C: crate::controller::Controller + crate::entry::Listed>() {
+        use crate::events::samples::{ack, loss};
+
+        let settings = Settings {
+            mss: 1000,
+            initial_window: 10 * MSS,
+            initial_ssthresh: u64::MAX,
+            byte_counting: 1,
+        };
+        let mut sender = C::build(&settings, &crate::parameters::Values::defaults(&[]));
+        let name = C::LISTED[0].name;
+        let grown = |sender: &mut C| {
+            let before = sender.window().cwnd;
+            sender.on_ack(&ack(MSS));
+            sender.window().cwnd - before
+        };
+        assert_eq!(grown(&mut sender), MSS, "{name}: slow start");
+        sender.on_router_feedback(&answer(0.0, true));
+        assert_eq!(grown(&mut sender), 0, "{name}");
+        sender.on_router_feedback(&answer(0.0, false));
+        assert_eq!(grown(&mut sender), MSS, "{name}: a link without routers");
+        sender.on_router_feedback(&answer(0.0, true));
+        sender.on_loss(&loss(10 * MSS));
+        let before = sender.window().ssthresh;
+        sender.on_router_feedback(&answer(4000.0, true));
+        assert_eq!(sender.window().ssthresh, before + 2 * MSS, "{name}: in recovery");
+        sender.on_recovery_exit(Time::ZERO);
+        let Window { cwnd, ssthresh, .. } = *sender.window();
+        sender.on_router_feedback(&answer(4000.0, true));
+        assert_eq!(sender.window().cwnd, cwnd + 2 * MSS, "{name}");
+        assert_eq!(sender.window().ssthresh, ssthresh, "{name}: behind recovery");
+    }
+
+    #[test]
+    fn controllers_with_explicit_rates_leave_growth_to_routers() {
+        follows_routers::<crate::controllers::xcp::Xcp>();
+        follows_routers::<crate::controllers::p_xcp::PXcp>();
+    }
 }

@@ -150,6 +150,102 @@ fn with_vj_a_loss_of_another_connection_takes_what_does_not_name_its_own() {
     assert_eq!(found, [true, true, false, false, true, true, false]);
 }
 
+/// RFC 1144 section 3.2.2: a change of 1 to 255 takes a byte, and one up to 65,535 three. Data goes on without
+/// changes if it is as far ahead as the packet before was long.
+#[test]
+fn vj_charges_a_change_by_its_size() {
+    let acks = |numbers: [u32; 3]| numbers.map(|number| segment(1, 5, number, 0));
+    assert_eq!(headers(vj(), acks([0, 255, 511])), [40, 4, 6]);
+    assert_eq!(headers(vj(), acks([0, 65_535, 131_071])), [40, 6, 40]);
+    let unequal = [data(0), segment(1, 1000, 7, 500), segment(1, 1500, 7, 1000)];
+    assert_eq!(headers(vj(), unequal), [40, 3, 3]);
+}
+
+/// RFC 1144 section 4: after any loss the packets are tossed that name no connection, also if the lost one was a
+/// SYN, which is not compressed.
+#[test]
+fn with_vj_the_loss_of_an_uncompressed_packet_takes_what_names_no_connection() {
+    let syn = with(segment(2, 1, 0, 0), |header| header.flags = flags::SYN);
+    let packets = [data(0), data(1), syn, data(2), data(0), data(1)];
+    assert_eq!(restored(vj(), &packets, &[2], 0), [true, true, false, false, true, true]);
+}
+
+/// RFC 6846 section 5.2.1: what feedback asks for is sent as often as a change is.
+#[test]
+fn feedback_draws_as_many_refreshes_as_repeats() {
+    let mut compressor = Compressor::new(rohc(), V4);
+    let mut forms = |number| compressor.compress(at(0), &data(number)).0;
+    let (context, connection) =
+        (0..9).map(&mut forms).map(|c| (c.context, c.connection)).last().unwrap();
+    for (is_static, form) in [(false, Form::Dynamic), (true, Form::Full)] {
+        compressor.on_feedback(Feedback { context, connection, is_static });
+        let forms: Vec<_> = (9..16).map(|n| compressor.compress(at(0), &data(n)).0.form).collect();
+        assert_eq!(forms[..4], [form; 4]);
+        assert!(forms[4..].iter().all(|one| matches!(one, Form::Delta { .. })));
+    }
+}
+
+/// A refresh with everything contains the other kind, which is next due as long after it as after one of its own.
+#[test]
+fn refreshes_of_both_kinds_come_after_their_numbers_of_packets() {
+    let hour = Span::from_secs(3600);
+    let settings = RohcUnidirectionalSettings {
+        refresh_packets: 100,
+        refresh_interval: hour,
+        dynamic_packets: 60,
+        dynamic_interval: hour,
+        ..RohcUnidirectionalSettings::default()
+    };
+    let mut compressor = Compressor::new(HeaderCompression::RohcUnidirectional(settings), V4);
+    let forms: Vec<_> = (0..210).map(|n| compressor.compress(at(0), &data(n)).0.form).collect();
+    let of = |form| (0..210).filter(|n| forms[*n] == form).step_by(4).collect::<Vec<_>>();
+    assert_eq!((of(Form::Full), of(Form::Dynamic)), (vec![0, 100, 200], vec![60, 160]));
+}
+
+/// RFC 6846 section 8: 7, 14 or 21 low bits of a timestamp, of which a quarter is for the past; scaled numbers with
+/// 4 bits; a window, which only `co_common` has with a sequence number; a byte for ECN. The four packets before are
+/// references.
+#[test]
+fn rohc_charges_what_changes_by_how_far_it_is_away() {
+    let ticks = |step: u32| {
+        let packet =
+            move |n| with(data(n), |header| header.timestamps = Some((n * step, n * step)));
+        headers(rohc(), (0..6).map(|n| Seen { bytes: 1052, ..packet(n) }))[5]
+    };
+    // 4 x 23 and a third of it are 122, 4 x 24 are 128.
+    assert_eq!([20, 23, 24, 3071, 3072].map(ticks), [7, 7, 9, 9, 11]);
+    let skipping = |step: u32| headers(rohc(), (0..6).map(|n| data(n * step)))[5];
+    assert_eq!([1, 3, 4, 5].map(skipping), [5, 5, 6, 6]);
+    let window = |n: u32| with(data(n), |header| header.window = 8000 + n as u16);
+    assert_eq!(headers(rohc(), (0..6).map(window))[5], 5 + 2 + 2 + 2);
+    let capable = (0..6).map(|n| Seen { ecn: Ecn::Capable, ..data(n) });
+    assert_eq!(headers(rohc(), capable)[5], 6);
+}
+
+/// RFC 6846 section 7 and RFC 5795 section 5.2.2: IPv6 has addresses of 32 bytes, a flow label and a next header;
+/// large identifiers take one byte up to 127 and two above.
+#[test]
+fn full_headers_of_rohc_have_addresses_and_identifiers() {
+    let mut compressor = Compressor::new(rohc(), IpVersion::V6);
+    let long = |n| Seen { bytes: 1060, ..data(n) };
+    let sent: Vec<_> = (0..6).map(|n| compressor.compress(at(0), &long(n)).1 - 1000).collect();
+    assert_eq!(sent, [62, 62, 62, 62, 4, 4]);
+    let many =
+        HeaderCompression::Rohc(RohcSettings { connections: 200, ..RohcSettings::default() });
+    let sent = headers(many, (0..150).map(|n| segment(n + 1, 0, 0, 9)));
+    assert_eq!((sent[0], sent[127], sent[128]), (40, 40, 41));
+}
+
+#[test]
+fn what_may_change_restores_no_context_of_which_nothing_is_known() {
+    let mut decompressor = Decompressor::new(rohc());
+    let coded =
+        Coded { order: 0, form: Form::Dynamic, context: 3, connection: 7, number: 0, reach: 0 };
+    let Restored { is_restored, feedback } = decompressor.restore(at(0), &coded);
+    let expected = Feedback { context: 3, connection: 7, is_static: true };
+    assert_eq!((is_restored, feedback), (false, Some(expected)));
+}
+
 #[test]
 fn rohc_has_short_headers_and_tolerates_three_lost_packets() {
     assert_eq!(headers(rohc(), (0..6).map(data)), [39, 39, 39, 39, 5, 5]);
@@ -212,7 +308,9 @@ fn scps_has_the_lengths_of_its_implementation_and_loses_nothing_more() {
     packets.extend((0..9).map(data));
     // The header of IP stays.
     assert_eq!(headers(scps, packets.clone())[..3], [40, 28, 28]);
-    assert_eq!(headers(scps, [syn, ack(1), ack(2)]), [40, 30, 30]);
+    // A FIN has a number too.
+    let fin = with(ack(2), |header| header.flags |= flags::FIN);
+    assert_eq!(headers(scps, [syn, ack(1), ack(2), fin]), [40, 30, 30, 34]);
     let found = restored(scps, &packets, &[3, 4, 5, 6], 0);
     assert_eq!(found.iter().filter(|one| **one).count(), 6);
     // A connection whose SYN it has not seen keeps its headers.

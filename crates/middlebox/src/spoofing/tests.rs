@@ -142,3 +142,90 @@ fn a_connection_whose_syn_has_not_passed_is_left_alone() {
     let (_, counts) = counted(SpoofingSettings::default(), packets, 100_000);
     assert_eq!(counts, [0; 5]);
 }
+
+/// RFC 7323 section 2.2: windows are scaled if both SYNs have the option, by that of the end that has the window.
+#[test]
+fn windows_are_scaled_as_both_ends_have_agreed() {
+    let scaled = |window_scale, packet: &Plain| Plain(Header { window_scale, ..packet.0 });
+    for (sender, receiver, field) in [
+        // 40,000 bytes behind 1000, of which 1000 are promised.
+        (Some(3), Some(2), 9750),
+        (Some(3), None, 9000),
+        (None, Some(2), 9000),
+    ] {
+        let [syn, answer, first, _] = <[_; 4]>::try_from(opened()).unwrap();
+        let packets = [
+            (0, scaled(sender, &syn.1)),
+            (1, scaled(receiver, &answer.1)),
+            first,
+            (3, Plain(Header { window: 10_000, ..acked(1000).0 })),
+            (10, data(1000, 1000)),
+        ];
+        let packets = packets.map(|(time, packet)| (at(time), packet));
+        let out = drive(&mut Spoofing::new(SpoofingSettings::default()), packets, at(20));
+        let Plain(ack) = &out[4].1;
+        assert_eq!((ack.acknowledgement, ack.window), (2000, field), "{sender:?} {receiver:?}");
+    }
+}
+
+#[test]
+fn a_reset_breaks_the_promises_of_its_connection() {
+    let mut packets = opened();
+    packets.extend([(10, data(1000, 1000)), (11, data(2000, 1000))]);
+    packets.push((20, with(flags::RST, data(3000, 0))));
+    let (_, counts) = counted(SpoofingSettings::default(), packets, 100_000);
+    assert_eq!(counts[..3], [2, 0, 2]);
+}
+
+#[test]
+fn a_sender_that_waits_for_the_store_gets_its_larger_window() {
+    let settings = SpoofingSettings { store: Bytes(4000), ..SpoofingSettings::default() };
+    let mut packets = opened();
+    packets.extend((1..5).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    packets.extend([(100, acked(1500)), (101, acked(3000))]);
+    let (out, counts) = counted(settings, packets, 110);
+    // Half a segment is less than a quarter of the store.
+    assert_eq!(out[8..], [(101, 'a', 5000)]);
+    assert_eq!(counts[4], 1);
+}
+
+/// RFC 6298 sections 2 and 5: a second at first, twice as long after each expiry, and no sample of what was
+/// retransmitted.
+#[test]
+fn the_timer_waits_a_second_and_doubles_until_there_is_a_sample() {
+    let mut packets = opened();
+    packets.push((10, data(1000, 1000)));
+    let repairs = |packets, until| {
+        let (out, _) = counted(SpoofingSettings::default(), packets, until);
+        let data = out.into_iter().filter(|one| one.1 == 'd');
+        data.map(|one| one.0).collect::<Vec<_>>()
+    };
+    assert_eq!(repairs(packets.clone(), 8000), [10, 1010, 3010, 7010]);
+    packets.extend([(1020, acked(2000)), (1100, data(2000, 1000))]);
+    assert_eq!(repairs(packets, 2200), [10, 1010, 1100, 2100]);
+}
+
+/// RFC 6582: behind a repair each partial ACK shows the next loss.
+#[test]
+fn a_partial_ack_repairs_the_next_loss() {
+    let mut packets = opened();
+    packets.extend((1..7).map(|n| (9 + u64::from(n), data(n * 1000, 1000))));
+    packets.extend((300..303).map(|time| (time, acked(1000))));
+    packets.push((500, acked(3000)));
+    let (out, _) = counted(SpoofingSettings::default(), packets, 501);
+    let repairs: Vec<_> = out.into_iter().filter(|one| one.0 >= 300 && one.1 == 'd').collect();
+    assert_eq!(repairs, [(302, 'd', 1000), (500, 'd', 3000)]);
+}
+
+/// The receiver discards values that are older than the last one (RFC 7323 section 5).
+#[test]
+fn a_repair_has_the_latest_timestamp_of_the_sender() {
+    let stamped = |value, packet: Plain| Plain(Header { timestamps: Some((value, 0)), ..packet.0 });
+    let mut packets = opened();
+    packets.extend((1..7).map(|n| (9 + u64::from(n), stamped(n, data(n * 1000, 1000)))));
+    packets.extend((300..303).map(|time| (time, acked(1000))));
+    let packets = packets.into_iter().map(|(time, packet)| (at(time), packet));
+    let out = drive(&mut Spoofing::new(SpoofingSettings::default()), packets, at(302));
+    let (time, Plain(repair)) = out.last().unwrap();
+    assert_eq!((*time, repair.sequence, repair.timestamps), (at(302), 1000, Some((6, 0))));
+}

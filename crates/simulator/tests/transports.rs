@@ -1,0 +1,162 @@
+//! Transport protocols and what they do not take: each key of `flow.transport` and each controller with each
+//! protocol. What is refused is refused with its line, and with what is possible.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::collections::BTreeSet;
+
+use congestion::entries;
+use scenario::{Scenario, transports};
+use transport::{Protocol, ProtocolEntry};
+
+/// Values of keys without a default.
+const VALUES: [(&str, &str); 10] = [
+    ("careful_resume", r#"{ saved_cwnd = "100kB", saved_rtt = "500ms" }"#),
+    ("delayed_ack", r#""200ms""#),
+    ("ecn", "true"),
+    ("initial_sequence", "1"),
+    ("keep_alive", "{}"),
+    ("quick_start", r#""1Mbit/s""#),
+    ("reader_rate", r#""1Mbit/s""#),
+    ("recovery", r#""sack""#),
+    ("rto", "{}"),
+    ("user_timeout", r#""9s""#),
+];
+
+fn parse(controller: &str, protocol: &str, key: &str) -> Result<Scenario, String> {
+    let text = format!(
+        r#"duration = "60s"
+[[link]]
+between = ["server", "client"]
+rate = "2Mbit/s"
+delay = "260ms"
+[[flow]]
+from = "server"
+to = "client"
+controller = "{controller}"
+traffic = {{ download = "1MB" }}
+transport.protocol = "{protocol}"
+{key}
+"#
+    );
+    Scenario::parse(&text, "test.toml", &[]).map_err(|errors| errors.to_string())
+}
+
+/// All keys of `flow.transport` but `protocol`, each with a value.
+fn keys() -> Vec<(String, String)> {
+    let all = transports();
+    let parameters = all.iter().flat_map(|one| &one.parameters);
+    let values = parameters.map(|one| match one.name.split_once('.') {
+        Some((table, _)) => (table.to_owned(), "{}".to_owned()),
+        None => (one.name.clone(), value(&one.name, &one.default)),
+    });
+    values.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn value(key: &str, default: &str) -> String {
+    let written = VALUES.iter().find(|(name, _)| *name == key);
+    let is_bare = |text: &str| text == "true" || text == "false" || text.parse::<f64>().is_ok();
+    match written {
+        Some((_, value)) => (*value).to_owned(),
+        None if is_bare(default) || default.starts_with('{') => default.to_owned(),
+        None => format!("{default:?}"),
+    }
+}
+
+fn takes(entry: &ProtocolEntry, key: &str) -> bool {
+    entry.table == Some(key) || (owner(key).is_none() && entry.takes(key))
+}
+
+/// The protocol whose table this key is.
+fn owner(key: &str) -> Option<&'static ProtocolEntry> {
+    Protocol::ALL.iter().map(|one| one.entry()).find(|one| one.table == Some(key))
+}
+
+#[test]
+fn a_key_that_a_protocol_does_not_take_is_refused_with_its_line_and_what_is_possible() {
+    let keys = keys();
+    assert!(keys.len() > 30, "{keys:?}");
+    for protocol in Protocol::ALL {
+        let entry = protocol.entry();
+        for (key, value) in &keys {
+            let text = format!("transport.{key} = {value}");
+            let parsed = parse("newreno", entry.name, &text);
+            if takes(entry, key) {
+                assert!(parsed.is_ok(), "{}, {text}: {}", entry.name, parsed.unwrap_err());
+                continue;
+            }
+            let error = parsed.expect_err(&format!("{} takes no {key}", entry.name));
+            let expected = format!("expected no `{key}` with protocol = {:?}", entry.name);
+            assert!(error.contains("test.toml:12"), "{error}");
+            assert!(error.contains(&format!("transport.{key}")), "{error}");
+            assert!(error.contains(&expected), "{error}");
+            let reason = match owner(key) {
+                Some(owner) => format!("the settings of protocol = {:?}", owner.name),
+                None => format!("it is a setting of TCP, and {} has ", entry.name),
+            };
+            assert!(error.contains(&reason), "{error}");
+        }
+    }
+}
+
+/// Controllers that a protocol cannot carry. quinn's crate has a test of the reasons.
+fn impossible(protocol: Protocol) -> &'static [&'static str] {
+    match protocol.name() {
+        "quic" => {
+            &["cherry", "dctcp", "ebn", "none", "p-xcp", "peach", "peach-plus", "prague", "xcp"]
+        }
+        // Its reports come a few times in each round trip.
+        "stp" => &[
+            "adalr",
+            "aliad",
+            "bbr",
+            "bbr3",
+            "bulk-repeat",
+            "cdg",
+            "cherry",
+            "cubic",
+            "dctcp",
+            "ebn",
+            "hybla",
+            "illinois",
+            "jersey",
+            "liad",
+            "logwestwood-plus",
+            "lp",
+            "new-jersey",
+            "new-vegas",
+            "none",
+            "nv",
+            "p-xcp",
+            "peach",
+            "peach-plus",
+            "prague",
+            "star",
+            "vegas",
+            "westwood",
+            "westwood-abse",
+            "westwood-plus",
+            "xcp",
+            "yeah",
+        ],
+        _ => &["none"],
+    }
+}
+
+#[test]
+fn a_controller_that_a_protocol_cannot_carry_is_refused_with_its_line_and_the_reason() {
+    for protocol in Protocol::ALL {
+        let mut refused = Vec::new();
+        // No congestion control is in no list.
+        for name in entries().map(|entry| entry.name).chain(["none"]) {
+            let Err(error) = parse(name, protocol.name(), "") else { continue };
+            refused.push(name);
+            assert!(error.contains("test.toml:9"), "{error}");
+            assert!(error.contains("controller: expected "), "{error}");
+            // What was found, and the reason behind it.
+            assert!(error.contains(&format!("found {name:?}: ")), "{error}");
+        }
+        refused.sort_unstable();
+        assert_eq!(refused, impossible(protocol), "{}", protocol.name());
+    }
+}

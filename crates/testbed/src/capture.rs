@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use recording::{CaptureError, CaptureWriter};
 
-use crate::emulator::{SNAPLEN, Seen};
+use crate::emulator::Seen;
 use crate::plan::Plan;
 
 /// Name of the file's only interface, as in captures of the simulator.
@@ -18,7 +18,8 @@ pub(crate) fn write(
     plan: &Plan,
     packets: &Receiver<Seen>,
 ) -> Result<(), CaptureError> {
-    let mut writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], SNAPLEN as u32)?;
+    let snaplen = u32::from(plan.snaplen());
+    let mut writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen)?;
     for seen in packets {
         if is_at_data_sender(&seen, plan) {
             writer.packet(0, seen.at.as_nanos(), &seen.start, seen.length)?;

@@ -90,12 +90,17 @@ pub(crate) struct Emulator {
     interval: Option<Span>,
     next_sample: Time,
     recorder: LinkRecorder,
-    capture: Option<Sender<Seen>>,
+    capture: Option<Capturing>,
     result: Emulated,
 }
 
-/// Bytes of each packet that a capture gets: all headers and options.
-pub(crate) const SNAPLEN: usize = 128;
+/// A capture that is being made.
+#[derive(Debug)]
+pub(crate) struct Capturing {
+    pub(crate) packets: Sender<Seen>,
+    /// Bytes of each packet that it gets.
+    pub(crate) snaplen: usize,
+}
 
 impl Emulator {
     pub(crate) fn new(
@@ -103,7 +108,7 @@ impl Emulator {
         scenario: &Scenario,
         seed: u64,
         ports: Vec<Port>,
-        capture: Option<Sender<Seen>>,
+        capture: Option<Capturing>,
     ) -> Self {
         let topology = runtime::topology(scenario, seed);
         let interval = scenario.record.interval;
@@ -289,10 +294,10 @@ impl Emulator {
     fn see(&self, at: Time, node: NodeId, packet: &IpPacket) {
         let Some(capture) = &self.capture else { return };
         let bytes = packet.bytes();
-        let start = bytes[..bytes.len().min(SNAPLEN)].to_vec();
+        let start = bytes[..bytes.len().min(capture.snaplen)].to_vec();
         let (length, ports) = (bytes.len() as u32, packet.ports());
         // Nobody listens any more when the capture could not be written.
-        let _ = capture.send(Seen { at, node, start, length, ports });
+        let _ = capture.packets.send(Seen { at, node, start, length, ports });
     }
 }
 

@@ -12,7 +12,7 @@ use units::Span;
 
 use crate::clock::Clock;
 use crate::daemon::Daemons;
-use crate::emulator::{Emulated, Emulator, Port, Seen};
+use crate::emulator::{Capturing, Emulated, Emulator, Port, Seen};
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::Plan;
@@ -89,6 +89,7 @@ pub(crate) fn with_network<T>(
     let (worked, emulated) = thread::scope(|scope| {
         let daemons = Daemons::start(scope, plan, &namespaces, proxy, broken)?;
         let clock = Clock::start();
+        let capture = capture.map(|packets| Capturing { packets, snaplen: plan.snaplen().into() });
         let emulator = Emulator::new(clock, scenario, seed, ports, capture);
         let emulating = scope.spawn(move || {
             let emulated = emulator.run(stop);

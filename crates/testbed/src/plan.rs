@@ -13,6 +13,7 @@ use scenario::{Hop, Routes, Scenario};
 use transport::Protocol;
 use units::Span;
 use wire::IpVersion;
+use wire::ip::LONGEST_PACKET;
 
 use crate::error::{Key, Of, Refusal};
 use crate::route::Metrics;
@@ -26,6 +27,9 @@ use gateway::Gateway;
 const FIRST_PORT: u16 = 5001;
 /// Flows have a port each, below those that Linux hands out itself.
 const MOST_FLOWS: usize = 25_000;
+
+/// Bytes of the headers of a packet of TCP with all its options, at most.
+const HEADERS: u16 = 128;
 
 /// What is to be set up on this machine.
 #[derive(Debug)]
@@ -265,6 +269,13 @@ fn ours() -> String {
 }
 
 impl Plan {
+    /// Bytes of each packet that a capture gets: whole packets if some are encrypted, else all headers and
+    /// options.
+    pub(crate) fn snaplen(&self) -> u16 {
+        let is_encrypted = |flow: &FlowPlan| matches!(flow.carrier, Carrier::Quic { .. });
+        if self.flows.iter().any(is_encrypted) { LONGEST_PACKET } else { HEADERS }
+    }
+
     /// The flow whose listener has one of the two ports of a packet.
     pub(crate) fn flow_of_ports(&self, ports: (u16, u16)) -> Option<&FlowPlan> {
         let number = flow_of_ports(ports, self.flows.len())?;

@@ -1,10 +1,15 @@
 //! QUIC over UDP sockets in the namespaces. The receiving end compares each byte with that of its position, and
 //! panics if they differ.
 
+use std::io::Write;
+use std::process::Command;
+use std::{fs, io};
+
 use congestion::Specification;
 use quic::{Carriage, carriage};
 use recording::Recording;
 use serde_json::{Value, json};
+use testbed::{Options, run};
 
 use super::{is_skipped, merge, over_both, recorded, scenario, with_flows};
 
@@ -165,4 +170,38 @@ fn a_connection_ends_when_nothing_arrives_any_more() {
     assert!(record.aborted && !record.completed, "{record:?}");
     assert_eq!(record.abort_cause.as_deref(), Some("idle-timeout"));
     assert!(recording.simulated_s < 19.0, "{}", recording.simulated_s);
+}
+
+/// A program that knows QUIC finds the handshake in a capture: keys of the first packets follow from their
+/// connection ID (RFC 9001 section 5.2), so it decrypts both hellos.
+#[test]
+fn a_capture_has_whole_packets_that_tshark_takes_for_quic() {
+    if is_skipped() {
+        return;
+    }
+    let mut packets = Vec::new();
+    let options = Options { capture: Some(&mut packets), ..Options::default() };
+    let small = json!({ "traffic": { "download": "20kB" } });
+    let mut flow = flow(json!("cubic"), json!({}));
+    merge(&mut flow, small);
+    let recording = run(&scenario(json!({}), flow), 1, options).unwrap();
+    assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
+    let name = format!("bentpipe-quic-{}.pcapng", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    fs::write(&path, &packets).unwrap();
+    let fields = ["-T", "fields", "-e", "tls.handshake.type", "-e", "quic.version"];
+    let shown =
+        Command::new("tshark").arg("-r").arg(&path).args(["-Y", "quic"]).args(fields).output();
+    fs::remove_file(&path).unwrap();
+    let Ok(shown) = shown else {
+        drop(writeln!(io::stderr(), "skipped in part: tshark is missing"));
+        return;
+    };
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let types: Vec<_> = text.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert!(types.len() > 20, "{text}");
+    for hello in ["1", "2"] {
+        assert!(types.iter().any(|found| found.split(',').any(|one| one == hello)), "{text}");
+    }
+    assert!(text.contains("0x00000001"), "version 1: {text}");
 }

@@ -1,0 +1,8 @@
+//! Rules of XTP, each with two ends and a scripted network between them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails with a panic")]
+
+mod repair;
+mod setup;
+mod transfers;
+mod wire;

@@ -1,0 +1,170 @@
+"""Runs of what is published about QUIC over satellites: downloads with quinn.
+
+A run is named `case/controller`: `basic/bbr3`. The cases are those of picoquic's tests of
+satellites, those of the interop runner, and a report of users.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bentpipe.reproductions.judgement import Measured
+from bentpipe.reproductions.plots import Bars
+from bentpipe.reproductions.reproduction import Job
+from bentpipe.study.statistics import Mean, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import bentpipe
+    from bentpipe.reproductions.reproduction import Plan, Results
+
+SCENARIO = "satellite.toml"
+LABELS = {"bbr3": "BBR v3", "bbr": "BBR v1", "cubic": "CUBIC"}
+LOSS = "link.0.forward.channel={ per = 0.01 }"
+LOSS_BACK = "link.0.backward.channel={ per = 0.01 }"
+SEEDS = range(1, 4)
+"""Of cases with losses. The others have no random numbers, apart from connection IDs."""
+
+RTT_S = 0.6
+
+
+def _rates(forward: float, backward: float, queue: float = 1.0) -> tuple[str, ...]:
+    """Rates in Mbit/s, and queues of `queue` bandwidth-delay products."""
+    sets = []
+    for name, rate in (("forward", forward), ("backward", backward)):
+        sets.append(f"link.0.{name}.rate={rate}Mbit/s")
+        sets.append(f"link.0.{name}.queue={{ bytes = '{rate * 1e6 / 8 * RTT_S * queue:.0f}B' }}")
+    return tuple(sets)
+
+
+INTEROP = (
+    *_rates(20, 2),
+    "link.0.forward.queue={ packets = 25 }",
+    "link.0.backward.queue={ packets = 25 }",
+    "flow.0.traffic.download=10MiB",
+)
+ACKS = ("flow.0.transport.quic.ack_threshold=10",)
+"""Of all cases but the report of users, who have quinn's own."""
+
+CASES: Mapping[str, tuple[str, ...]] = {
+    "basic": (),
+    "loss": (LOSS,),
+    "medium": _rates(50, 10),
+    "small": _rates(10, 2),
+    "small-up": _rates(2, 10),
+    "sat": INTEROP,
+    "satloss": (*INTEROP, LOSS, LOSS_BACK),
+    "gaps": (*_rates(250, 10, 0.5), "link.0.delay=225ms", *(
+        f"flow.0.transport.quic.{key}=40MB" for key in ("stream_receive_window", "send_window")
+    )),
+}  # fmt: skip
+"""Overrides of each case."""
+
+RUNS = {
+    "bbr3": ("basic", "loss", "medium", "small", "small-up", "sat", "satloss"),
+    "bbr": ("basic",),
+    "cubic": ("basic", "loss", "medium", "small", "small-up", "sat", "satloss", "gaps"),
+}
+
+
+def plan() -> Plan:
+    """All runs."""
+    return {
+        f"{case}/{controller}": Job(
+            SCENARIO,
+            (f"flow.0.controller={controller}", *ACKS, *CASES[case])
+            if case != "gaps"
+            else (f"flow.0.controller={controller}", *CASES[case]),
+            SEEDS if "loss" in case else (1,),
+        )
+        for controller, cases in RUNS.items()
+        for case in cases
+    }
+
+
+def measure(results: Results) -> Iterator[Measured]:
+    """The measured value for each published value whose runs are in `results`."""
+    for name, runs in results.items():
+        case, _, controller = name.partition("/")
+        if case == "gaps":
+            yield Measured(f"gaps/{controller}/{case}", mean([_has_gaps(run) for run in runs]))
+            continue
+        table = "interop" if case.startswith("sat") else "bound"
+        times, note = _times(runs)
+        if table == "interop" or _is_bounded(case, controller):
+            yield Measured(f"{table}/{controller}/{case}", times, note=note)
+        if name == "loss/bbr3":
+            # All windows are those of the test with flow control.
+            yield Measured("bound/bbr3/loss-fc", times, note=note)
+        if table == "bound" and controller != "bbr":
+            yield Measured(f"goal/{controller}/{case}", times, note=note)
+
+
+def _is_bounded(case: str, controller: str) -> bool:
+    return controller != "cubic" or case in {"basic", "loss"}
+
+
+def _times(runs: Sequence[bentpipe.Recording]) -> tuple[Mean | None, str]:
+    """Completion times; none if a run was aborted."""
+    times = [run.flows[0].completion_s for run in runs]
+    found = [time for time in times if time is not None]
+    if len(found) == len(times):
+        return mean(found), ""
+    causes = {run.flows[0].abort_cause for run in runs if run.flows[0].abort_cause}
+    return None, f"aborted: {', '.join(sorted(causes))}"
+
+
+def _has_gaps(run: bentpipe.Recording) -> float:
+    """Whether quinn has ended the connection. Slow start is the only cause of losses here."""
+    return float(run.flows[0].abort_cause == "protocol-error")
+
+
+# -------------------------------------------------------------------------------------- trials
+
+
+def trials() -> Mapping[str, Plan]:
+    """Other readings, with the jobs that they change."""
+    quic = "flow.0.transport.quic"
+    bulk = {name: job for name, job in plan().items() if name.split("/")[0] in _BULK}
+
+    def changed(*sets: str) -> Plan:
+        return {name: job.with_sets(*sets) for name, job in bulk.items()}
+
+    faster = {
+        "basic": _rates(250 * LINK, 3 * LINK),
+        "loss": _rates(250 * LINK, 3 * LINK),
+        "medium": _rates(50 * LINK, 10 * LINK),
+        "small": _rates(10 * LINK, 2 * LINK),
+        "small-up": _rates(2 * LINK, 10 * LINK),
+    }
+    return {
+        "links of the test": {
+            name: job.with_sets(*faster[name.split("/")[0]]) for name, job in bulk.items()
+        },
+        "an ACK of each second packet": changed(f"{quic}.ack_threshold=1"),
+        "windows of 200 MB": changed(
+            f"{quic}.stream_receive_window=200MB", f"{quic}.send_window=200MB"
+        ),
+        "Hybla": changed("flow.0.controller=hybla"),
+    }
+
+
+LINK = 1.0486
+"""picoquic's test links are faster by this factor (1.024 squared) than their names say."""
+
+_BULK = {"basic", "loss", "medium", "small", "small-up"}
+
+
+# ---------------------------------------------------------------------------------------- plots
+
+
+def plots(results: Results) -> Mapping[str, Bars]:
+    """Times of the downloads of 100 MB, with those of CUBIC and losses left out."""
+    bars: dict[str, dict[str, Mean]] = {}
+    for name, runs in results.items():
+        case, _, controller = name.partition("/")
+        times, _ = _times(runs)
+        if case in {"basic", "loss", "medium", "small"} and name != "loss/cubic" and times:
+            bars.setdefault(LABELS[controller], {})[case] = times
+    return {"downloads": Bars("100 MB over GEO with QUIC", "", "time (s)", bars)}

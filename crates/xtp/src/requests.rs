@@ -5,8 +5,8 @@
 //! with each attempt up to CTIMER, and after CTIMEOUT the connection is aborted. CTIMER begins the same handshake on a
 //! connection from which nothing has arrived for long.
 //!
-//! When a request is made is reconstructed: with the first data after an idle time and with the last of a stream, and
-//! otherwise once in each interval. While the window keeps data back and nothing is outstanding, the interval
+//! When a request is made is reconstructed: with the first data after an idle time, with the last of a stream, with
+//! data that had one when it was lost, and otherwise once in each interval. While the window keeps data back and nothing is outstanding, the interval
 //! doubles with each answer that opens no window, up to CTIMER.
 
 use std::collections::VecDeque;
@@ -161,6 +161,11 @@ impl Requests {
             None => {}
         }
         self.sent
+    }
+
+    /// A report has shown that the packet of the request is lost. WTIMER begins with the next request.
+    pub(crate) fn forget_wtimer(&mut self) {
+        self.wtimer = Time::NEVER;
     }
 
     /// The window keeps data back although nothing is outstanding, or does not.

@@ -52,7 +52,19 @@ struct Record {
     /// The last request before it was sent last.
     sync: u64,
     payload: u16,
+    /// It had a request when it was sent last.
+    asked: bool,
     fate: Fate,
+}
+
+/// A packet that may leave.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    number: u64,
+    seq: u64,
+    payload: u16,
+    /// A request was lost with it.
+    lost_request: bool,
 }
 
 /// A data packet to be sent.
@@ -321,7 +333,7 @@ impl Sender {
         if !self.requests.permits_data() {
             return None;
         }
-        let (seq, payload) =
+        let Chosen { number, seq, payload, lost_request } =
             if self.lost.is_empty() { self.next_new(now)? } else { self.next_lost(now)? };
         let end = seq + u64::from(payload);
         self.gate.on_sent(now, u64::from(payload) + self.overhead);
@@ -329,8 +341,12 @@ impl Sender {
         let is_last = ends && !self.closed;
         self.closed |= ends;
         self.has_unasked = true;
-        let requests = self.is_open && (is_last || self.requests.wants(now));
+        let requests = self.is_open && (is_last || lost_request || self.requests.wants(now));
         if requests {
+            if lost_request {
+                self.requests.forget_wtimer();
+            }
+            self.record_mut(number).asked = true;
             self.ask(now, config);
         }
         Some(Data { seq, payload, ends, requests })
@@ -344,7 +360,7 @@ impl Sender {
     }
 
     #[inline]
-    fn next_new(&mut self, now: Time) -> Option<(u64, u16)> {
+    fn next_new(&mut self, now: Time) -> Option<Chosen> {
         if !self.has_new() {
             return None;
         }
@@ -359,8 +375,8 @@ impl Sender {
         if self.gate.holds(now, payload + self.overhead) {
             return None;
         }
-        let seq = self.next;
-        Some((seq, self.pack(payload)))
+        let (number, seq) = (self.first + self.records.len() as u64, self.next);
+        Some(Chosen { number, seq, payload: self.pack(payload), lost_request: false })
     }
 
     /// A new packet of `payload` bytes, at most the MSS.
@@ -369,7 +385,13 @@ impl Sender {
         let (start, bytes) = (self.next, payload as u16);
         self.next += payload;
         let sync = self.requests.sent();
-        self.records.push_back(Record { start, sync, payload: bytes, fate: Fate::Sent });
+        self.records.push_back(Record {
+            start,
+            sync,
+            payload: bytes,
+            asked: false,
+            fate: Fate::Sent,
+        });
         self.flight += payload;
         self.count(bytes);
         bytes
@@ -377,7 +399,7 @@ impl Sender {
 
     /// The lowest lost packet, if it is within the window; else new data.
     #[cold]
-    fn next_lost(&mut self, now: Time) -> Option<(u64, u16)> {
+    fn next_lost(&mut self, now: Time) -> Option<Chosen> {
         let number = loop {
             let Some(range) = self.lost.first() else { return self.next_new(now) };
             // It may have arrived since.
@@ -386,18 +408,19 @@ impl Sender {
             }
             self.lost.remove_below(range.start + 1);
         };
-        let Record { start, payload, .. } = *self.record(number);
+        let Record { start, payload, asked, .. } = *self.record(number);
         let bytes = u64::from(payload);
         if start + bytes > self.alloc || self.gate.holds(now, bytes + self.overhead) {
             return None;
         }
         self.lost.remove_below(number + 1);
         let sync = self.requests.sent();
-        *self.record_mut(number) = Record { start, sync, payload, fate: Fate::Repeated };
+        *self.record_mut(number) =
+            Record { start, sync, payload, asked: false, fate: Fate::Repeated };
         self.flight += bytes;
         self.count(payload);
         self.counters.retransmissions += 1;
-        Some((start, payload))
+        Some(Chosen { number, seq: start, payload, lost_request: asked })
     }
 
     fn count(&mut self, payload: u16) {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails with a panic")]
 
+mod claims;
 mod repair;
 mod setup;
 mod transfers;

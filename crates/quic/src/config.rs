@@ -10,6 +10,7 @@ use units::{Bytes, SizeLimit, Span};
 
 use crate::clock::{duration, instant};
 use crate::meter::{Meter, Metered};
+use crate::resumption::Resumption;
 
 /// Settings of QUIC. The defaults are quinn's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,9 @@ pub struct Settings {
     pub idle_timeout: Span,
     /// Whether larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
     pub mtu_discovery: bool,
+    /// Whether clients have a ticket and an address token of an earlier connection, so that the first packets already
+    /// have data (0-RTT, RFC 9001 section 4.6).
+    pub zero_rtt: bool,
 }
 
 impl Default for Settings {
@@ -56,6 +60,7 @@ impl Default for Settings {
             ack_delay: None,
             idle_timeout: Span::from_secs(30),
             mtu_discovery: true,
+            zero_rtt: false,
         }
     }
 }
@@ -86,6 +91,7 @@ pub enum Choice {
 pub struct Config {
     settings: Settings,
     factory: Arc<dyn ControllerFactory + Send + Sync>,
+    resumption: Option<Resumption>,
 }
 
 impl Config {
@@ -123,12 +129,18 @@ impl Config {
                 Arc::new(config)
             }
         };
-        Ok(Self { settings, factory })
+        let resumption = settings.zero_rtt.then(Resumption::new);
+        Ok(Self { settings, factory, resumption })
     }
 
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What ends remember of earlier connections, for 0-RTT.
+    pub(crate) fn resumption(&self) -> Option<&Resumption> {
+        self.resumption.as_ref()
     }
 
     /// quinn's settings of an end with this meter.
@@ -142,6 +154,7 @@ impl Config {
             ack_delay,
             idle_timeout,
             mtu_discovery,
+            zero_rtt: _,
         } = self.settings;
         let mut transport = TransportConfig::default();
         transport

@@ -22,6 +22,7 @@ use crate::exchanges::{Exchanges, NO_ERROR};
 use crate::identity::{Numbers, reset_key, token_key};
 use crate::meter::Meter;
 use crate::outgoing::Outgoing;
+use crate::resumption::{self, Part};
 use crate::tls;
 
 /// The address of the other end. Addresses of packets are the network's.
@@ -56,6 +57,7 @@ pub struct Connection {
     endpoint: QuinnEndpoint,
     state: Option<(ConnectionHandle, quinn_proto::Connection)>,
     config: Arc<Config>,
+    part: Part,
     meter: Meter,
     seed: u64,
     /// The application has opened the connection, and the first packet is not made yet.
@@ -82,6 +84,10 @@ pub struct Connection {
 impl Connection {
     /// An end that is closed. Two ends of a connection have different seeds.
     pub fn new(config: Arc<Config>, seed: u64) -> Self {
+        Self::with_part(config, seed, Part::Recorded)
+    }
+
+    fn with_part(config: Arc<Config>, seed: u64, part: Part) -> Self {
         let meter = Meter::new();
         let mut numbers = Numbers::new(seed);
         let identities = Numbers::new(numbers.next());
@@ -91,6 +97,7 @@ impl Connection {
             endpoint: QuinnEndpoint::new(Arc::new(endpoint), None, true, Some(numbers.bytes())),
             state: None,
             config,
+            part,
             meter,
             seed,
             opens: false,
@@ -135,9 +142,18 @@ impl Connection {
 
     /// Makes the first packet of a client.
     fn open(&mut self, now: Time) {
-        let mut client = ClientConfig::new(tls::client());
         let mut numbers = Numbers::new(!self.seed);
         let first = numbers.bytes();
+        let mut client = match self.config.resumption() {
+            None => ClientConfig::new(tls::client()),
+            Some(resumption) => resumption.client_config(),
+        };
+        if self.config.resumption().is_some() && self.part == Part::Recorded {
+            let seeds = [numbers.next(), numbers.next()];
+            let mut ends =
+                seeds.map(|seed| Self::with_part(self.config.clone(), seed, Part::Earlier));
+            resumption::meet(&mut ends, now);
+        }
         client
             .transport_config(Arc::new(self.config.transport(self.meter.clone())))
             .initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first[..20])));
@@ -148,6 +164,8 @@ impl Connection {
             .expect("a client with constant settings");
         self.state = Some(opened);
         self.drive();
+        // With 0-RTT there is no need to wait for the handshake.
+        self.hand_over();
     }
 
     fn take_in(&mut self, now: Time, datagram: &Datagram, is_marked: bool) {
@@ -169,7 +187,11 @@ impl Connection {
             Some(DatagramEvent::Response(transmit)) => self.answer(&transmit),
             Some(DatagramEvent::NewConnection(incoming)) => {
                 match self.endpoint.accept(incoming, now, &mut self.buffer, None) {
-                    Ok(accepted) => self.state = Some(accepted),
+                    Ok(accepted) => {
+                        self.state = Some(accepted);
+                        // With 0-RTT, a server that writes without a request begins at once.
+                        self.hand_over();
+                    }
                     Err(error) => {
                         if let Some(transmit) = error.response {
                             self.answer(&transmit);
@@ -264,7 +286,7 @@ impl Connection {
     /// Hands quinn what it takes of the application's bytes.
     fn hand_over(&mut self) {
         let Some((_, connection)) = &mut self.state else { return };
-        if connection.is_handshaking() {
+        if connection.is_handshaking() && !connection.has_0rtt() {
             return;
         }
         self.exchanges.hand_over(connection);
@@ -316,12 +338,18 @@ impl Endpoint for Connection {
     }
 
     fn listen(&mut self) {
-        let mut server = ServerConfig::new(tls::server(), token_key());
-        let mut tokens = ValidationTokenConfig::default();
-        tokens.sent(0);
+        let mut server = match self.config.resumption() {
+            None => {
+                let mut server = ServerConfig::new(tls::server(), token_key());
+                let mut tokens = ValidationTokenConfig::default();
+                tokens.sent(0);
+                server.validation_token_config(tokens);
+                server
+            }
+            Some(resumption) => resumption.server_config(self.part),
+        };
         server
             .transport_config(Arc::new(self.config.transport(self.meter.clone())))
-            .validation_token_config(tokens)
             .migration(false);
         self.endpoint.set_server_config(Some(Arc::new(server)));
     }

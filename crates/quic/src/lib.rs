@@ -24,6 +24,7 @@ mod identity;
 mod maker;
 mod meter;
 mod outgoing;
+mod resumption;
 mod tls;
 
 pub use config::{Choice, Config, Settings};

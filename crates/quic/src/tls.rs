@@ -1,14 +1,16 @@
 //! TLS for connections inside the simulator: one certificate, which the other end knows.
 //!
-//! Tickets for later connections are off, so connections do not depend on each other, and there is no 0-RTT.
+//! Tickets for later connections are off, so connections do not depend on each other, unless the ends are made for
+//! 0-RTT.
 
 use std::sync::{Arc, LazyLock};
 
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientSessionMemoryCache, Resumption};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme,
 };
@@ -27,7 +29,12 @@ struct Configs {
 
 static CONFIGS: LazyLock<Configs> = LazyLock::new(|| {
     let provider = Arc::new(ring::default_provider());
-    Configs { server: Arc::new(make_server(&provider)), client: Arc::new(make_client(provider)) }
+    let clock = Arc::new(DefaultTimeProvider);
+    let mut server = make_server(&provider, clock.clone());
+    server.send_tls13_tickets = 0;
+    let mut client = make_client(provider, clock);
+    client.resumption = Resumption::disabled();
+    Configs { server: Arc::new(for_quic(server)), client: Arc::new(client_for_quic(client)) }
 });
 
 pub(crate) fn server() -> Arc<QuicServerConfig> {
@@ -38,9 +45,50 @@ pub(crate) fn client() -> Arc<QuicClientConfig> {
     CONFIGS.client.clone()
 }
 
+/// Settings for 0-RTT. The ends share what they remember.
+pub(crate) struct Resuming {
+    /// Of servers that issue a ticket for each connection.
+    pub(crate) issuer: Arc<QuicServerConfig>,
+    /// Of servers that take such tickets, and issue none.
+    pub(crate) server: Arc<QuicServerConfig>,
+    pub(crate) client: Arc<QuicClientConfig>,
+}
+
+impl Resuming {
+    /// The age of tickets is that of `clock`.
+    pub(crate) fn new(clock: Arc<dyn TimeProvider>) -> Self {
+        let provider = Arc::new(ring::default_provider());
+        let mut server = make_server(&provider, clock.clone());
+        // The only other value that QUIC allows is 0 (RFC 9001 section 4.6.1).
+        server.max_early_data_size = u32::MAX;
+        server.send_tls13_tickets = 0;
+        // A clone has the same memory.
+        let mut issuer = server.clone();
+        issuer.send_tls13_tickets = 1;
+        let mut client = make_client(provider, clock);
+        client.resumption = Resumption::store(Arc::new(ClientSessionMemoryCache::new(1)));
+        client.enable_early_data = true;
+        Self {
+            issuer: Arc::new(for_quic(issuer)),
+            server: Arc::new(for_quic(server)),
+            client: Arc::new(client_for_quic(client)),
+        }
+    }
+}
+
+#[expect(clippy::expect_used, reason = "the provider is a constant")]
+fn for_quic(config: ServerConfig) -> QuicServerConfig {
+    config.try_into().expect("ring has the suite of initial packets")
+}
+
+#[expect(clippy::expect_used, reason = "the provider is a constant")]
+fn client_for_quic(config: ClientConfig) -> QuicClientConfig {
+    config.try_into().expect("ring has the suite of initial packets")
+}
+
 #[expect(clippy::expect_used, reason = "certificate and provider are constants")]
-fn make_server(provider: &Arc<CryptoProvider>) -> QuicServerConfig {
-    let mut config = ServerConfig::builder_with_provider(provider.clone())
+fn make_server(provider: &Arc<CryptoProvider>, clock: Arc<dyn TimeProvider>) -> ServerConfig {
+    ServerConfig::builder_with_details(provider.clone(), clock)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring speaks TLS 1.3")
         .with_no_client_auth()
@@ -48,21 +96,17 @@ fn make_server(provider: &Arc<CryptoProvider>) -> QuicServerConfig {
             vec![CertificateDer::from(CERTIFICATE)],
             PrivatePkcs8KeyDer::from(KEY).into(),
         )
-        .expect("the key is that of the certificate");
-    config.send_tls13_tickets = 0;
-    config.try_into().expect("ring has the suite of initial packets")
+        .expect("the key is that of the certificate")
 }
 
 #[expect(clippy::expect_used, reason = "the provider is a constant")]
-fn make_client(provider: Arc<CryptoProvider>) -> QuicClientConfig {
-    let mut config = ClientConfig::builder_with_provider(provider.clone())
+fn make_client(provider: Arc<CryptoProvider>, clock: Arc<dyn TimeProvider>) -> ClientConfig {
+    ClientConfig::builder_with_details(provider.clone(), clock)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring speaks TLS 1.3")
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Known { provider }))
-        .with_no_client_auth();
-    config.resumption = Resumption::disabled();
-    config.try_into().expect("ring has the suite of initial packets")
+        .with_no_client_auth()
 }
 
 /// Accepts the one certificate, whose dates do not matter. Signatures are verified.

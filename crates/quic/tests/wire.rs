@@ -362,3 +362,44 @@ fn a_connection_without_open_requests_ends_without_a_failure() {
         assert_eq!(wire.ends.each_ref().map(Endpoint::abort_cause), [None, None]);
     }
 }
+
+/// RFC 9001 section 4.6: with 0-RTT the first packets have the request, and its answer arrives after one round trip.
+/// The address token lets the server send more than three times the bytes of the first flight (RFC 9000 section 8.1).
+#[test]
+fn zero_rtt_saves_a_round_trip() {
+    let time = |zero_rtt, answer: u64| {
+        let settings = Settings { zero_rtt, ..wide() };
+        let config = Config::new(settings, Choice::NewReno, Some(1_000_000)).unwrap();
+        let mut wire = Wire::new(config, 1, None);
+        wire.ends[CLIENT].ask(300);
+        serve(&mut wire, answer, 1);
+        wire.seconds()
+    };
+    for answer in [1_000, 50_000] {
+        let [with, without] = [true, false].map(|zero_rtt| time(zero_rtt, answer));
+        // 10 Mbit/s, and some kilobytes of handshake.
+        let sent = answer as f64 * 8.0 / 10e6;
+        let spent = with - 0.6 - sent;
+        assert!((0.0..0.02).contains(&spent), "{with} s for {answer} bytes");
+        assert!((without - with - 0.6).abs() < 0.02, "{with} and {without} s for {answer} bytes");
+    }
+}
+
+/// Streams of the server's side, and losses of the first flight.
+#[test]
+fn zero_rtt_delivers_all_bytes_and_depends_on_the_seed_only() {
+    let settings = Settings { zero_rtt: true, ..wide() };
+    let log = |seed, lost| {
+        let mut wire = Wire::new(config(settings, Choice::Cubic), seed, Some(40));
+        wire.directions[CLIENT].until_loss = lost;
+        wire.ends[CLIENT].write(20_000);
+        wire.ends[SERVER].write(200_000);
+        wire.run(CLIENT, 200_000);
+        wire.run(SERVER, 20_000);
+        wire.log
+    };
+    for lost in [None, Some(0), Some(1), Some(2)] {
+        assert_eq!(log(1, lost), log(1, lost));
+    }
+    assert_ne!(log(1, None), log(2, None));
+}

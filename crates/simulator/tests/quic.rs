@@ -174,6 +174,39 @@ fn requests_of_a_page_share_a_connection_and_each_has_a_stream() {
     }
 }
 
+/// With 0-RTT the first request leaves with the first packets: one round trip less for each connection, in pages and
+/// downloads, and the same recording for the same seed.
+#[test]
+fn zero_rtt_saves_a_round_trip_of_each_connection() {
+    let zero_rtt = QUIC.replace("quic = {", "quic = { zero_rtt = true,");
+    let run_with = |transport: &str, traffic: &str| {
+        let text = geo("", &flow("newreno", transport, traffic));
+        let recording = run(&text);
+        assert_eq!(recording.digest(), run(&text).digest());
+        assert!(recording.flows[0].completed, "{transport}: {:?}", recording.flows[0]);
+        recording
+    };
+    let near = |time: f64, expected: f64| {
+        assert!((0.0..0.06).contains(&(time - expected)), "{time} s, not {expected} s");
+    };
+    // The second page has a connection of its own, too.
+    let pages = web(r#"embedded_object = "1kB", keep_alive = "5s""#);
+    let pages = run_with(&zero_rtt, &pages);
+    assert_eq!(pages.flows[0].bytes, 14_000);
+    for page in &pages.flows[0].pages {
+        near(page.response_s.unwrap(), 1.2);
+    }
+    for (transport, expected) in [(QUIC, 1.2), (zero_rtt.as_str(), 0.6)] {
+        let download = run_with(transport, r#"download = "5kB""#);
+        near(download.flows[0].completion_s.unwrap(), expected);
+    }
+    // The sender of a bulk transfer is the client: its data arrives after half a round trip.
+    for (transport, expected) in [(QUIC, 0.9), (zero_rtt.as_str(), 0.3)] {
+        let bulk = run_with(transport, r#"bulk = "5kB""#);
+        near(bulk.flows[0].completion_s.unwrap(), expected);
+    }
+}
+
 /// Keys of HTTP/1.1 have their effect: more connections, and one request at a time.
 #[test]
 fn pages_over_quic_honour_connections_and_pipelining() {

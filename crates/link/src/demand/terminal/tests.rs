@@ -73,3 +73,27 @@ fn a_long_silence_is_skipped_and_slots_that_pass_in_it_are_counted() {
     terminal.skip_to(late + Span::from_millis(3));
     assert_eq!(terminal.next_action(), late + Span::from_millis(10));
 }
+
+#[test]
+fn what_is_left_of_a_packet_is_requested_too() {
+    let mut terminal = Terminal::new(settings());
+    terminal.begin(250);
+    actions(&mut terminal, 0, 1);
+    assert_eq!(terminal.counters.requested_slots, 3);
+    // It is on its way, and nothing more is needed.
+    actions(&mut terminal, 0, 1);
+    assert_eq!((terminal.counters.requests, terminal.counters.requested_slots), (1, 3));
+}
+
+#[test]
+fn free_capacity_is_what_requests_leave_of_a_frame() {
+    let demand = DemandSettings { fca: 1_000_000, ..settings() };
+    let mut terminal = Terminal::new(demand);
+    let plans = (0..20).map(|_| {
+        terminal.begin_frame(550);
+        (terminal.plan.vbdc, terminal.plan.fca)
+    });
+    let plans: Vec<_> = plans.collect();
+    assert!(plans.iter().all(|(vbdc, fca)| vbdc + fca == 4), "{plans:?}");
+    assert!(plans.contains(&(4, 0)) && plans.contains(&(2, 2)), "{plans:?}");
+}

@@ -54,7 +54,7 @@ bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fail
 	@$(PYTHON_OF_TESTS) benches/emulators.py
 	@$(PYTHON_OF_TESTS) benches/proxy.py
 
-mutants: ## mutation tests of congestion, tcp and link (hours); the result goes to docs/mutants.md
+mutants: ## mutation tests of congestion, tcp, link and middlebox (hours); the result goes to docs/mutants.md
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/mutants.py --write docs/mutants.md
 

@@ -1,6 +1,6 @@
 """Mutation tests of the crates that decide results, as a command: `make mutants`.
 
-    mutants.py                            150 mutants each of congestion, tcp and link
+    mutants.py                            150 mutants of each of the four crates
     mutants.py tcp --count 20 --seed 7    another choice
     mutants.py --write docs/mutants.md    put the results into the page
 
@@ -40,7 +40,7 @@ TREE = CACHE / "tree"
 PROGRAM = CACHE / "bin" / "cargo-mutants"
 EQUIVALENT = ROOT / "benches" / "equivalent-mutants.toml"
 VERSION = "27.1.0"
-CRATES = ("congestion", "tcp", "link")
+CRATES = ("congestion", "tcp", "link", "middlebox")
 CPU_SECONDS = 20
 """What a program of tests may take. The longest of these crates takes three."""
 BYTES = 2**31

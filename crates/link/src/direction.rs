@@ -241,6 +241,7 @@ impl Direction {
     }
 
     /// Whether its queue is a discipline.
+    #[inline]
     pub fn is_scheduled(&self) -> bool {
         matches!(self.queue, Queue::Scheduled(_))
     }
@@ -270,9 +271,18 @@ impl Direction {
         self.with_mark(fate)
     }
 
+    /// Small, so that packets for a discipline cost no more than the call.
     #[cold]
     #[inline(never)]
     fn offer_otherwise(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        if self.is_scheduled() {
+            return Fate::Scheduled;
+        }
+        self.offer_to_fifo(now, bytes, priority)
+    }
+
+    #[inline(never)]
+    fn offer_to_fifo(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
         let Some(fifo) = self.queue.fifo_mut() else { return Fate::Scheduled };
         fifo.average(now);
         let Some(dynamics) = &mut self.dynamics else {

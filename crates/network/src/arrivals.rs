@@ -58,6 +58,16 @@ impl Arrivals {
         };
     }
 
+    /// A port carries something again, and its arrival is before all others.
+    #[inline]
+    pub(crate) fn insert_first(&mut self, port: usize, at: Time) {
+        debug_assert!(key(at, port as u64) < self.earliest, "others are before it");
+        self.earliest = match &mut self.others {
+            Others::Few(list) => list.insert_first(self.earliest, key(at, port as u64)),
+            Others::Many(tree) => tree.set(port, at),
+        };
+    }
+
     /// The earliest arrival is over. The next of its port, if it carries more, is at `next`.
     #[inline(always)]
     pub(crate) fn follow_earliest(&mut self, next: Option<Time>) {

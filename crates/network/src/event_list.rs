@@ -30,6 +30,12 @@ impl EventList {
             self.settle(new);
             return earliest;
         }
+        self.insert_first(earliest, new)
+    }
+
+    /// The same where `new` is earlier.
+    #[inline]
+    pub(crate) fn insert_first(&mut self, earliest: u128, new: u128) -> u128 {
         // Where nothing was, nothing joins the others.
         if earliest != NOTHING {
             self.others.push(earliest);

@@ -65,6 +65,7 @@ impl Receiver {
 
     /// A frame arrives intact. Frames that are passed on now, or dropped as given up, go to
     /// `accepted`, each number once. A status frame is due.
+    #[inline]
     pub fn on_frame(&mut self, frame: &Frame, accepted: &mut Vec<Accepted>) {
         let later = frame.transmission.saturating_sub(self.last_transmission);
         self.arrived =
@@ -87,6 +88,7 @@ impl Receiver {
         }
     }
 
+    #[inline(never)]
     fn place(&mut self, ahead: u64, taken: Accepted, in_order: bool, accepted: &mut Vec<Accepted>) {
         if ahead == 0 && self.places.is_empty() {
             // The expected frame, and none waits for it.
@@ -121,6 +123,7 @@ impl Receiver {
     }
 
     /// The status frame whose transmission starts now.
+    #[inline]
     pub fn status(&mut self) -> Status {
         let is_reject = self.is_rejecting || !self.places.is_empty();
         self.counters.status_frames += 1;

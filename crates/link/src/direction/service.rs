@@ -181,12 +181,13 @@ impl Direction {
         }
         while scheduled.next_service <= now && scheduled.is_frame_next() {
             let packet = line.dequeue(scheduled, scheduled.next_service);
-            let served = packet.zip(scheduled.arq.as_mut()).map(|(packet, arq)| {
+            let mut served = None;
+            if let (Some(packet), Some(arq)) = (packet, &mut scheduled.arq) {
                 let (left, corrupted) = line.transmit(scheduled.next_service, packet.bytes);
                 let frame = arq.send(&packet);
                 arq.leaves(&frame, left, corrupted);
-                (frame, (!corrupted).then_some(left + line.delay))
-            });
+                served = Some((frame, (!corrupted).then_some(left + line.delay)));
+            }
             let start = line.transmitter.free_at().max(scheduled.ready);
             scheduled.next_service = if scheduled.has_next() { start } else { Time::NEVER };
             if served.is_some() {

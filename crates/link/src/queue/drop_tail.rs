@@ -29,11 +29,11 @@ impl DropTail {
     fn admits(&mut self, packet: &Queued, dropped: &mut Vec<u32>) -> bool {
         let waiting = self.store.waiting();
         let is_low = packet.priority == Priority::Low;
-        let is_crowded = match self.limit {
+        let is_crowded = || match self.limit {
             QueueLimit::Bytes(_) => waiting.1 > LowPriority::REFUSES_ABOVE_BYTES,
             _ => waiting.0 > LowPriority::REFUSES_ABOVE_PACKETS,
         };
-        if is_low && self.low_priority == LowPriority::Refuse && is_crowded {
+        if is_low && self.low_priority == LowPriority::Refuse && is_crowded() {
             return false;
         }
         if !self.limit.is_full(waiting, packet.bytes) {

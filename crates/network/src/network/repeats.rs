@@ -39,6 +39,8 @@ pub(super) struct Repeats {
     losses: usize,
     /// When the event of a status frame happens; never, if there is none.
     awaited: Time,
+    /// Whether the sender may await one ([`link::Direction::awaits_status`]).
+    is_awaited: bool,
     /// When the event of the timer happens; never, if there is none.
     pub timer: Time,
     accepted: Vec<Accepted>,
@@ -91,6 +93,7 @@ impl Repeats {
             reported: None,
             losses: 0,
             awaited: Time::NEVER,
+            is_awaited: true,
             timer: Time::NEVER,
             accepted: Vec::new(),
         };
@@ -147,25 +150,27 @@ impl<B> Network<B> {
     }
 
     /// A status frame for the sender of port `data` is sent over its reverse.
-    #[inline]
+    #[inline(always)]
     fn status_leaves_for(&mut self, data: usize, arrival: Option<Time>) {
         let Some(repeats) = &mut self.ports[data].repeats else { return };
         let status = repeats.receiver.status();
         if let Some(at) = arrival {
             let is_clean = repeats.expect_status(at, status);
-            if !is_clean || self.ports[data].direction.awaits_status() {
+            if !is_clean || repeats.is_awaited {
                 self.await_status(data);
             }
         }
     }
 
     /// Enters the event of the next status frame that port `number` cannot take in later.
+    #[inline(never)]
     pub(super) fn await_status(&mut self, number: usize) {
         let ports = self.ports.len();
         let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
             return;
         };
         let is_awaited = direction.awaits_status();
+        repeats.is_awaited = is_awaited;
         if repeats.awaited != Time::NEVER && !is_awaited {
             // Those that report a loss arrive in order.
             return;
@@ -217,7 +222,8 @@ impl<B> Network<B> {
         }
         repeats.accepted.clear();
         if was_empty && packets.len() > 0 {
-            self.arrivals.insert(number, now);
+            // The frame was the earliest, and the numbers of packets are the lowest.
+            self.arrivals.insert_first(number, now);
         }
         let status_bytes = repeats.status_bytes;
         if let Some(reverse) = reverse {

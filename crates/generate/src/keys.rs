@@ -183,7 +183,7 @@ pub(crate) fn trace() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => Just(String::new()),
         1 => Just(format!("trace = \"{here}/trace.csv\"\n")),
-        1 => Just(format!("trace = {{ file = \"{here}/trace.csv\", phase = \"random\" }}\n")),
+        1 => Just(format!("trace = {{ file = \"{here}/walk.csv\", phase = \"random\" }}\n")),
         1 => Just(format!(
             "trace = {{ deliveries = \"{here}/deliveries.txt\", delays = \"{here}/delays.txt\", loop = true }}\n"
         )),

@@ -19,11 +19,12 @@ use units::{Span, Time};
 
 pub use self::settings::Settings;
 
-use self::line::{FarEnd, Line};
+use self::line::Line;
 use crate::arq::{ArqCounters, ArqSettings, Sender};
 use crate::channel::Channel;
 use crate::demand::DemandCounters;
 use crate::dynamics::{Arrival, Cursor, Dynamics};
+use crate::far_end::FarEnd;
 use crate::fec::{Encoder, FecCounters, FecSettings};
 use crate::priority::Priority;
 use crate::propagation::Propagation;
@@ -73,6 +74,9 @@ pub struct Counters {
     /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none, nor
     /// are packets with FEC.
     pub corrupted_packets: u64,
+    /// Transmissions that the trace has lost and the channel has not corrupted, counted when the far end would
+    /// have received them: those of packets, which are corrupted packets too, and those of ARQ and FEC.
+    pub lost_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
     /// Totals of the discipline; `None` without one.
@@ -300,7 +304,7 @@ impl Direction {
             Fate::Arrives(_) | Fate::Corrupted(_) => {
                 let left = line.transmitter.free_at();
                 let corrupted = matches!(fate, Fate::Corrupted(_));
-                match dynamics.arrival(left, corrupted, &mut line.transmitter) {
+                match dynamics.arrival(now, left, corrupted, &mut line.transmitter) {
                     Arrival { at, corrupted: false } => Fate::Arrives(at),
                     Arrival { at, corrupted: true } => {
                         Fate::Corrupted(line.far_end.expect(now, at))
@@ -338,6 +342,7 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
+        let lost_packets = self.dynamics.as_mut().map_or(0, |dynamics| dynamics.lost_until(now));
         let (max_waiting_bytes, aqm, arq, fec, demand) = match &self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => {
                 (fifo.max_waiting_bytes(), None, None, None, None)
@@ -356,7 +361,8 @@ impl Direction {
         Counters {
             accepted_packets: self.line.accepted_packets,
             dropped_packets: self.line.dropped_packets,
-            corrupted_packets: self.line.far_end.corrupted_packets,
+            corrupted_packets: self.line.far_end.packets,
+            lost_packets,
             max_waiting_bytes,
             aqm,
             arq,

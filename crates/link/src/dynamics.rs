@@ -29,6 +29,7 @@ use std::sync::Arc;
 use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Span, Time};
 
+use crate::far_end::FarEnd;
 use crate::propagation::Propagation;
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
@@ -198,6 +199,8 @@ pub(crate) struct Dynamics {
     rate: Rate,
     delay: Span,
     loss: f64,
+    /// Losses of the trace.
+    lost: FarEnd,
     /// Times in which outages keep the transmitter from sending, from now on to the end of the queue.
     silences: VecDeque<(Time, Time)>,
 }
@@ -212,8 +215,8 @@ impl Dynamics {
     ) -> Option<Box<Self>> {
         let is_any = cursor.next.is_some() || propagation.is_random();
         let silences = VecDeque::new();
-        let loss = 0.0;
-        is_any.then(|| Self { cursor, propagation, rate, delay, loss, silences }.into())
+        let (loss, lost) = (0.0, FarEnd::default());
+        is_any.then(|| Self { cursor, propagation, rate, delay, loss, lost, silences }.into())
     }
 
     /// All that changes from now on.
@@ -247,17 +250,29 @@ impl Dynamics {
         }
     }
 
+    /// Packets that the trace has lost, and that would have arrived by `now`.
+    pub fn lost_until(&mut self, now: Time) -> u64 {
+        self.lost.count_until(now);
+        self.lost.packets
+    }
+
     /// What becomes of a packet that leaves at `left`, and has been `corrupted` by the channel or not.
     pub fn arrival(
         &mut self,
+        now: Time,
         left: Time,
         corrupted: bool,
         transmitter: &mut Transmitter,
     ) -> Arrival {
         while self.change_until(left, transmitter) {}
         let drawn = self.propagation.draw();
-        let corrupted = corrupted || drawn.is_lost(self.loss);
-        Arrival { at: self.propagation.arrival(left, self.delay, drawn, corrupted), corrupted }
+        let is_lost = !corrupted && drawn.is_lost(self.loss);
+        let corrupted = corrupted || is_lost;
+        let at = self.propagation.arrival(left, self.delay, drawn, corrupted);
+        if is_lost {
+            self.lost.expect(now, at);
+        }
+        Arrival { at, corrupted }
     }
 
     /// Lets the next change happen that does until `time`. Returns whether there was one.

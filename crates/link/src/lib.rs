@@ -10,6 +10,7 @@ mod channel;
 mod demand;
 mod direction;
 mod dynamics;
+mod far_end;
 mod fec;
 mod feedback;
 mod mechanism;

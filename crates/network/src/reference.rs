@@ -71,6 +71,8 @@ struct Accepted<B> {
     bytes: u32,
     arrived: Time,
     corrupted: bool,
+    /// It is corrupted by the trace alone.
+    lost: bool,
     /// Decisions about its propagation; none where nothing of it is random.
     drawn: Option<Drawn>,
     /// How long its transmission takes.
@@ -128,6 +130,9 @@ struct SlowLane<B> {
     /// When corrupted packets arrive, and when the last of them does.
     corrupted: Vec<Time>,
     last_corrupted: Time,
+    /// The same for those that the trace has lost.
+    lost: Vec<Time>,
+    last_lost: Time,
     busy: Span,
     report: PortReport,
     queueing: Queueing,
@@ -182,9 +187,9 @@ impl<B: Copy> ReferenceNetwork<B> {
         };
         let leaves = starts + duration;
         let corrupted = port.channel.corrupts(leaves, u32::from(packet.bytes));
-        let (drawn, corrupted) = port.draw(leaves, corrupted);
-        let load = Load::Packet(packet);
-        let accepted = Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
+        let (drawn, lost) = port.draw(leaves, corrupted);
+        let (load, arrived, corrupted) = (Load::Packet(packet), now, corrupted || lost);
+        let accepted = Accepted { load, bytes, arrived, corrupted, lost, drawn, duration, leaves };
         let counters: &mut Counters = &mut port.report.counters;
         counters.accepted_packets += 1;
         if port.is_busy(now) {
@@ -251,6 +256,10 @@ impl<B: Copy> ReferenceNetwork<B> {
         }
         port.last_delay = delay;
         let arrival = port.last_arrival.max(left + delay + jitter);
+        if sent.lost {
+            port.last_lost = port.last_lost.max(arrival);
+            port.lost.push(port.last_lost);
+        }
         if sent.corrupted && !matches!(sent.load, Load::Packet(_)) {
             // No packet is lost yet.
         } else if sent.corrupted {
@@ -325,6 +334,8 @@ impl<B: Copy> SlowLane<B> {
             last_arrival: Time::ZERO,
             corrupted: Vec::new(),
             last_corrupted: Time::ZERO,
+            lost: Vec::new(),
+            last_lost: Time::ZERO,
             busy: Span::ZERO,
             report: PortReport::default(),
             queueing: Queueing {
@@ -374,11 +385,12 @@ impl<B: Copy> SlowLane<B> {
         past.filter_map(|(_, change)| change.loss).next().unwrap_or(0.0)
     }
 
-    /// What is random about a packet that leaves at `leaves`, and whether it is corrupted with it.
+    /// What is random about a packet that leaves at `leaves`, and whether the trace loses one that is not
+    /// `corrupted`.
     fn draw(&mut self, leaves: Time, corrupted: bool) -> (Option<Drawn>, bool) {
         let drawn = self.propagation.as_mut().map(Propagation::draw);
         let lost = drawn.is_some_and(|drawn| drawn.is_lost(self.loss_at(leaves)));
-        (drawn, corrupted || lost)
+        (drawn, lost && !corrupted)
     }
 
     /// Whether a packet that comes now has to wait.
@@ -513,6 +525,7 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {
         self.serve_managed(now);
+        let until = |times: &[Time]| times.iter().filter(|at| **at <= now).count() as u64;
         let report = |(number, port): (usize, &SlowLane<B>)| {
             let waits = port.waiting.len() - port.starting(now);
             let of_fifo = (waits, port.bytes_behind(port.starting(now)));
@@ -528,8 +541,8 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
                 filtered_packets: managed.map_or(0, Managed::filtered),
                 feedback: managed.and_then(Managed::feedback),
                 counters: Counters {
-                    corrupted_packets: port.corrupted.iter().filter(|at| **at <= now).count()
-                        as u64,
+                    corrupted_packets: until(&port.corrupted),
+                    lost_packets: until(&port.lost),
                     aqm: managed.and_then(Managed::counters),
                     arq: port
                         .repeating

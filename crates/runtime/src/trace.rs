@@ -1,7 +1,10 @@
-//! Traces of a run: a table with the time of each trace at which the run has started.
+//! Traces of a run: a table with the time of each trace at which the run has started, and what it has lost.
 
+use network::PortReport;
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
+
+use crate::links::counted;
 
 extra_table! {
     /// Traces, one row for each direction that follows one.
@@ -14,24 +17,29 @@ extra_table! {
         start_s: f64,
         /// Length of the trace in seconds; of a round, if it repeats.
         length_s: f64,
+        /// Transmissions that the trace has lost and the channel has not corrupted: packets, which
+        /// `corrupted_packets` of the links includes, and those of ARQ and FEC. Zero without a loss column.
+        lost_packets: u64,
     }
 }
 
 /// The table for a run with `seed`; `None` without traces.
-pub fn trace_table(scenario: &Scenario, seed: u64) -> Option<ExtraTable> {
+pub fn trace_table(scenario: &Scenario, seed: u64, ports: &[PortReport]) -> Option<ExtraTable> {
     let mut table = Starts::default();
-    for link in &scenario.links {
-        for (side, direction) in link.sides() {
-            let trace = &direction.trace;
-            if !trace.timeline.is_empty() {
-                table.push(Start {
-                    link: link.name.clone(),
-                    direction: side.to_owned(),
-                    start_s: link::trace_start(seed, trace.phase).as_secs_f64(),
-                    length_s: trace.lasts.as_secs_f64(),
-                });
-            }
-        }
+    let traces = counted(
+        scenario,
+        ports,
+        |direction| (!direction.trace.timeline.is_empty()).then_some(&direction.trace),
+        |counters| Some(counters.lost_packets),
+    );
+    for (link, direction, trace, lost_packets) in traces {
+        table.push(Start {
+            link,
+            direction,
+            start_s: link::trace_start(seed, trace.phase).as_secs_f64(),
+            length_s: trace.lasts.as_secs_f64(),
+            lost_packets,
+        });
     }
     table.into_table().filled()
 }

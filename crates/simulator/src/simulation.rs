@@ -190,7 +190,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             &queues,
         );
         recording.seed = self.seed;
-        recording.tables.extend(runtime::trace_table(self.scenario, self.seed));
+        recording.tables.extend(runtime::trace_table(self.scenario, self.seed, &ports));
         debug_assert!(
             recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
             "a table that `tables` does not list"

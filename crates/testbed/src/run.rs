@@ -94,10 +94,11 @@ fn record(
     let links = link_records(scenario, carried.end, &emulated.outputs, &emulated.queues);
     let settings = settings(scenario, plan, &carried.windows);
     let mut tables = link_tables(scenario, carried.end, &emulated.outputs, &emulated.nodes);
+    let traces = trace_table(scenario, seed, &emulated.outputs);
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     tables.extend(carried.legs);
-    tables.extend(trace_table(scenario, seed));
+    tables.extend(traces);
     Recording {
         scenario: scenario.name.clone(),
         backend: Backend::Kernel,

@@ -138,7 +138,7 @@ pub fn shell_through(
     let emulated = &emulation.emulated;
     let links = link_records(scenario, end, &emulated.outputs, &emulated.queues);
     let mut tables = link_tables(scenario, end, &emulated.outputs, &emulated.nodes);
-    tables.extend(trace_table(scenario, seed));
+    tables.extend(trace_table(scenario, seed, &emulated.outputs));
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 

@@ -132,6 +132,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         *LINK,
         number("trace starts at s", "start_s", places=3),
         number("length s", "length_s", places=3),
+        number("lost", "lost_packets"),
     ),
     "header_compression": (
         *LINK,

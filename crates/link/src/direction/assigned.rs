@@ -70,7 +70,9 @@ impl Direction {
             let left = terminal.finish(packet.since);
             let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
             let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
+                Some(dynamics) => {
+                    dynamics.arrival(now, left, corrupted, &mut self.line.transmitter)
+                }
                 None => Arrival { at: left + self.line.delay, corrupted },
             };
             let fate = match corrupted {

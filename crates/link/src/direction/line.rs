@@ -1,54 +1,14 @@
 //! What a packet meets behind the queue of a direction: transmitter, channel and delay, and the far
-//! end, which receives corrupted packets.
-
-use std::collections::VecDeque;
+//! end.
 
 use units::{Span, Time};
 
 use super::Fate;
 use crate::channel::Channel;
+use crate::far_end::FarEnd;
 use crate::priority::Priority;
 use crate::queue::{Fifo, Queued, Scheduled};
 use crate::transmitter::Transmitter;
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct FarEnd {
-    /// Arrival times of the corrupted packets on their way.
-    coming: VecDeque<Time>,
-    /// When the last of them arrives.
-    last: Time,
-    pub(super) corrupted_packets: u64,
-}
-
-impl FarEnd {
-    /// A corrupted packet will arrive at `at`, not before those that were corrupted earlier.
-    #[inline(never)]
-    pub(super) fn expect(&mut self, now: Time, at: Time) -> Time {
-        self.count_until(now);
-        self.last = self.last.max(at);
-        self.coming.push_back(self.last);
-        self.last
-    }
-
-    /// Counts those that have arrived by `now`.
-    pub(super) fn count_until(&mut self, now: Time) {
-        while self.coming.front().is_some_and(|at| *at <= now) {
-            self.coming.pop_front();
-            self.corrupted_packets += 1;
-        }
-    }
-
-    /// A packet was pushed out: the last `behind` corrupted ones arrive earlier, and if the packet
-    /// itself was corrupted, it does not.
-    pub(super) fn gain(&mut self, earlier: Span, behind: usize, without: bool) {
-        let first = self.coming.len() - behind;
-        self.coming.range_mut(first..).for_each(|at| *at = *at - earlier);
-        if without {
-            self.coming.remove(first - 1);
-        }
-        self.last = self.coming.back().copied().unwrap_or(Time::ZERO);
-    }
-}
 
 /// What a packet meets behind the queue, and the totals.
 #[derive(Clone, Debug)]

@@ -267,7 +267,9 @@ impl Direction {
             };
             let (left, corrupted) = self.line.transmit(start, bytes);
             let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(left, corrupted, &mut self.line.transmitter),
+                Some(dynamics) => {
+                    dynamics.arrival(now, left, corrupted, &mut self.line.transmitter)
+                }
                 None => Arrival { at: left + self.line.delay, corrupted },
             };
             if let (Content::Frame(frame) | Content::Repeat(frame), Some(arq)) =

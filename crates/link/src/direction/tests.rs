@@ -190,6 +190,64 @@ fn corrupted_packets_are_counted_when_they_arrive() {
     assert_eq!(counts.map(|counters| counters.corrupted_packets), [0, 1, 1, 2]);
 }
 
+/// With one seed, the channel corrupts the same packets with and without losses of a trace.
+#[test]
+fn what_is_missing_is_what_the_channel_has_corrupted_and_what_the_trace_has_lost() {
+    let sent = 2000;
+    let missing = |per: f64, loss: f64, aqm: Option<crate::Aqm>| {
+        let channel = Errors::PacketErrors { per };
+        let delay = Some(Span::from_millis(10));
+        let loss = (loss > 0.0).then_some(loss);
+        let change = Change { at: Span::ZERO, every: None, rate: None, delay, outage: None, loss };
+        let timeline = Timeline::new(vec![change]);
+        let trace = crate::Trace { timeline, ..crate::Trace::default() };
+        let mut link = made(Settings { channel, trace, aqm, ..settings() });
+        let mut arrived = 0;
+        for number in 0..sent {
+            let now = at(number);
+            let fate = match link.offer(now, 500, Priority::Normal) {
+                Fate::Scheduled => {
+                    let (ticket, flow, ecn) = (0, 0, crate::Ecn::NotCapable);
+                    let priority = Priority::Normal;
+                    let packet =
+                        crate::Queued { ticket, flow, bytes: 500, priority, ecn, since: now };
+                    link.enqueue(packet);
+                    link.serve(now).unwrap().fate
+                }
+                fate => fate,
+            };
+            arrived += u64::from(matches!(fate, Fate::Arrives(_)));
+        }
+        let counters = link.counters(at(2 * sent));
+        assert_eq!(counters.dropped_packets, 0);
+        assert_eq!(arrived + counters.corrupted_packets, sent);
+        (counters.corrupted_packets, counters.lost_packets)
+    };
+    for aqm in [None, Some(crate::Aqm::all()[0])] {
+        let (channel, none) = missing(0.05, 0.0, aqm);
+        assert!(channel > 0);
+        assert_eq!(none, 0, "there are no losses of a trace");
+        let (all, lost) = missing(0.05, 0.1, aqm);
+        assert!(lost > 0);
+        assert_eq!(channel + lost, all);
+        let (all, lost) = missing(0.0, 0.1, aqm);
+        assert!(lost > 0);
+        assert_eq!(lost, all);
+    }
+}
+
+#[test]
+fn packets_that_a_trace_has_lost_are_counted_when_they_would_have_arrived() {
+    let loss = Some(1.0);
+    let change =
+        Change { at: Span::ZERO, every: None, rate: None, delay: None, outage: None, loss };
+    let mut link = made(Settings { timeline: Timeline::new(vec![change]), ..settings() });
+    let fates = [offer(&mut link, at(0), 1000), offer(&mut link, at(0), 2000)];
+    assert_eq!(fates, [Fate::Corrupted(at(11)), Fate::Corrupted(at(13))]);
+    let counts = [at(10), at(11), at(12), at(13)].map(|now| link.counters(now).lost_packets);
+    assert_eq!(counts, [0, 1, 1, 2]);
+}
+
 #[test]
 fn corrupted_packets_behind_one_that_is_pushed_out_arrive_earlier() {
     let mut link =

@@ -77,9 +77,10 @@ impl<B: Copy> ReferenceNetwork<B> {
         let Some((load, queued)) = assigned.sending.take() else { return };
         let leaves = assigned.terminal.finish(queued.since);
         let corrupted = port.channel.corrupts(leaves, queued.bytes - port.overhead);
-        let (drawn, corrupted) = port.draw(leaves, corrupted);
+        let (drawn, lost) = port.draw(leaves, corrupted);
         let (arrived, bytes, duration) = (now, queued.bytes, Span::ZERO);
-        let sent = Accepted { load, bytes, arrived, corrupted, drawn, duration, leaves };
+        let corrupted = corrupted || lost;
+        let sent = Accepted { load, bytes, arrived, corrupted, lost, drawn, duration, leaves };
         self.propagate(leaves, number, &sent);
     }
 }

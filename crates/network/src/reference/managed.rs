@@ -234,9 +234,10 @@ impl<B: Copy> ReferenceNetwork<B> {
             };
             let leaves = now + duration;
             let corrupted = port.channel.corrupts(leaves, bytes - port.overhead);
-            let (drawn, corrupted) = port.draw(leaves, corrupted);
+            let (drawn, lost) = port.draw(leaves, corrupted);
+            let (arrived, corrupted) = (now, corrupted || lost);
             let accepted =
-                Accepted { load, bytes, arrived: now, corrupted, drawn, duration, leaves };
+                Accepted { load, bytes, arrived, corrupted, lost, drawn, duration, leaves };
             self.start(now, number, accepted);
             if let Load::Coded(frame) = &load {
                 self.coded_leaves(now, number, frame, corrupted);

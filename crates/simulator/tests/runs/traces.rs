@@ -22,7 +22,17 @@ fn ran(scenario: &Scenario, seed: u64) -> Recording {
     assert_eq!(fast.flows, slow.flows);
     assert_eq!(fast.links, slow.links);
     assert_eq!(fast.link_series, slow.link_series);
+    assert_eq!(lost(&fast), lost(&slow));
     fast
+}
+
+/// Packets that each trace has lost.
+fn lost(recording: &Recording) -> Vec<u64> {
+    let table = recording.tables.iter().find(|table| table.name() == "trace").unwrap();
+    let columns = table.columns();
+    let lost = columns.iter().find(|column| column.name == "lost_packets").unwrap();
+    let Values::U64(lost) = &lost.values else { panic!("a count") };
+    lost.to_vec()
 }
 
 /// The scenario of `traced`, with `more` in the table of the trace or behind it.
@@ -57,7 +67,9 @@ fn a_flow_gets_what_the_deliveries_of_mahimahi_carry() {
     // 1500 bytes in each second millisecond: 6 Mbit/s.
     let mut deliveries = String::new();
     (1..=500).for_each(|n| writeln!(deliveries, "{}", 2 * n).unwrap());
-    let link = &traced("mahimahi", "deliveries", &deliveries).links[0];
+    let recording = traced("mahimahi", "deliveries", &deliveries);
+    assert_eq!(lost(&recording), [0], "deliveries have no losses");
+    let link = &recording.links[0];
     let rate = link.delivered_bytes as f64 * 8.0 / 20.0;
     assert!(rate > 0.95 * 6e6 && rate <= 6e6, "{rate} bit/s");
 }
@@ -112,6 +124,32 @@ fn losses_of_a_trace_are_binomial_and_the_same_for_every_controller() {
     assert_eq!(recording.flows, ran(&lossy, 1).flows);
     assert_ne!(recording.links[0].corrupted_packets, ran(&lossy, 2).links[0].corrupted_packets);
     assert_eq!(recording.links[1].corrupted_packets, 0);
+    assert_eq!(lost(&recording), [recording.links[0].corrupted_packets], "the channel is perfect");
+}
+
+#[test]
+fn losses_of_a_trace_are_counted_apart_from_those_of_the_channel_and_from_frames_of_arq() {
+    let rows = "t_s,loss_percent\n0,2\n10,2\n";
+    // The table of the trace ends, and the direction goes on.
+    let more =
+        |keys: &str| scenario("apart", "file", rows, &format!("}}, {keys} = {{ per = 0.01 "));
+    let recording = ran(&more("channel"), 1);
+    let [lost_packets] = lost(&recording)[..] else { panic!("one trace") };
+    let link = &recording.links[0];
+    let (all, sent) = (link.corrupted_packets, link.corrupted_packets + link.delivered_packets);
+    assert!(sent > 1000, "{sent}");
+    // Four standard deviations.
+    let near = |found: u64, share: f64| {
+        let mean = sent as f64 * share;
+        (found as f64 - mean).abs() < 4.0 * (mean * (1.0 - share)).sqrt()
+    };
+    assert!(near(lost_packets, 0.99 * 0.02), "{lost_packets} of {sent}");
+    assert!(near(all - lost_packets, 0.01), "{all} and {lost_packets} of {sent}");
+    let repeated = scenario("repeated", "file", rows, "}, arq = { name = \"selective-repeat\" ");
+    let recording = ran(&repeated, 1);
+    assert_eq!(recording.links[0].corrupted_packets, 0, "frames are not packets");
+    let [lost_packets] = lost(&recording)[..] else { panic!("one trace") };
+    assert!(lost_packets > 10, "{lost_packets}");
 }
 
 #[test]

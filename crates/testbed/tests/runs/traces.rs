@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use recording::Values;
 use serde_json::json;
 use testbed::shell;
 
@@ -30,6 +31,10 @@ pub(crate) fn a_trace_loses_and_reorders_packets_of_real_tcp_and_the_payload_is_
     // About 1400 packets.
     assert!(forward.corrupted_packets > 5, "{}", forward.corrupted_packets);
     assert_eq!(backward.corrupted_packets, 0);
+    let traced = ran.tables.iter().find(|table| table.name() == "trace").unwrap().columns();
+    let lost = traced.iter().find(|column| column.name == "lost_packets").unwrap();
+    let Values::U64(lost) = &lost.values else { panic!("a count") };
+    assert_eq!(**lost, [forward.corrupted_packets], "the channel is perfect");
     fs::remove_dir_all(&folder).unwrap();
 }
 

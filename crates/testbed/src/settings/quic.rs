@@ -20,6 +20,7 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
         ack_delay,
         idle_timeout,
         mtu_discovery,
+        zero_rtt,
     } = own;
     let mut judge = Judge(Vec::new());
     let controller = flow.controller.entry().name;
@@ -35,5 +36,6 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     judge.applied("transport.quic.ack_delay", delay, QUINN);
     judge.applied("transport.quic.idle_timeout", idle_timeout, QUINN);
     judge.applied("transport.quic.mtu_discovery", mtu_discovery, QUINN);
+    judge.applied("transport.quic.zero_rtt", zero_rtt, QUINN);
     judge.0
 }

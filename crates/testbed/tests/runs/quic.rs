@@ -71,6 +71,22 @@ fn pages_are_fetched_on_streams() {
 }
 
 #[test]
+fn zero_rtt_saves_a_round_trip() {
+    if is_skipped() {
+        return;
+    }
+    let time = |settings: Value| {
+        let mut flow = flow(json!("cubic"), settings);
+        merge(&mut flow, json!({ "traffic": { "download": "5kB" } }));
+        let link = json!({ "delay": "500ms" });
+        recorded(&scenario(link, flow)).flows[0].completion_s.unwrap()
+    };
+    // A round trip of a second for the request and its answer, and one for the handshake.
+    assert!((1.0..2.0).contains(&time(json!({ "zero_rtt": true }))));
+    assert!(time(json!({})) >= 2.0);
+}
+
+#[test]
 fn quic_and_tcp_share_a_link() {
     if is_skipped() {
         return;

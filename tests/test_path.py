@@ -33,7 +33,7 @@ SPEAKERS = {"xcp": "xcp", "p-xcp": "xcp", "ebn": "ebn"}
 ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
 MTUS = ["mtu"]
-PROXIES = ["pepsal", "ck-stp", "aerotcp", "scps-gateway"]
+PROXIES = ["pepsal", "ck-stp", "aerotcp", "scps-gateway", "satpep"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 

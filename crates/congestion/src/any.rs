@@ -13,6 +13,7 @@ use crate::controller::Controller;
 use crate::controllers::{each, first};
 use crate::events::{
     Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
+    Utilisation,
 };
 use crate::tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 use crate::window::Window;
@@ -159,6 +160,9 @@ impl Controller for AnyController {
     }
     fn router_request(&mut self, state: &RequestState) -> Option<Request> {
         each!(self, c => c.router_request(state))
+    }
+    fn on_utilisation(&mut self, measured: &Utilisation) {
+        each!(self, c => c.on_utilisation(measured))
     }
     fn on_router_feedback(&mut self, feedback: &RouterFeedback) {
         each!(self, c => c.on_router_feedback(feedback))

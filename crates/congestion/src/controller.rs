@@ -17,6 +17,7 @@ use units::{Span, Time};
 
 use crate::events::{
     Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
+    Utilisation,
 };
 use crate::standard;
 use crate::window::Window;
@@ -65,6 +66,10 @@ pub trait Controller {
     /// An ACK returns what routers have made of requests. Called before all other events of the ACK, for
     /// controllers that [need](Needs::router_feedback) it.
     fn on_router_feedback(&mut self, _feedback: &RouterFeedback) {}
+
+    /// The link that the connection shares with others was measured. Called for controllers that
+    /// [need](Needs::utilisation) it, where something knows the rate of the link.
+    fn on_utilisation(&mut self, _measured: &Utilisation) {}
 
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, ack: &Ack) {

@@ -45,6 +45,21 @@ pub struct Loss {
     pub repeated: bool,
 }
 
+/// A measurement of a link that connections share, where its rate is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Utilisation {
+    /// Rate of the link in bytes per second.
+    pub rate: f64,
+    /// Part of it that was sent in the last interval.
+    pub used: f64,
+    /// Connections that sent in it, and this one.
+    pub connections: u32,
+    /// Flight size in bytes.
+    pub flight: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Span,
+}
+
 /// An ACK for new data during recovery that leaves some of the old data unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct PartialAck {
@@ -116,6 +131,9 @@ pub struct Needs {
     /// [`Controller::on_router_feedback`](crate::Controller::on_router_feedback) for each ACK that returns
     /// it.
     pub router_feedback: Option<Protocol>,
+    /// Measurements of the link that connections share:
+    /// [`Controller::on_utilisation`](crate::Controller::on_utilisation).
+    pub utilisation: bool,
     /// Decisions of [`TcpPolicy`](crate::TcpPolicy) without which it is another algorithm, so that no
     /// other transport can carry it.
     pub tcp: bool,
@@ -135,6 +153,7 @@ impl Needs {
             probes: self.probes || other.probes,
             own_recovery: self.own_recovery || other.own_recovery,
             router_feedback: self.router_feedback.or(other.router_feedback),
+            utilisation: self.utilisation || other.utilisation,
             tcp: self.tcp || other.tcp,
         }
     }

@@ -26,6 +26,7 @@ mod controller;
 mod controllers;
 mod entry;
 mod events;
+mod link_share;
 mod parameters;
 mod parts;
 mod registry;
@@ -40,7 +41,7 @@ pub use controller::Controller;
 pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
     Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle,
-    RequestState, RouterFeedback, Sent,
+    RequestState, RouterFeedback, Sent, Utilisation,
 };
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;

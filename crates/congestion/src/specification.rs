@@ -2,6 +2,7 @@
 
 use crate::any::AnyController;
 use crate::entry::Entry;
+use crate::link_share;
 use crate::parameters::{ParameterError, Value, Values};
 use crate::parts::abe;
 use crate::parts::linux::VARIANT;
@@ -38,6 +39,12 @@ impl Specification {
     /// No congestion control, `"none"`: for transports that have a rate.
     pub fn unlimited() -> Self {
         Self::of(&unlimited::REGISTERED)
+    }
+
+    /// A window from the measured utilisation of a link, `"link-share"`: for places that
+    /// [measure](crate::Controller::on_utilisation) it.
+    pub fn link_share() -> Self {
+        Self::of(&link_share::REGISTERED)
     }
 
     /// Sets a parameter. A variant has parameters of its own, so choosing another one sets all others to

@@ -39,8 +39,8 @@ pub use reconstruction::{AckReconstructionSettings, Reconstruction};
 pub use settings::Middlebox;
 pub use snoop::{Snoop, SnoopSettings};
 pub use split::{
-    Accept, Admission, Admitted, AtLimit, Bucket, BucketSettings, Known, Policy, Preset, Relay,
-    SideName, SplitLimits, SplitSide, Step, Verdict, conduct,
+    Accept, Admission, Admitted, AtLimit, Bucket, BucketSettings, Known, Measured, Meter, Metered,
+    Policy, Preset, Relay, SideName, SplitLimits, SplitSide, Step, Verdict, conduct,
 };
 pub use spoofing::{Spoofing, SpoofingSettings};
 

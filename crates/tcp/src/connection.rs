@@ -331,6 +331,12 @@ impl Connection {
         self.sender.controller()
     }
 
+    /// The link that this connection shares with others was measured, for controllers that need it. `rate` is that
+    /// of the link in bytes per second, `used` the part of it that was sent, by this number of connections.
+    pub fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
+        self.sender.on_utilisation(rate, used, connections);
+    }
+
     /// RTT and RTO.
     pub fn rtt(&self) -> &RttEstimator {
         self.sender.rtt()

@@ -38,7 +38,7 @@ RETURNING = frozenset({"demand", "header_compression"})
 """Keys of links for mechanisms of the return direction."""
 PROXY = "proxy"
 """The key of nodes for split proxies, whose names are presets."""
-AT_BOTH_ENDS = frozenset({"scps-gateway"})
+AT_BOTH_ENDS = frozenset({"scps-gateway", "satpep"})
 """Split proxies with another protocol than TCP between two of them."""
 WEAKEST = ("published", "from an implementation", "experimental", "reconstructed", "prototype")
 """Statuses, the surest first."""

@@ -71,6 +71,7 @@ pub(crate) const NO_NEEDS: Needs = Needs {
     probes: false,
     own_recovery: false,
     router_feedback: None,
+    utilisation: false,
     tcp: false,
 };
 

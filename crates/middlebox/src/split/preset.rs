@@ -11,8 +11,9 @@
 //!   two gateways. Towards the satellite the rate of the link, no congestion control, buffers of two
 //!   bandwidth-delay products, and no RTO below the round trip. On the other side buffers of 32 KiB and the
 //!   congestion control of Van Jacobson. `crates/tcp/src/scps.rs` has what differs from it in the protocol.
-//!
-//! SaTPEP is refused, because its rule is not published.
+//! - SaTPEP (Networking 2002): the window follows the measured utilisation of the satellite link, and losses are
+//!   reported by negative acknowledgements. Only the abstract was read. The rules of the window are ours
+//!   (`crates/congestion/src/link_share.rs`, `meter.rs`), and the negative acknowledgements are those of SCPS-TP.
 
 use link::{Mechanism, Provenance};
 
@@ -38,7 +39,7 @@ pub enum Preset {
     CkStp,
     /// AeroTCP: a fixed window on the satellite side, and fast recovery at the first duplicate ACK.
     Aerotcp,
-    /// SaTPEP: refused.
+    /// SaTPEP: a window from the measured utilisation of the link, and negative acknowledgements.
     Satpep,
     /// Gateway of the SCPS reference implementation: SCPS-TP at the rate of the link, without congestion control,
     /// on the satellite side.
@@ -88,10 +89,21 @@ const SCPS_GATEWAY: Mechanism = Mechanism {
             terrestrial side with a long round trip: its buffers have 32 KiB. One gateway alone is refused.",
 };
 
+const SATPEP: Mechanism = Mechanism {
+    name: "satpep",
+    key: KEY,
+    kind: KIND,
+    source: "SaTPEP: a TCP performance enhancing proxy for satellite links, Networking 2002 (abstract); the rule \
+             for the window is our choice, and the negative acknowledgements are those of SCPS-TP",
+    status: Provenance::Reconstructed,
+    hurts: "As scps-gateway: other traffic on the satellite link, and a link that becomes slower. One gateway alone is \
+            refused.",
+};
+
 impl Preset {
     /// Those that can be chosen, with what is shown of them.
-    pub fn mechanisms() -> [&'static Mechanism; 4] {
-        [&PEPSAL, &CK_STP, &AEROTCP, &SCPS_GATEWAY]
+    pub fn mechanisms() -> [&'static Mechanism; 5] {
+        [&PEPSAL, &CK_STP, &AEROTCP, &SCPS_GATEWAY, &SATPEP]
     }
 
     /// The name in files.
@@ -100,12 +112,12 @@ impl Preset {
             Self::Pepsal => PEPSAL.name,
             Self::CkStp => CK_STP.name,
             Self::Aerotcp => AEROTCP.name,
-            Self::Satpep => "satpep",
+            Self::Satpep => SATPEP.name,
             Self::ScpsGateway => SCPS_GATEWAY.name,
         }
     }
 
-    /// What it is and what it sets; empty if it cannot be chosen.
+    /// What it is and what it sets.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Pepsal => {
@@ -128,16 +140,10 @@ impl Preset {
                  of two bandwidth-delay products, and the round trip as the lower bound of the RTO. On the \
                  terrestrial side it sets `controller = \"reno\"` and buffers of 32 KiB."
             }
-            Self::Satpep => "",
-        }
-    }
-
-    /// Why it cannot be chosen; `None` if it can.
-    pub const fn refusal(self) -> Option<&'static str> {
-        match self {
-            Self::Pepsal | Self::CkStp | Self::Aerotcp | Self::ScpsGateway => None,
             Self::Satpep => {
-                Some("its rule for the window and for sharing the link is not published")
+                "SaTPEP, at both ends of the satellite: the window follows the part of the link's rate that is free, as \
+                 the gateway measures it. On the satellite side it sets `protocol = \"scps-tp\"`, `rate` to that of the \
+                 links, losses by corruption, and a window that no other key chooses."
             }
         }
     }

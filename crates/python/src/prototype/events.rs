@@ -261,6 +261,7 @@ impl From<&Needs> for congestion::Needs {
             own_recovery,
             probes: false,
             router_feedback: None,
+            utilisation: false,
             tcp: false,
             round_trips: false,
         }

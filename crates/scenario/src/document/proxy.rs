@@ -15,8 +15,8 @@ use super::{Controller, Name};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
     /// A proxy of a paper or a program, which sets controller and recovery of the satellite side. Keys that
-    /// are written come before it. "scps-gateway" is for both ends of the satellite, and also sets the
-    /// protocol, buffers and `rate`, and the other side. "satpep" is refused: its rule is not published.
+    /// are written come before it. "scps-gateway" and "satpep" are for both ends of the satellite, and also set the
+    /// protocol and `rate`.
     pub preset: Option<Preset>,
     /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen
     /// as a reset after the handshake. `"late"` is after the server has accepted: a refused port looks

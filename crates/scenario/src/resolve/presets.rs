@@ -1,7 +1,7 @@
 //! Presets of split proxies: the values that they give to a side where nothing is written.
 
 use congestion::{Specification, Value};
-use tcp::{Recovery, Scps, SnackForm};
+use tcp::{Cause, Recovery, Scps, SnackForm};
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
@@ -111,21 +111,24 @@ impl Values {
                 receive_buffer: Some(TERRESTRIAL_BUFFER),
                 ..Self::default()
             },
-            (Preset::Satpep, _) | (_, SideName::Terrestrial) => Self::default(),
+            (Preset::Satpep, SideName::Satellite) => {
+                Self { controller: Some(Specification::link_share()), ..Self::default() }
+            }
+            (_, SideName::Terrestrial) => Self::default(),
         }
     }
 
     /// The protocol that a preset gives to a side.
     pub(super) fn protocol(preset: Preset, side: SideName) -> Option<Protocol> {
         match (preset, side) {
-            (Preset::ScpsGateway, SideName::Satellite) => Some(Protocol::ScpsTp),
+            (Preset::ScpsGateway | Preset::Satpep, SideName::Satellite) => Some(Protocol::ScpsTp),
             _ => None,
         }
     }
 
     /// Whether a preset gives a side the rate of its links.
     pub(super) fn has_rate(preset: Preset, side: SideName) -> bool {
-        (preset, side) == (Preset::ScpsGateway, SideName::Satellite)
+        matches!(preset, Preset::ScpsGateway | Preset::Satpep) && side == SideName::Satellite
     }
 
     /// The settings of SCPS-TP that a preset has.
@@ -133,6 +136,8 @@ impl Values {
         match preset {
             // The reference implementation has the simple form only.
             Preset::ScpsGateway => Scps { snack: SnackForm::Simple, ..Scps::default() },
+            // A loss is an error of the link: the gateway knows how full the link is.
+            Preset::Satpep => Scps { cause: Cause::Corruption, ..Scps::default() },
             _ => Scps::default(),
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use middlebox::{Accept, BucketSettings, Policy, Preset};
+use middlebox::{Accept, BucketSettings, Policy};
 use transport::Protocol;
 use units::{Bytes, Rate};
 
@@ -39,12 +39,6 @@ pub(super) fn proxies(
         };
         let path = Path::entry("node", i).key("proxy");
         problems.extend(alone(written, &nodes[number], &path));
-        if let Some(reason) = proxy.preset.and_then(Preset::refusal) {
-            let known = Preset::mechanisms().map(|one| format!("{:?}", one.name)).join(", ");
-            let found = serde_json::to_value(proxy.preset).unwrap_or_default().to_string();
-            let problem = Problem::new(path.key("preset"), known, found);
-            problems.push(problem.because(reason));
-        }
         sides.insert(
             number,
             SideName::ALL.map(|name| {

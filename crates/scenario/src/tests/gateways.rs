@@ -97,6 +97,25 @@ fn the_preset_has_the_recipe_of_the_manual() {
 }
 
 #[test]
+fn satpep_measures_a_rate_and_takes_losses_for_errors() {
+    let satpep = "preset = \"satpep\"";
+    let scenario = parse(&both("", satpep));
+    let [terrestrial, satellite] = ends(&scenario);
+    assert_eq!(terrestrial.controller.entry().name, "cubic");
+    assert_eq!(satellite.controller.entry().name, "link-share");
+    let scps = satellite.transport.scps.unwrap();
+    assert_eq!((scps.cause, scps.snack), (tcp::Cause::Corruption, SnackForm::Vector));
+    let node = scenario.nodes.iter().find_map(|node| node.proxy.as_ref()).unwrap();
+    let shared = node.shared_rates[SideName::Satellite.index()].unwrap();
+    assert_eq!(shared.rate, Rate::from_bits_per_second(9_375_000));
+    // One gateway alone has nobody who understands its reports.
+    let error = refused(&text(&proxy("terminal", "", satpep), ""));
+    assert!(error.starts_with("g.toml:4:") && error.contains("second proxy"), "{error}");
+    // Nobody chooses its window without the measurement.
+    assert!(refused(&both("controller = \"link-share\"", "")).contains("controller"));
+}
+
+#[test]
 fn what_is_written_comes_before_the_preset() {
     let keys = "controller = \"vegas\", rate = \"1Mbit/s\", burst = \"9kB\", send_buffer = \"100kB\", \
                 scps = { cause = \"corruption\" }";

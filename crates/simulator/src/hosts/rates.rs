@@ -4,9 +4,13 @@
 //! rate. It sends as long as both have tokens and nobody waits for the shared one. Then it waits for its turn, in
 //! which it sends one packet. Its timers and the packets that arrive for it do not wait. Packets without data take
 //! tokens of the shared bucket only, because pacing is of data; but they wait behind data that does.
+//!
+//! A meter measures how much of a shared rate is used. Controllers that need the measurement get it when their end may
+//! send.
 
+use congestion::Controller as _;
 use link::Priority;
-use middlebox::{Bucket, BucketSettings};
+use middlebox::{Bucket, BucketSettings, Measured, Meter, Metered};
 use network::Fabric;
 use runtime::{End, EndpointId};
 use scenario::Scenario;
@@ -20,6 +24,7 @@ use crate::simulation::Observer;
 #[derive(Debug)]
 pub(super) struct SideRate {
     bucket: Bucket<EndpointId>,
+    meter: Meter,
     /// Number of the gateway's node, and its side; `None` if one connection has the bucket.
     of: Option<(usize, SideName)>,
     /// The time for which the schedule has an entry of it.
@@ -33,6 +38,10 @@ pub(super) struct Limit {
     rates: [Option<u32>; 2],
     /// Whether the endpoint waits for one of them.
     waits: bool,
+    /// Whether its controller needs measurements of the shared rate.
+    is_measured: bool,
+    /// What the meter of the shared rate knows of it.
+    metered: Metered,
 }
 
 /// Whether a gateway limits the rate of a side or of its connections.
@@ -58,7 +67,8 @@ pub(super) fn of(scenario: &Scenario) -> Vec<SideRate> {
 
 impl SideRate {
     fn new(settings: BucketSettings, of: Option<(usize, SideName)>) -> Self {
-        Self { bucket: Bucket::new(settings), of, armed: Time::NEVER }
+        let (bucket, meter) = (Bucket::new(settings), Meter::new(settings.rate));
+        Self { bucket, meter, of, armed: Time::NEVER }
     }
 }
 
@@ -111,10 +121,13 @@ impl<C: Connection> Hosts<C> {
             self.side_rates.len() as u32 - 1
         });
         let rates = [own, shared];
+        let connection = self.endpoints[end.index()].connection.tcp();
+        let is_measured = connection.is_some_and(|one| one.controller().needs().utilisation);
         if let Some(extras) = &mut self.endpoints[end.index()].extras
             && rates.iter().any(Option::is_some)
         {
-            extras.limit = Some(Limit { rates, waits: false });
+            extras.limit =
+                Some(Limit { rates, waits: false, is_measured, metered: Metered::default() });
         }
     }
 
@@ -135,6 +148,22 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
+    /// Gives the controller of `number` the measurement of its shared rate that it does not have.
+    fn measure(&mut self, now: Time, number: EndpointId) {
+        let Self { endpoints, side_rates, .. } = self;
+        let endpoint = &mut endpoints[number.index()];
+        let limit = endpoint.extras.as_mut().and_then(|extras| extras.limit.as_mut());
+        let Some(Limit { rates: [_, Some(shared)], is_measured: true, metered, .. }) = limit else {
+            return;
+        };
+        let Some(connection) = endpoint.connection.tcp_mut() else { return };
+        let Some(srtt) = connection.rtt().srtt() else { return };
+        let meter = &mut side_rates[*shared as usize].meter;
+        if let Some(Measured { rate, used, connections }) = meter.read(now, srtt, metered) {
+            connection.on_utilisation(rate, used, connections);
+        }
+    }
+
     /// Sends what the rates of `number` allow now. The first `passed` of them allow the next packet.
     fn send_behind<F: Fabric<Body>>(
         &mut self,
@@ -144,6 +173,7 @@ impl<C: Connection> Hosts<C> {
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
+        self.measure(now, number);
         let Self { endpoints, ends, side_rates, .. } = self;
         let endpoint = &mut endpoints[number.index()];
         let Some(Limit { rates, .. }) = endpoint.limit().copied() else { return };
@@ -159,6 +189,10 @@ impl<C: Connection> Hosts<C> {
             let [own, shared] = rates;
             for rate in own.filter(|_| has_data).into_iter().chain(shared) {
                 side_rates[rate as usize].bucket.spend(bytes);
+            }
+            if let (Some(rate), Some(limit)) = (shared, endpoint.limit()) {
+                let meter = &mut side_rates[rate as usize].meter;
+                meter.on_sent(bytes, has_data, &mut limit.metered);
             }
             passed = 0;
         }

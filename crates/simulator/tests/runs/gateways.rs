@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recording::Recording;
+use recording::{Recording, Values};
 use simulator::{Observed, Options};
 
 use super::proxy::{flow, legs};
@@ -40,6 +40,7 @@ delay = "1ms"
 }
 
 const PRESET: &str = "preset = \"scps-gateway\"";
+const SATPEP: &str = "preset = \"satpep\"";
 const DOWNLOAD: &str = "download = \"300kB\", request = \"300B\"";
 
 /// A table over the registry: data in both directions over a middle leg of SCPS-TP with losses.
@@ -78,6 +79,62 @@ fn the_preset_sends_at_the_rate_of_the_link() {
         let dropped: u64 = recording.links.iter().map(|link| link.dropped_packets).sum();
         assert_eq!(dropped, 0);
     }
+}
+
+/// Values of a column of legs that is no count.
+fn numbers(recording: &Recording, column: &str) -> Vec<f64> {
+    let table = recording.tables.iter().find(|one| one.name() == "legs").unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::F64(numbers) => numbers.to_vec(),
+        _ => panic!("{column} has numbers"),
+    }
+}
+
+/// Without losses the window settles at the bandwidth-delay product: the closed form of one connection. What has
+/// arrived behind a loss counts as in flight until the repair has arrived, so with losses the window is up to twice
+/// that, and some of the link is idle after each of them.
+#[test]
+fn satpep_has_a_window_of_the_product() {
+    for (per, most, least) in [(0.0, 1.1, 0.9), (0.001, 2.2, 0.75)] {
+        let flows = flow("server", "client", "cubic", "bulk = \"unlimited\"");
+        let text = between("", SATPEP, per, &flows).replace("600s", "120s");
+        let recording = run(&text);
+        let window = legs(&recording, "cwnd_bytes")[1] as f64;
+        let product = 10e6 / 8.0 * numbers(&recording, "srtt_ms")[1] / 1e3;
+        let share = recording.flows[0].goodput_bps / (10e6 * (1448.0 / 1500.0) * (1.0 - per));
+        let found = (window / product, share);
+        assert!(
+            (0.9..most).contains(&found.0) && (least..=1.0).contains(&share),
+            "{per}: {found:?}"
+        );
+    }
+}
+
+/// A second connection has its share from the start, and all of the link when what waits of the first has left.
+#[test]
+fn satpep_divides_the_link_among_those_who_send() {
+    let flows = flow("server", "client", "cubic", "bulk = \"unlimited\"")
+        + "stop = \"60s\"\n"
+        + &flow("server", "client", "cubic", "bulk = \"unlimited\"")
+        + "start = \"20s\"\n";
+    let text = between("", SATPEP, 0.0, &flows)
+        .replace("600s\"", "120s\"\nrecord = { interval = \"1s\" }");
+    let recording = run(&text);
+    let series = &recording.flow_series;
+    let delivered = |flow: u32, at: f64| {
+        let rows = (0..series.t_s.len()).filter(|row| series.flow[*row] == flow);
+        rows.filter(|row| series.t_s[*row] <= at).map(|row| series.delivered_bytes[row]).max()
+    };
+    let rate = |flow, from: f64, to: f64| {
+        let [before, after] = [from, to].map(|at| delivered(flow, at).unwrap_or(0));
+        8.0 * (after - before) as f64 / (to - from) / (10e6 * 1448.0 / 1500.0)
+    };
+    let found =
+        [rate(0, 5.0, 20.0), rate(0, 30.0, 60.0), rate(1, 30.0, 60.0), rate(1, 90.0, 119.0)];
+    let expected = [1.0, 0.5, 0.5, 1.0];
+    let is_near = |(found, expected): (f64, f64)| (found - expected).abs() < 0.1 * expected;
+    assert!(found.into_iter().zip(expected).all(is_near), "{found:?}, not {expected:?}");
 }
 
 /// Reports of holes are on the middle leg only, and nothing else repairs it.
@@ -125,11 +182,13 @@ fn connections_are_accepted_and_limited_as_those_of_tcp() {
 fn both_engines_agree_on_gateways_with_scps_tp() {
     let flows = flow("server", "client", "cubic", "bulk = \"1MB\"")
         + &flow("client", "server", "bbr", DOWNLOAD);
-    let scenario = parse(&between("", PRESET, 0.01, &flows));
-    let whole = |recording: Recording| Recording { events: 0, ..recording }.digest();
-    let runs = [1, 1].map(|seed| whole(simulator::run(&scenario, seed, Options::default())));
-    let slow = whole(simulator::run_on_reference(&scenario, 1, Options::default()));
-    assert_eq!(runs, [slow.clone(), slow]);
+    for preset in [PRESET, SATPEP] {
+        let scenario = parse(&between("", preset, 0.01, &flows));
+        let whole = |recording: Recording| Recording { events: 0, ..recording }.digest();
+        let runs = [1, 1].map(|seed| whole(simulator::run(&scenario, seed, Options::default())));
+        let slow = whole(simulator::run_on_reference(&scenario, 1, Options::default()));
+        assert_eq!(runs, [slow.clone(), slow]);
+    }
 }
 
 /// Gateways split TCP. QUIC and STP are another protocol of IP, or hide their headers, and cross unsplit.

@@ -31,7 +31,7 @@ mod transmit;
 mod usage;
 
 use crate::config::{AckTiming, Recovery};
-use congestion::{AnyController, Controller, Ecn};
+use congestion::{AnyController, Controller, Ecn, Utilisation};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -331,6 +331,14 @@ impl Sender {
     /// Both ends have agreed on ECN, or the connection has none.
     pub(crate) fn tell_ecn(&mut self, agreed: Ecn) {
         self.controller.on_ecn(agreed);
+    }
+
+    /// A measurement of the link that connections share.
+    #[cold]
+    pub(crate) fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
+        let Some(srtt) = self.rtt.srtt() else { return };
+        let flight = self.flight();
+        self.controller.on_utilisation(&Utilisation { rate, used, connections, flight, srtt });
     }
 
     /// Whether new data is to carry the news that the window was reduced (CWR).

@@ -194,7 +194,7 @@ fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
     let end = gateway.ends.iter().find(|end| end.transport.scps.is_some())?;
     let node = &scenario.nodes[gateway.node];
     let path = match node.proxy.as_ref().and_then(|proxy| proxy.preset) {
-        Some(Preset::ScpsGateway) => "proxy.preset".to_owned(),
+        Some(Preset::ScpsGateway | Preset::Satpep) => "proxy.preset".to_owned(),
         _ => format!("proxy.{}.protocol", end.side.key()),
     };
     Some(Refusal {

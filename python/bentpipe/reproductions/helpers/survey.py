@@ -294,6 +294,7 @@ LEFT_OUT = {
     "mtu": "it limits a link, and helps nothing; docs/path.md has it in two conditions",
     "pepsal": "it is `split, hybla`, which has the recovery of Linux too",
     "ck-stp": "it is `split, ck-stp`",
+    "satpep": "it needs a gateway at both ends, and the terminal is a host",
     "scps-gateway": "it needs a gateway at both ends, and the terminal is a host",
     "trace": "it replays a measurement, and helps nothing",
 }

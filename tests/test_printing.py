@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace as Made
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import bentpipe as bp
 from bentpipe import _native
 from bentpipe.printing.mechanisms import TABLES, print_on_path
+from bentpipe.printing.recording import print_aborted
 from bentpipe.report.mechanisms import FIXED, SERIES
 from bentpipe.study.quantities import RUN
 
@@ -95,3 +97,18 @@ def test_every_table_of_mechanisms_is_printed(
                 name,
                 cells,
             )
+
+
+def test_a_flow_that_was_aborted_has_a_line_with_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = Made(flow="done", aborted=False, abort_cause=None, quic=None)
+    tcp = Made(flow="tcp", aborted=True, abort_cause="user-timeout", quic=None)
+    error = Made(error="too many gaps")
+    quic = Made(flow="quic", aborted=True, abort_cause="protocol-error", quic=error)
+    recording: Any = Made(flows=[done, tcp, quic])
+    print_aborted(recording)
+    assert capsys.readouterr().out.splitlines() == [
+        "tcp was aborted: user-timeout",
+        "quic was aborted: protocol-error (too many gaps)",
+    ]

@@ -264,6 +264,10 @@ class QuicTotals:
     def persistent_congestions(self) -> int:
         """Number of times that all packets of a longer period were lost (RFC 9002 section 7.6)."""
 
+    @property
+    def error(self) -> str | None:
+        """Why a connection ended before its time, in the words of quinn; None if none did."""
+
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
 

@@ -106,6 +106,8 @@ record! {
         fast_recoveries: u64,
         /// Number of times that all packets of a longer period were lost (RFC 9002 section 7.6).
         persistent_congestions: u64,
+        /// Why a connection ended before its time, in the words of quinn; None if none did.
+        error: Option<String>,
     }
 }
 
@@ -374,12 +376,14 @@ impl From<&QuicRecord> for QuicTotals {
             segments_retransmitted,
             fast_recoveries,
             persistent_congestions,
+            error,
         } = record;
         Self {
             segments_sent: *segments_sent,
             segments_retransmitted: *segments_retransmitted,
             fast_recoveries: *fast_recoveries,
             persistent_congestions: *persistent_congestions,
+            error: error.clone(),
         }
     }
 }

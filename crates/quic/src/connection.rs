@@ -529,3 +529,11 @@ impl std::fmt::Debug for Connection {
             .finish_non_exhaustive()
     }
 }
+
+/// Why a connection of these ends ended before its time, in quinn's words. The end that has found the error has more to
+/// say than the other one, which has a message from it.
+pub fn reason<'a>(ends: impl Iterator<Item = &'a Connection>) -> Option<String> {
+    let is_of_peer =
+        |error: &&ConnectionError| !matches!(error, ConnectionError::TransportError(_));
+    ends.filter_map(Connection::failure).min_by_key(is_of_peer).map(ToString::to_string)
+}

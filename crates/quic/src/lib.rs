@@ -28,7 +28,7 @@ mod resumption;
 mod tls;
 
 pub use config::{Choice, Config, Settings};
-pub use connection::{Connection, Datagram, Statistics};
+pub use connection::{Connection, Datagram, Statistics, reason};
 pub use maker::Maker;
 pub use quinn_controllers::{Carriage, carriage};
 pub use quinn_proto::ConnectionError;

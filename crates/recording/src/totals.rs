@@ -261,6 +261,9 @@ pub struct QuicRecord {
     pub fast_recoveries: u64,
     /// Times that all packets of a longer period were lost (RFC 9002 section 7.6).
     pub persistent_congestions: u64,
+    /// Why a connection ended before its time, in the words of quinn, if one did.
+    #[serde(default)]
+    pub error: Option<String>,
 }
 
 /// Totals of one flow that only STP has, named as those of TCP where the meaning is the same.

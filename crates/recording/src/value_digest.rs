@@ -118,6 +118,7 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             segments_retransmitted,
             fast_recoveries,
             persistent_congestions,
+            error: _, // newer than this digest
         }) => {
             hash.count("segments_sent", *segments_sent);
             hash.count("segments_retransmitted", *segments_retransmitted);

@@ -16,12 +16,13 @@ pub fn tcp_record(flow: &Flow, sent: &Counters) -> TcpRecord {
     }
 }
 
-/// The part of the totals that only QUIC has.
-pub fn quic_record(sent: &Counters) -> QuicRecord {
+/// The part of the totals that only QUIC has, with the reason for its end before its time.
+pub fn quic_record(sent: &Counters, error: Option<String>) -> QuicRecord {
     QuicRecord {
         segments_sent: sent.segments,
         segments_retransmitted: sent.retransmissions,
         fast_recoveries: u64::from(sent.fast_recoveries),
         persistent_congestions: u64::from(sent.timeouts),
+        error,
     }
 }

@@ -287,9 +287,14 @@ fn protocol_record(
     match flow.protocol {
         Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
         Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
-        Protocol::Quic => ProtocolRecord::Quic(quic_record(sent)),
+        Protocol::Quic => ProtocolRecord::Quic(quic_record(sent, quic_error(application, hosts))),
         Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
     }
+}
+
+fn quic_error(application: &Application, hosts: &Hosts<impl Connection>) -> Option<String> {
+    application.aborted?;
+    quic::reason(application.ends().filter_map(|end| hosts.connection(end).quic()))
 }
 
 fn stp_record(

@@ -88,6 +88,11 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
     /// Length of a packet of this end, without the header of IP.
     fn bytes(&self, packet: &Segment) -> u16;
 
+    /// The end if it is one of QUIC.
+    fn quic(&self) -> Option<&::quic::Connection> {
+        None
+    }
+
     /// The end if it is one of STP.
     fn stp(&self) -> Option<&::stp::Connection> {
         None

@@ -299,3 +299,24 @@ fn explain_warns_of_quinns_default_windows() {
     assert!(explained.contains("stream_receive_window"), "{explained}");
     assert!(!explained.contains("dupthresh"), "{explained}");
 }
+
+/// The example of a connection that quinn ends itself: found at the client, whose queue has lost thousands of packets.
+#[test]
+fn too_many_gaps_end_the_connection_of_the_example() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic-too-many-gaps.toml");
+    let example = std::fs::read_to_string(path).unwrap();
+    let recording = run(&example);
+    let flow = &recording.flows[0];
+    assert_eq!(flow.abort_cause.as_deref(), Some("protocol-error"));
+    let error = flow.protocol.quic().unwrap().error.as_deref();
+    assert!(
+        error.is_some_and(|error| error.ends_with("too many gaps in stream buffer")),
+        "{error:?}"
+    );
+    assert!(recording.links[0].dropped_packets > 1024, "{:?}", recording.links[0]);
+    // A queue of two products loses less.
+    let deep = example.replace("9375kB", "37500kB");
+    let recording = run(&deep);
+    assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
+    assert_eq!(recording.flows[0].protocol.quic().unwrap().error, None);
+}

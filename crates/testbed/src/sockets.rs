@@ -531,6 +531,11 @@ impl Endpoint {
         self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
     }
 
+    /// Its connection, if it speaks QUIC.
+    pub(crate) fn connection(&self) -> Option<&::quic::Connection> {
+        Some(&self.quic.as_ref()?.connection)
+    }
+
     /// State of the sender.
     pub(crate) fn sample(&self) -> Sample {
         self.quic.as_ref().map_or_else(|| self.info.sample(), |end| end.connection.sample())

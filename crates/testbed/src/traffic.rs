@@ -292,6 +292,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn quic_error(&self, flow: usize) -> Option<String> {
+        let application = &self.applications[flow];
+        application.aborted?;
+        let endpoints = &self.hosts.sockets.endpoints;
+        quic::reason(application.ends().filter_map(|end| endpoints[end.index()].connection()))
+    }
+
     fn record(&self, end: Time, number: usize, flow: &Flow) -> FlowRecord {
         let application = &self.applications[number];
         let totals = self.totals(number);
@@ -300,7 +307,9 @@ impl<'a> Run<'a> {
         let sender = application.pairs.last();
         let sender = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].sample());
         let protocol = match flow.protocol {
-            Protocol::Quic => ProtocolRecord::Quic(quic_record(&totals.sent)),
+            Protocol::Quic => {
+                ProtocolRecord::Quic(quic_record(&totals.sent, self.quic_error(number)))
+            }
             // The plan rejects the others.
             _ => ProtocolRecord::Tcp(tcp_record(flow, &totals.sent)),
         };

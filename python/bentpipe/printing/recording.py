@@ -71,8 +71,17 @@ def print_recording(recording: Recording) -> None:
             f"{recording.simulated_s:,.1f} s simulated in {recording.wall_s:.3f} s, "
             f"{recording.events:,} events, seed {recording.seed}{jain}"
         )
+    print_aborted(recording)
     if recording.partial:
         show("Interrupted: this recording is partial.")
+
+
+def print_aborted(recording: Recording) -> None:
+    """Print why flows were aborted."""
+    for flow in recording.flows:
+        if flow.aborted:
+            error = flow.quic and flow.quic.error
+            show(f"{flow.flow} was aborted: {flow.abort_cause}{f' ({error})' if error else ''}")
 
 
 def print_settings(kernel: KernelQuality) -> None:

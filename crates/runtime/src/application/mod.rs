@@ -188,6 +188,11 @@ impl Application {
         }
     }
 
+    /// Both ends of all its connections.
+    pub fn ends(&self) -> impl Iterator<Item = EndpointId> {
+        self.pairs.iter().flat_map(|pair| [pair.sender, pair.receiver])
+    }
+
     /// Web pages, if it fetches any.
     pub fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {

@@ -88,6 +88,13 @@ impl Connection for Any {
         }
     }
 
+    fn quic(&self) -> Option<&::quic::Connection> {
+        match self {
+            Self::Quic(end) => Some(end.connection()),
+            Self::Tcp(_) | Self::Stp(_) => None,
+        }
+    }
+
     fn stp(&self) -> Option<&::stp::Connection> {
         match self {
             Self::Stp(end) => Some(end.connection()),

@@ -55,6 +55,10 @@ impl Quic {
         Self { end: path.maker.end(), path }
     }
 
+    pub(crate) fn connection(&self) -> &quic::Connection {
+        &self.end
+    }
+
     pub(crate) fn streams(&mut self) -> &mut dyn Streams {
         &mut self.end
     }

@@ -129,10 +129,10 @@ def test_a_spoofing_proxy_on_one_of_two_parallel_routes_is_refused(tmp_path: Pat
     ("controller", "feedback", "silent_line"),
     [
         ("xcp", "xcp", LINK_LINE + 2),
-        ("xcp", "ebn", 6),
+        ("xcp", "ebn", LINK_LINE),
         ("p-xcp", "p-xcp", LINK_LINE + 2),
         ("ebn", "ebn", LINK_LINE + 2),
-        ("ebn", "xcp", 6),
+        ("ebn", "xcp", LINK_LINE),
     ],
 )
 def test_routers_that_do_not_answer_are_named_with_their_line(
@@ -142,9 +142,11 @@ def test_routers_that_do_not_answer_are_named_with_their_line(
     file = tmp_path / "silent.toml"
     file.write_text(text.replace("newreno", controller))
     scenario = bp.Scenario.load(file)
-    warnings = [str(warning) for warning in scenario.explain().warnings]
-    (found,) = [text for text in warnings if "has no feedback for" in text]
-    assert f"silent.toml:{silent_line}:" in found
-    assert "falls back to standard TCP" in found
+    warnings = scenario.explain().warnings
+    (found,) = [one for one in warnings if "has no feedback for" in one.message]
+    assert found.line == silent_line
+    assert str(found).startswith(f"{file}:{silent_line}:{found.column}: flow-0: link ")
+    assert found.sentence.startswith("flow-0: link ")
+    assert "falls back to standard TCP" in found.message
     # The run still means something.
     assert bp.run(scenario).flows["completed"].all()

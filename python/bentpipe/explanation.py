@@ -239,9 +239,27 @@ class Warning:  # noqa: A001
     subject: str
     """The flow, or the link with its direction; empty for the scenario."""
     message: str
+    file: str | None = None
+    """The file of the scenario; None for one of a program."""
+    line: int | None = None
+    """The line of what it is about, from 1; None for the scenario as a whole."""
+    column: int | None = None
+    set: str | None = None
+    """The override that wrote it."""
+
+    @property
+    def sentence(self) -> str:
+        """The warning without its place."""
+        return f"{self.subject}: {self.message}" if self.subject else self.message
+
+    @property
+    def place(self) -> str:
+        """`geo.toml:12:3` or `--set link.0.rate=1Mbit/s`; empty for a scenario of a program."""
+        numbers = (str(one) for one in (self.line, self.column) if one is not None)
+        return self.set or ":".join(filter(None, (self.file, *numbers)))
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.message}" if self.subject else self.message
+        return f"{self.place}: {self.sentence}" if self.place else self.sentence
 
 
 @dataclass(frozen=True)

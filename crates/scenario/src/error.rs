@@ -185,7 +185,7 @@ impl Problem {
 }
 
 /// What a scenario was read from: what is needed to point at its values.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     pub file: Option<PathBuf>,
     pub text: String,

@@ -1,6 +1,7 @@
 //! Explanation of a scenario before it runs: every value with its origin, routes, the figures that
 //! determine throughput, and warnings.
 
+mod about;
 mod aqm;
 mod arq;
 mod changes;
@@ -165,11 +166,6 @@ pub struct ControllerExplanation {
     pub source: &'static str,
     /// Description in one sentence.
     pub summary: &'static str,
-}
-
-/// Returns true if a flow asks routers for a rate.
-pub(crate) fn asks_routers(flow: &Flow) -> bool {
-    feedback::protocols(flow).next().is_some()
 }
 
 /// Explains a scenario; `written` says which of its values are defaults.

@@ -1,6 +1,6 @@
 //! Reading of a scenario from a file, a text or a value of a program.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 use serde_json::Value as Json;
@@ -8,7 +8,6 @@ use serde_json::Value as Json;
 use crate::check;
 use crate::document::Document;
 use crate::error::{Place, Problem, ScenarioErrors, Source};
-use crate::explain;
 use crate::given::Given;
 use crate::model::Scenario;
 use crate::overrides::{self, Override};
@@ -16,7 +15,7 @@ use crate::path::Path;
 use crate::renamed::{self, OldName};
 use crate::resolve;
 use crate::schema;
-use crate::tree::{Tree, Value};
+use crate::tree::{Origin, Tree, Value};
 
 /// A scenario together with what was written to get it.
 #[derive(Clone, Debug)]
@@ -29,24 +28,23 @@ pub struct Loaded {
     pub given: Given,
 }
 
-/// The paths of a scenario that were written in the file or by an override.
+/// The paths of a scenario that were written in the file or by an override, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    paths: BTreeSet<String>,
+    origins: BTreeMap<String, Origin>,
+    source: Source,
     /// For each flow, the number of its `[[flow]]`.
     pub(crate) entries: Vec<usize>,
     /// The whole document with every default that the language has a word for.
     pub(crate) document: Json,
     /// Old names of keys in the file or program, or in the last overrides that were written over it.
     pub old_names: Vec<OldName>,
-    /// Where each link stands, in scenarios in which a warning may name it.
-    link_places: Vec<Place>,
 }
 
 impl Written {
     /// Whether there is something at `path`, written as in errors: `link[0].forward.rate`.
     pub fn contains(&self, path: &str) -> bool {
-        self.paths.contains(path)
+        self.origins.contains_key(path)
     }
 
     /// The number of the `[[flow]]` that flow `number` comes from; several do with `count`.
@@ -54,9 +52,15 @@ impl Written {
         self.entries[number]
     }
 
-    /// What a message about link `number` begins with: its place in the file, or nothing.
-    pub(crate) fn place_of_link(&self, number: usize) -> String {
-        self.link_places.get(number).map(ToString::to_string).unwrap_or_default()
+    /// The place of the first of `paths` that was written, otherwise that of the whole source.
+    pub(crate) fn place<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Place {
+        let found = paths.into_iter().find_map(|path| self.origins.get(path));
+        self.source.place(found.unwrap_or(&Origin::Program))
+    }
+
+    /// The number of the `[[node]]` with this name.
+    pub(crate) fn node(&self, name: &str) -> Option<usize> {
+        self.document["node"].as_array()?.iter().position(|node| node["name"] == name)
     }
 
     fn of(
@@ -64,17 +68,17 @@ impl Written {
         entries: Vec<usize>,
         document: &Document,
         old_names: Vec<OldName>,
-        link_places: Vec<Place>,
+        source: Source,
     ) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
-        let paths = BTreeSet::new();
-        let mut written = Self { paths, entries, document, old_names, link_places };
+        let origins = BTreeMap::new();
+        let mut written = Self { origins, source, entries, document, old_names };
         written.add(tree, &Path::default());
         written
     }
 
     fn add(&mut self, tree: &Tree, path: &Path) {
-        self.paths.insert(path.to_string());
+        self.origins.insert(path.to_string(), tree.origin.clone());
         match &tree.value {
             Value::List(items) => {
                 items.iter().enumerate().for_each(|(i, item)| self.add(item, &path.index(i)));
@@ -203,20 +207,8 @@ pub(crate) fn complete(
     match resolved.problems {
         problems if problems.is_empty() => {
             let old_names = old_names.into_iter().map(|found| source.old_name(found)).collect();
-            let mut flows = resolved.scenario.flows.iter().zip(&resolved.entries);
-            let mut last = None;
-            // Copies of one entry are alike.
-            let asks = flows.any(|(flow, entry)| {
-                let is_new = last.replace(entry) != Some(entry);
-                is_new && explain::asks_routers(flow)
-            });
-            let links = resolved.scenario.links.len();
-            let place = |number| {
-                let between = Path::default().key("link").index(number).key("between");
-                source.place(&tree.nearest(&between).origin)
-            };
-            let places = (0..links).filter(|_| asks).map(place).collect();
-            let written = Written::of(&tree, resolved.entries, &document, old_names, places);
+            let written =
+                Written::of(&tree, resolved.entries, &document, old_names, source.clone());
             Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),

@@ -40,9 +40,17 @@ pub struct OldName {
 
 impl fmt::Display for OldName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, path, old, new } = self;
-        write!(f, "{place}{path}: `{old}` is now called `{new}`; ")?;
-        f.write_str("the next release will not accept the old name")
+        write!(f, "{}{}", self.place, self.sentence())
+    }
+}
+
+impl OldName {
+    /// The message without its place.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { path, old, new, .. } = self;
+        format!(
+            "{path}: `{old}` is now called `{new}`; the next release will not accept the old name"
+        )
     }
 }
 

@@ -196,7 +196,7 @@ def effort_sentence(run: Run) -> str:
 def what_was_run(run: Run, explanation: Explanation | None) -> list[Any]:
     """The limits of each flow, and warnings about the scenario."""
     facts = facts_table(explanation) if explanation else None
-    warned = [str(one) for one in explanation.warnings] if explanation else []
+    warned = [one.sentence for one in explanation.warnings] if explanation else []
     blocks: list[Any] = [facts] if facts else []
     if warned:
         blocks += [Text(["Warnings about the scenario:"]), Text(warned, marked=True)]

@@ -10,6 +10,7 @@ use congestion::Controller;
 use serde::Serialize;
 use units::Span;
 
+use super::about::About;
 use super::{FlowExplanation, text};
 use crate::extent::{FLOW_ROW, LINK_ROW, OBJECT_ROW, Rows, active};
 use crate::model::{Flow, Scenario, Traffic};
@@ -148,25 +149,32 @@ fn probes(explanation: &FlowExplanation, flow: &Flow) -> Extra {
     }
 }
 
-/// Warnings about events that no packet causes: the flow or place, and the text.
+/// Warnings about events that no packet causes: what causes them, its name, and the text.
 pub(super) fn warnings(
     scenario: &Scenario,
     recording: &RecordingExplanation,
     flows: &[(FlowExplanation, &Flow)],
-) -> Vec<(String, String)> {
-    let of_flows = flows.iter().filter_map(|(explanation, flow)| {
+) -> Vec<(About, String, String)> {
+    let of_flows = flows.iter().enumerate().filter_map(|(entry, (explanation, flow))| {
         let sent = packets(scenario, explanation, flow);
         let text = warning(extra(scenario, explanation, flow), sent)?;
-        Some((explanation.name.clone(), text))
+        Some((About::Flow(entry), explanation.name.clone(), text))
     });
     let all = flows.iter().map(|(explanation, flow)| packets(scenario, explanation, flow)).sum();
     let rows = recording.flow_series_rows.saturating_add(recording.link_series_rows) as f64;
     let sampled = Extra { events: rows, cause: format!("samples are {} rows", text::count(rows)) };
-    let of_samples = warning(sampled, all).map(|text| ("record".to_owned(), text));
+    let of_samples =
+        warning(sampled, all).map(|text| (About::Key("record"), "record".to_owned(), text));
     let changes = changes(scenario);
     let changed =
         Extra { events: changes, cause: format!("links change {} times", text::count(changes)) };
-    let of_changes = warning(changed, all).map(|text| ("link events".to_owned(), text));
+    let changing = scenario.links.iter().position(|link| {
+        [&link.forward, &link.backward].iter().any(|side| side.changes().next().is_some())
+    });
+    let of_changes = changing.and_then(|link| {
+        let text = warning(changed, all)?;
+        Some((About::Link(link), "link events".to_owned(), text))
+    });
     of_flows.chain(of_samples).chain(of_changes).collect()
 }
 

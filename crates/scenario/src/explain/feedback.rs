@@ -7,10 +7,10 @@ use units::Rate;
 use wire::feedback::quick_start;
 
 use super::FlowExplanation;
+use super::about::About;
 use super::settings::{Amount, Setting};
 use super::text::{rate, short};
 use super::warnings::WarningKind as Kind;
-use crate::load::Written;
 use crate::model::{Feedback, Flow, Scenario};
 use crate::routes::{Hop, Routes};
 
@@ -107,24 +107,18 @@ pub(super) fn details(
 }
 
 /// The doubts about a flow that asks routers for a rate.
-pub(super) fn flow(
-    scenario: &Scenario,
-    written: &Written,
-    routes: &Routes,
-    flow: &Flow,
-) -> Vec<String> {
-    let doubt = |protocol| incomplete(scenario, written, routes, flow, protocol);
+pub(super) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<(About, String)> {
+    let doubt = |protocol| incomplete(scenario, routes, flow, protocol);
     protocols(flow).filter_map(doubt).collect()
 }
 
 /// What keeps a flow from feedback in `protocol`.
 fn incomplete(
     scenario: &Scenario,
-    written: &Written,
     routes: &Routes,
     flow: &Flow,
     protocol: Protocol,
-) -> Option<String> {
+) -> Option<(About, String)> {
     let hops = routes.path(flow.from, flow.to, &scenario.links);
     let treats = |hop: &&Hop| {
         let feedback = hop.direction(&scenario.links).feedback;
@@ -138,21 +132,22 @@ fn incomplete(
         Protocol::QuickStart => ("quick_start", "its sender starts with the initial window"),
     };
     let silent = hops.iter().find(|hop| !treats(hop)).map(|hop| {
-        let link = &scenario.links[hop.link as usize];
-        let place = written.place_of_link(hop.link as usize);
-        format!("{place}link {} has no feedback for {name}", link.name)
+        let number = hop.link as usize;
+        let link = &scenario.links[number].name;
+        (About::Link(number), format!("link {link} has no feedback for {name}"))
     });
     let limited = || {
-        let routers = hops.iter().skip(1).map(|hop| &scenario.nodes[hop.from(&scenario.links)]);
-        let found = routers.into_iter().find(|node| node.forwarding.is_some())?;
-        Some(format!("the forwarding of {} gives no feedback", found.name))
+        let routers = hops.iter().skip(1).map(|hop| hop.from(&scenario.links));
+        let found = routers.into_iter().find(|node| scenario.nodes[*node].forwarding.is_some())?;
+        let name = &scenario.nodes[found].name;
+        let text =
+            format!("the forwarding of {name} gives no feedback, and packets may be lost there");
+        Some((About::Node(found), text))
     };
-    match silent {
-        Some(why) => {
-            Some(format!("{why}: {otherwise}, because not all routers on its path answer"))
-        }
-        None => limited().map(|why| format!("{why}, and packets may be lost there")),
-    }
+    let silent = silent.map(|(about, why)| {
+        (about, format!("{why}: {otherwise}, because not all routers on its path answer"))
+    });
+    silent.or_else(limited)
 }
 
 /// The doubts about the router of a link in one direction.

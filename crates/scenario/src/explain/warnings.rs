@@ -8,6 +8,7 @@ use transport::Protocol;
 use units::{Span, Time};
 
 use super::FlowExplanation;
+use super::about::About;
 use super::aqm;
 use super::arq;
 use super::changes;
@@ -22,6 +23,7 @@ use super::proxy;
 use super::stp;
 use super::text::{bytes, rate};
 use super::{compression, demand, fec};
+use crate::error::Place;
 use crate::load::Written;
 use crate::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
@@ -36,12 +38,16 @@ pub struct Warning {
     pub subject: String,
     /// The doubt for people.
     pub message: String,
+    /// Where the scenario has what it is about.
+    #[serde(flatten)]
+    pub place: Place,
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subject, message, .. } = self;
-        if subject.is_empty() { f.write_str(message) } else { write!(f, "{subject}: {message}") }
+        let Self { subject, message, place, .. } = self;
+        let colon = if subject.is_empty() { "" } else { ": " };
+        write!(f, "{place}{subject}{colon}{message}")
     }
 }
 
@@ -109,20 +115,27 @@ pub(super) fn warnings(
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<Warning> {
     use WarningKind as Kind;
-    let warning = |kind, subject: &str, message| Warning { kind, subject: subject.into(), message };
+    let warning = |kind, about: About, subject: &str, message| Warning {
+        kind,
+        subject: subject.into(),
+        message,
+        place: about.place(kind, scenario, written),
+    };
     let mut warnings = Vec::new();
-    for (explanation, flow) in flows {
+    for (entry, (explanation, flow)) in flows.iter().enumerate() {
+        let about = About::Flow(entry);
         let figures = &explanation.figures;
         let legs = proxy::legs(scenario, routes, load, flow);
         if legs.is_empty() {
             let found = of_connection(flow, figures).into_iter();
-            warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
+            warnings
+                .extend(found.map(|(kind, text)| warning(kind, about, &explanation.name, text)));
         }
         for leg in &legs {
             let [from, to] = [leg.flow.from, leg.flow.to].map(|node| &scenario.nodes[node].name);
             let subject = format!("{}, leg {from} -> {to}", explanation.name);
             let found = of_connection(&leg.flow, &leg.figures).into_iter();
-            warnings.extend(found.map(|(kind, text)| warning(kind, &subject, text)));
+            warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
         }
         let found = [
             (Kind::Overload, overload(figures)),
@@ -131,12 +144,14 @@ pub(super) fn warnings(
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
         ];
-        let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
-        let silent = feedback::flow(scenario, written, routes, flow);
-        let found = found.chain(silent.into_iter().map(|text| (Kind::FeedbackIncomplete, text)));
-        let notice = loss_notice::flow(scenario, routes, flow);
-        let found = found.chain(notice.into_iter().map(|text| (Kind::LossNoticeDoubtful, text)));
-        warnings.extend(found.map(|(kind, text)| warning(kind, &explanation.name, text)));
+        let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
+        let silent = feedback::flow(scenario, routes, flow).into_iter();
+        let found =
+            found.chain(silent.map(|(about, text)| (Kind::FeedbackIncomplete, about, text)));
+        let notice = loss_notice::flow(scenario, routes, flow).into_iter();
+        let found = found.chain(notice.map(|text| (Kind::LossNoticeDoubtful, about, text)));
+        let found = found.map(|(kind, about, text)| warning(kind, about, &explanation.name, text));
+        warnings.extend(found);
     }
     for (number, link) in scenario.links.iter().enumerate() {
         for (side, direction) in link.sides() {
@@ -192,24 +207,33 @@ pub(super) fn warnings(
                     .chain(filled)
                     .chain(compressed)
                     .chain(narrow)
-                    .map(|(kind, text)| warning(kind, &place, text)),
+                    .map(|(kind, text)| warning(kind, About::Side(number, side), &place, text)),
             );
         }
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
         let found = found.chain(proxy::warnings(flows, number));
-        warnings.extend(found.map(|(kind, text)| warning(kind, &node.name, text)));
+        let about = About::Node(number);
+        warnings.extend(found.map(|(kind, text)| warning(kind, about, &node.name, text)));
     }
-    warnings.extend(interval(scenario).map(|text| warning(Kind::NoSample, "record", text)));
+    let record = About::Key("record");
+    let unsampled = interval(scenario);
+    warnings.extend(unsampled.map(|text| warning(Kind::NoSample, record, "record", text)));
     let costs = cost::warnings(scenario, recording, flows).into_iter();
-    warnings.extend(costs.map(|(place, text)| warning(Kind::ManyEvents, &place, text)));
+    let costs = costs.map(|(about, name, text)| warning(Kind::ManyEvents, about, &name, text));
+    warnings.extend(costs);
     let random = nothing_random(scenario, flows);
-    warnings.extend(random.map(|text| warning(Kind::NothingRandom, "", text)));
+    warnings.extend(random.map(|text| warning(Kind::NothingRandom, About::Key(""), "", text)));
     let phase = phase_without_events(scenario, written);
-    warnings.extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, "", text)));
-    let old_names = written.old_names.iter();
-    warnings.extend(old_names.map(|old| warning(Kind::RenamedKey, "", old.to_string())));
+    warnings
+        .extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, About::Key("phase"), "", text)));
+    warnings.extend(written.old_names.iter().map(|old| Warning {
+        kind: Kind::RenamedKey,
+        subject: String::new(),
+        message: old.sentence(),
+        place: old.place.clone(),
+    }));
     warnings
 }
 

@@ -348,7 +348,9 @@ fn channels_are_explained_with_what_follows_from_them() {
         let start = text.find("Channel a").unwrap();
         let end = text.find("\nFlow ").unwrap();
         writeln!(all, "# {channel}\n{}", &text[start..end]).unwrap();
-        explanation.warnings.iter().for_each(|warning| writeln!(all, "{warning}\n").unwrap());
+        for warning in explanation.warnings {
+            writeln!(all, "{}: {}\n", warning.subject, warning.message).unwrap();
+        }
     }
     insta::assert_snapshot!(all);
 }

@@ -165,6 +165,11 @@ fn an_ack_filter_before_a_link_without_a_queue_of_acks_is_a_warning() {
     assert!(idle.contains("b: ack-filter finds no ACKs that wait: the ACKs of flow-0"), "{idle}");
     // The thin link is not its own.
     assert_eq!(doubts("c", "100kbit/s").len(), 1);
+    let [unseen] = &doubts("a", "100kbit/s")[..] else { panic!("one warning") };
+    assert_eq!(
+        unseen,
+        "box.toml:5:13: a: ack-filter finds no ACKs that wait: no ACK leaves this node"
+    );
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn warnings(text: &str) -> Vec<(WarningKind, String)> {
     ];
     let warnings = explain(&loaded.scenario, &loaded.written).warnings;
     let found = warnings.into_iter().filter(|warning| kinds.contains(&warning.kind));
-    found.map(|warning| (warning.kind, warning.message)).collect()
+    found.map(|warning| (warning.kind, warning.to_string())).collect()
 }
 
 #[test]
@@ -193,7 +193,8 @@ fn a_path_that_does_not_fit_is_a_warning_with_its_place() {
     let silent = warnings(&download("", ASKS));
     let [(WarningKind::FeedbackIncomplete, message)] = &silent[..] else { panic!("{silent:?}") };
     assert!(
-        message.starts_with("quick.toml:4:11: link server-client has no feedback for quick_start"),
+        message.starts_with("quick.toml:4:11: ")
+            && message.contains("server-client has no feedback"),
         "{message}"
     );
     let idle = warnings(&download(SPEAKS, ""));

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 GEO = ROOT / "examples" / "geo-fidelity.toml"
 TWO_FLOWS = ROOT / "benches" / "scenarios" / "two-flows.toml"
+QUIC = ROOT / "benches" / "scenarios" / "quic.toml"
 RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
 README = ROOT / "README.md"
@@ -57,6 +58,8 @@ CONTROLLERS = {
     "hybla": "hybla",
     "westwood-plus": "westwood-plus",
 }
+# Those of the simulator on both backends, with their own defaults.
+QUIC_CONTROLLERS = ("cubic", "bbr", "hybla", "adalr")
 LOADED = ("adalr", "aliad", "hybla", "westwood-plus")
 
 # A queue of one bandwidth-delay product of 10 Mbit/s.
@@ -135,6 +138,7 @@ PAIRS = (
 
 HEADS = {
     "as written": "As written",
+    "the same QUIC": "QUIC",
     "recovery linux": '`recovery = "linux"`, and CUBIC and Reno with `variant = "linux"`',
 }
 LIKE_LINUX = {name: f'{{ name = "{name}", variant = "linux" }}' for name in ("cubic", "reno")}
@@ -309,6 +313,14 @@ SUITES = {
         sets=("duration=100s", f"flow.0.traffic={{ web = {ONE_PAGE} }}"),
         seeds=5,
         parallel=3,
+    ),
+    "quic-downloads": Suite(
+        axes=({name: {"flow.0.controller": f'"{name}"'} for name in QUIC_CONTROLLERS}, PERS),
+        file=QUIC,
+        seeds=8,
+        # Its cryptography takes the time of the machine.
+        parallel=3,
+        models={"the same QUIC": ()},
     ),
     "bbr-stretch": Suite(
         axes=(

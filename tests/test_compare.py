@@ -107,6 +107,12 @@ def test_a_comparison_ranks_and_judges(bentpipe: Bentpipe, tmp_path: Path) -> No
     assert "## Web pages" in (tmp_path / "out/compare.md").read_text()
 
 
+def test_a_key_stands_for_all_of_its_mechanisms() -> None:
+    text = "none,arq,fec,snoop,go-back-n"
+    names = [found.name for found in on_path.chosen(text, links.of_preset("leo"))]
+    assert names == ["none", "go-back-n", "selective-repeat", "reed-solomon", "snoop"]
+
+
 def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_path: Path) -> None:
     options = (*SMALL, "--controllers", "cubic", "--out", "out", "--json")
     done = bentpipe("compare", *options, "--on-path", "codel,codel:target=20ms")

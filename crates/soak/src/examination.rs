@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use recording::{OutputFolder, Recording, load};
-use scenario::{Loaded, Scenario, explain};
+use scenario::{Loaded, Scenario, WarningKind, explain};
 use simulator::{Observed, Options, Progress};
 use units::Span;
 
@@ -151,6 +151,13 @@ fn saved(loaded: &Loaded, recording: &Recording, fault: Option<Fault>) -> Result
     let read = load(&path).map_err(|error| failed(&error))?;
     equal(CHECK, recording, &read)?;
     let again = Loaded::load(path.join("scenario.toml"), &[]).map_err(|error| failed(&error))?;
+    let warnings = explain(&again.scenario, &again.written).warnings;
+    // That nothing is random is about the scenario as a whole.
+    let mut unplaced = warnings.iter().filter(|warning| {
+        warning.place.line.is_none() && warning.kind != WarningKind::NothingRandom
+    });
+    let without_line = unplaced.next().map(ToString::to_string);
+    require("place of a warning", without_line.is_none(), || without_line.unwrap_or_default())?;
     // Files are called otherwise in the folder.
     let same = packed.files.is_empty().then(|| {
         format!("{:?}", again.scenario.flows) == format!("{:?}", loaded.scenario.flows)

@@ -72,12 +72,21 @@ AS_IT_IS = OnPath(NONE, WEAKEST[0], {})
 def chosen(text: str, link: Link) -> list[OnPath]:
     """The mechanisms in a list with commas, and first the path as it is.
 
-    `InputError` for one that does not exist or does not fit the link.
+    A key of scenarios, as `arq`, stands for all of its mechanisms. `InputError` for one that does
+    not exist or does not fit the link.
     """
-    found = [of_name(name, link) for name in listed(text) if name != NONE]
+    names = dict.fromkeys(one for name in listed(text) for one in of_kind(name))
+    found = [of_name(name, link) for name in names if name != NONE]
     if not found:
         raise InputError("--on-path: expected a mechanism; `bentpipe path` lists them")
     return [AS_IT_IS, *found]
+
+
+def of_kind(name: str) -> list[str]:
+    """The mechanisms of a key of links or nodes, or the name itself if it is no such key."""
+    known = {entry.name: entry.key for entry in _native.mechanisms()}
+    of_key = [one for one, key in known.items() if key.endswith(f".{name}")]
+    return [name] if name in known or not of_key else of_key
 
 
 def of_name(name: str, link: Link) -> OnPath:

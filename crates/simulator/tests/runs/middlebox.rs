@@ -191,6 +191,29 @@ fn a_transfer_of_every_controller_ends_with_every_middlebox() {
     }
 }
 
+/// Random loss on a link on which packets overtake others, and data of both directions with the same controller.
+#[test]
+fn every_controller_and_middlebox_pass_all_bytes_over_loss_and_reordering() {
+    let link = "channel = { per = 0.01 }\nreorder = true\n\
+                event = [{ at = \"500ms\", every = \"1s\", delay = \"20ms\" }, \
+                { at = \"1s\", every = \"1s\", delay = \"60ms\" }]";
+    let rules = RULES.map(filter).into_iter();
+    let middleboxes: Vec<_> = rules.chain(devices().map(|name| format!("{name:?}"))).collect();
+    for (seed, entry) in (0..).zip(congestion::entries()) {
+        for middlebox in &middleboxes {
+            let flow = download(entry.name, "100kB", "timestamps = true")
+                + "[[flow]]\nfrom = \"client\"\nto = \"server\"\n"
+                + &format!("controller = \"{}\"\ntraffic = {{ bulk = \"30kB\" }}\n", entry.name);
+            let text = satellite(middlebox, "500kbit/s", link, &flow);
+            let recording = simulator::run(&parse(&text), seed, Options::default());
+            for (flow, bytes) in recording.flows.iter().zip([100_000, 30_000]) {
+                let case = format!("{} with {middlebox}", entry.name);
+                assert_eq!((flow.completed, flow.bytes), (true, bytes), "{case}");
+            }
+        }
+    }
+}
+
 /// Balakrishnan et al. 1995: losses of the last hop are repaired there, and the sender hardly notices.
 #[test]
 fn snoop_repairs_the_last_hop_and_the_sender_keeps_its_window() {

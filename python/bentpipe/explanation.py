@@ -83,6 +83,8 @@ class Leg:
 
     from_: str
     to: str
+    protocol: str
+    """Transport protocol of its connections."""
     controller: str
     """Controller of the end that sends the data."""
     recovery: str

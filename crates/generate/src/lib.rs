@@ -2,11 +2,11 @@
 //!
 //! - [`drawn`] draws a whole scenario from the JSON Schema of the language, with every key that it has;
 //!   [`repaired`] makes it valid, and [`Coverage`] counts what was drawn.
-//! - [`hops`] and [`flows`] are strategies for chains and trees of links, with flows of every controller.
+//! - [`hops()`] and [`flows()`] are strategies for chains and trees of links, with flows of every controller.
 //! - `direction` has single directions of links, for tests of the network without hosts.
 //! - [`admitted`] is anything that a schema admits, for tests of the check of files.
 //!
-//! [`seen`] takes the model apart without `..`. A new key of a link, a node or an event does not
+//! [`seen()`] takes the model apart without `..`. A new key of a link, a node or an event does not
 //! compile until it is entered there, and the test of this crate fails until the scenarios have
 //! several values of it. So there is no key that the reference engine never meets.
 

@@ -33,12 +33,12 @@ pub(crate) struct Sender<C> {
 }
 
 impl<C: Controller + Listed> Sender<C> {
-    /// In slow start with a window of so many segments. The handshake has taken 100 ms.
+    /// In slow start with a window of this many segments. The handshake has taken 100 ms.
     pub(crate) fn new(segments: u64) -> Self {
         Self::with(segments, u64::MAX)
     }
 
-    /// In congestion avoidance with a window of so many segments.
+    /// In congestion avoidance with a window of this many segments.
     pub(crate) fn avoiding(segments: u64) -> Self {
         Self::with(segments, 2 * MSS)
     }

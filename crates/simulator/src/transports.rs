@@ -6,6 +6,7 @@
 //! ends of gateways that have a rate.
 
 mod any;
+mod carried;
 mod datagrams;
 mod quic;
 mod stp;

@@ -9,7 +9,7 @@ use wire::feedback::Field;
 
 use super::quic::Quic;
 use super::stp::{self, Stp};
-use super::{Connection, Shared};
+use super::{Connection, Shared, carried};
 use crate::hosts::BlueprintEnd;
 
 /// An end of one of the protocols.
@@ -43,7 +43,7 @@ impl Connection for Any {
         only_answers: bool,
     ) -> Self {
         match &end.shared {
-            Shared::Quic(path) => Self::Quic(Box::new(Quic::new(path.clone()))),
+            Shared::Quic(path) => Self::Quic(Box::new(path.end())),
             Shared::Stp(config) => {
                 Self::Stp(Box::new(Stp::new(config.clone(), controller, initial_sequence)))
             }
@@ -69,28 +69,29 @@ impl Connection for Any {
 
     fn streams(&mut self) -> Option<&mut dyn Streams> {
         match self {
-            Self::Quic(end) => Some(end.streams()),
+            Self::Quic(end) => Some(&mut end.end),
             Self::Tcp(_) | Self::Stp(_) => None,
         }
     }
 
     fn has_arrived(&self) -> bool {
         match self {
-            Self::Quic(end) => end.has_arrived(),
+            Self::Quic(end) => end.end.has_arrived(),
             Self::Tcp(_) | Self::Stp(_) => false,
         }
     }
 
     fn bytes(&self, packet: &Segment) -> u16 {
         match self {
-            Self::Tcp(_) | Self::Quic(_) => packet.bytes(),
+            Self::Tcp(_) => packet.bytes(),
+            Self::Quic(_) => carried::bytes(packet),
             Self::Stp(_) => stp::bytes(packet),
         }
     }
 
     fn quic(&self) -> Option<&::quic::Connection> {
         match self {
-            Self::Quic(end) => Some(end.connection()),
+            Self::Quic(end) => Some(&end.end),
             Self::Tcp(_) | Self::Stp(_) => None,
         }
     }

@@ -1,45 +1,75 @@
-//! Datagrams on their way. The packet in the network holds the number of its datagram, because packets of
-//! the simulator are plain data.
+//! Packets of other protocols on their way. What the network carries holds the number of the packet, because
+//! packets of the simulator are plain data.
 //!
-//! Nobody reports that the network has dropped a packet. Its datagram is forgotten after a time in which the
-//! connection has ended or found the loss; a packet that arrives later is as good as lost.
+//! Nobody reports that the network has dropped a packet. It is forgotten after a time in which the connection
+//! has ended or found the loss; a packet that arrives later is as good as lost.
 
 use std::collections::VecDeque;
 
-use quic::Datagram;
 use units::{Span, Time};
 
-/// Datagrams in the order of transmission.
+/// A number that has no packet any more.
+const TAKEN: u32 = u32::MAX;
+
+/// Packets `P` in the order of transmission.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
-    /// With the time of transmission; `None` has arrived.
-    waiting: VecDeque<(Time, Option<Box<Datagram>>)>,
+pub(crate) struct Datagrams<P> {
+    /// For each number, its time of transmission and the place of its packet.
+    numbers: VecDeque<(Time, u32)>,
     /// Number of the first.
     first: u64,
+    /// The packets, which are moved only once each. Lost ones do not keep the places of others.
+    places: Vec<Option<P>>,
+    free: Vec<u32>,
     kept: Span,
 }
 
-impl Datagrams {
+impl<P> Datagrams<P> {
     pub(crate) fn new(kept: Span) -> Self {
-        Self { waiting: VecDeque::new(), first: 0, kept }
+        Self { numbers: VecDeque::new(), first: 0, places: Vec::new(), free: Vec::new(), kept }
     }
 
-    /// Keeps a datagram. Returns the lower half of its number.
+    /// Keeps a packet. Returns the lower half of its number.
     #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 are kept")]
-    pub(crate) fn put(&mut self, now: Time, datagram: Datagram) -> u32 {
-        while self.waiting.front().is_some_and(|(at, one)| one.is_none() || *at + self.kept < now) {
-            self.waiting.pop_front();
+    pub(crate) fn put(&mut self, now: Time, packet: P) -> u32 {
+        while let Some(&(at, place)) = self.numbers.front() {
+            if place != TAKEN {
+                if at + self.kept >= now {
+                    break;
+                }
+                self.empty(place);
+            }
+            self.numbers.pop_front();
             self.first += 1;
         }
-        self.waiting.push_back((now, Some(Box::new(datagram))));
-        (self.first + self.waiting.len() as u64 - 1) as u32
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = Some(packet);
+                place
+            }
+            None => {
+                self.places.push(Some(packet));
+                (self.places.len() - 1) as u32
+            }
+        };
+        self.numbers.push_back((now, place));
+        (self.first + self.numbers.len() as u64 - 1) as u32
     }
 
-    /// Takes the datagram out; `None` if it is forgotten.
+    /// Takes the packet out; `None` if it is forgotten.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is compared")]
-    pub(crate) fn take(&mut self, number: u32) -> Option<Datagram> {
+    pub(crate) fn take(&mut self, number: u32) -> Option<P> {
         let index = number.wrapping_sub(self.first as u32) as usize;
-        self.waiting.get_mut(index)?.1.take().map(|datagram| *datagram)
+        let (_, place) = self.numbers.get_mut(index)?;
+        match std::mem::replace(place, TAKEN) {
+            TAKEN => None,
+            place => self.empty(place),
+        }
+    }
+
+    fn empty(&mut self, place: u32) -> Option<P> {
+        self.free.push(place);
+        self.places[place as usize].take()
     }
 }
 
@@ -47,25 +77,30 @@ impl Datagrams {
 mod tests {
     use super::*;
 
-    fn datagram(first: u8) -> Datagram {
-        Datagram { bytes: vec![first], is_ecn_capable: false }
+    #[test]
+    fn a_packet_is_taken_once_and_forgotten_after_a_time() {
+        let mut packets = Datagrams::new(Span::from_secs(60));
+        let at = |seconds| Time::ZERO + Span::from_secs(seconds);
+        let numbers = [0, 1, 2].map(|n| packets.put(at(0), n));
+        assert_eq!(packets.take(numbers[1]), Some(1));
+        assert_eq!(packets.take(numbers[1]), None);
+        let late = packets.put(at(60), 3);
+        assert_eq!(packets.take(numbers[0]), Some(0));
+        let later = packets.put(at(61), 4);
+        assert_eq!(packets.take(numbers[2]), None, "it was dropped, or is as good as lost");
+        assert_eq!([late, later].map(|n| packets.take(n)), [Some(3), Some(4)]);
+        assert_eq!(packets.take(99), None);
     }
 
     #[test]
-    fn a_datagram_is_taken_once_and_forgotten_after_a_time() {
-        let mut datagrams = Datagrams::new(Span::from_secs(60));
-        let at = |seconds| Time::ZERO + Span::from_secs(seconds);
-        let numbers = [0, 1, 2].map(|n| datagrams.put(at(0), datagram(n)));
-        assert_eq!(datagrams.take(numbers[1]), Some(datagram(1)));
-        assert_eq!(datagrams.take(numbers[1]), None);
-        let late = datagrams.put(at(60), datagram(3));
-        assert_eq!(datagrams.take(numbers[0]), Some(datagram(0)));
-        let later = datagrams.put(at(61), datagram(4));
-        assert_eq!(datagrams.take(numbers[2]), None, "it was dropped, or is as good as lost");
-        assert_eq!(
-            [late, later].map(|n| datagrams.take(n)),
-            [Some(datagram(3)), Some(datagram(4))]
-        );
-        assert_eq!(datagrams.take(99), None);
+    fn lost_packets_take_no_more_places_than_there_are_packets_in_the_network() {
+        let mut packets = Datagrams::new(Span::from_secs(60));
+        for n in 0..1000 {
+            let number = packets.put(Time::ZERO + Span::from_secs(n), n);
+            // Each tenth is lost.
+            assert!(n % 10 == 0 || packets.take(number) == Some(n));
+        }
+        assert!(packets.places.len() <= 8, "{} places", packets.places.len());
+        assert!(packets.numbers.len() <= 62, "{} numbers", packets.numbers.len());
     }
 }

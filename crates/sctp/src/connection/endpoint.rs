@@ -1,0 +1,128 @@
+//! An association as an endpoint of any transport.
+
+use sketch::Sketch;
+use transport::{AbortCause, Counters, Endpoint, Exchange, Sample, Streams};
+use units::Time;
+
+use super::{Connection, State};
+use crate::chunk::Packet;
+
+impl Endpoint for Connection {
+    type Packet = Packet;
+
+    fn connect(&mut self) {
+        Self::connect(self);
+    }
+
+    fn listen(&mut self) {
+        Self::listen(self);
+    }
+
+    #[inline]
+    fn on_packet(&mut self, now: Time, packet: &Packet) {
+        Self::on_packet(self, now, packet);
+    }
+
+    /// RFC 9260 has no ECN, so no packet is marked.
+    fn on_congestion_experienced(&mut self) {}
+
+    #[inline]
+    fn may_send(&self) -> bool {
+        self.has_something()
+    }
+
+    #[inline]
+    fn next_packet(&mut self, now: Time) -> Option<Packet> {
+        Self::next_packet(self, now)
+    }
+
+    #[inline]
+    fn may_have_low_priority(&self) -> bool {
+        false
+    }
+
+    fn next_of_low_priority(&mut self, _now: Time) -> Option<Packet> {
+        None
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        Self::deadline(self)
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        Self::on_deadline(self, now);
+    }
+
+    fn write(&mut self, bytes: u64) {
+        Self::write(self, bytes);
+    }
+
+    fn withdraw(&mut self) -> u64 {
+        Self::withdraw(self)
+    }
+
+    fn read(&mut self, bytes: u64) {
+        Self::read(self, bytes);
+    }
+
+    fn unread(&self) -> u64 {
+        Self::unread(self)
+    }
+
+    #[inline]
+    fn delivered(&self) -> u64 {
+        Self::delivered(self)
+    }
+
+    fn close(&mut self) {
+        Self::close(self);
+    }
+
+    fn abort_cause(&self) -> Option<AbortCause> {
+        Self::abort_cause(self)
+    }
+
+    fn counters(&self) -> &Counters {
+        self.sender.counters()
+    }
+
+    /// That of the path of new data.
+    fn sample(&self) -> Sample {
+        let path = self.sender.path();
+        Sample {
+            cwnd: path.window.cwnd(),
+            ssthresh: path.window.ssthresh(),
+            flight: path.flight,
+            srtt: path.rtt.srtt(),
+            min_rtt: path.rtt.min(),
+            rto: path.rtt.rto(),
+        }
+    }
+
+    fn rtt_samples(&self) -> &Sketch {
+        self.sender.path().rtt.samples()
+    }
+}
+
+impl Streams for Connection {
+    fn ask(&mut self, bytes: u64) -> Exchange {
+        Self::ask(self, bytes)
+    }
+
+    fn answer(&mut self, exchange: Exchange, bytes: u64) {
+        Self::answer(self, exchange, bytes);
+    }
+
+    fn take_arrived(&mut self) -> Option<Exchange> {
+        self.receiver.inbound.arrived().pop_front()
+    }
+
+    fn has_arrived(&self) -> bool {
+        self.receiver.inbound.has_arrived()
+    }
+
+    fn is_open(&self) -> bool {
+        self.state != State::Ended
+    }
+}

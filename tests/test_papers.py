@@ -276,6 +276,15 @@ def test_every_statement_has_a_reading_and_every_pattern_of_a_reading_finds_some
             assert fnmatch.filter(plan, pattern), pattern
 
 
+def test_a_table_of_conditions_has_a_column_for_each_row_that_is_measured() -> None:
+    found = [find(name).publication for name in names()]
+    tables = [one for one in found if one.conditions]
+    assert tables
+    for publication in tables:
+        columns = {name.replace(" ", "-") for name in publication.conditions} | {"not-decided"}
+        assert {name.rpartition("/")[2] for name in publication.values} == columns
+
+
 BAD = ("not reproduced", "outside", "disagrees", "undecided")
 
 

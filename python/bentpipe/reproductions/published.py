@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
 
 Kind = Literal["number", "range", "words"]
@@ -116,13 +116,15 @@ class Publication:
     """A paper with all its published values, in the order of its file.
 
     `repetitions`: the number of runs behind each published value. The spread of as many runs is
-    what a measured mean is compared with. `short` is a short title for tables.
+    what a measured mean is compared with. `short` is a short title for tables. `conditions` are
+    columns of which the README has a table.
     """
 
     title: str
     authors: str
     repetitions: int = 1
     short: str = ""
+    conditions: Sequence[str] = ()
     values: dict[str, Value] = field(default_factory=dict)
     statements: dict[str, Statement] = field(default_factory=dict)
 
@@ -135,6 +137,7 @@ def read(path: Traversable) -> Publication:
         authors=content["authors"],
         repetitions=content.get("repetitions", 1),
         short=content.get("short", ""),
+        conditions=content.get("conditions", ()),
     )
     for table in content["table"]:
         for value in values_of(table, content.get("labels", {})):

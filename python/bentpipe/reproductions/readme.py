@@ -157,6 +157,26 @@ def section(results: Results) -> str:
     return "\n".join(parts)
 
 
+MARKS = {"agrees": "{}", "disagrees": "**{}**", "undecided": "({})"}
+"""How a table of conditions shows a judgement."""
+
+
+def conditions(results: Results) -> str:
+    """The measured rows of claims, with a column for each condition."""
+    lines: dict[str, dict[str, str]] = {}
+    for row in results.rows.values():
+        if row.measured is not None and row.judgement in MARKS:
+            claim, _, condition = row.id.rpartition("/")
+            cell = MARKS[row.judgement].format(significant(row.measured, 3))
+            lines.setdefault(claim, {})[condition] = cell
+    columns = results.reproduction.publication.conditions
+    cells = [
+        [f"`{claim}`", *(line.get(one.replace(" ", "-"), "") for one in columns)]
+        for claim, line in lines.items()
+    ]
+    return "\n".join(markdown(["claim and transport", *columns], cells))
+
+
 BEST = 3
 """Candidates of a ranking in the README."""
 
@@ -228,6 +248,8 @@ def readmes(papers: Sequence[dict[str, Any]]) -> dict[Path, str]:
         parts = {"statements": section(results)}
         if results.rankings:
             parts["rankings"] = rankings(results)
+        if results.reproduction.publication.conditions:
+            parts["conditions"] = conditions(results)
         made[Path(__file__).parent / name / "README.md"] = parts
     texts = {path: replace(path.read_text(encoding="utf-8"), text) for path, text in made.items()}
     return texts | {

@@ -1,0 +1,1 @@
+"""Claims about transports made for satellites."""

@@ -131,7 +131,9 @@ RUN = (
     r"|links\.\*\.(delivered_bytes|(mean|median|p99|max)_queueing_delay_ms"
     r"|(mean|median|p95|p99)_queue_bytes)"
 )
-RANKED = rf"workloads\.\*\.(runs|ranking\.\*\.(undefined|n|{PAIRED}|against_best\.ci95\.\*))"
+RANKED = (
+    rf"workloads\.\*\.(runs|ranking\.\*\.(undefined|aborted|n|{PAIRED}|against_best\.ci95\.\*))"
+)
 BUFFERS = r"buffers\.(runs|combinations\.\*\.(n|.*\.against_recommended\..*))"
 FINDINGS = rf"items\.\*\.(runs|findings\.\*\.(n|undefined|{AGAINST}))"
 STUDY = r"cells\.\*\.(variant|undefined)"
@@ -143,6 +145,7 @@ COMMANDS = [
     (["run", "path.toml"], RUN),
     ([*LEO, *SHORT], RANKED),
     ([*LEO, "--on-path", "codel", *SHORT], RANKED),
+    ([*LEO, "--transports", "quic", *SHORT], RANKED),
     ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT], BUFFERS),
     (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], FINDINGS),
     (["study", "study.toml"], STUDY),

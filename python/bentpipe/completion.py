@@ -185,7 +185,8 @@ def mechanism_values(context: click.Context, word: str) -> Iterator[CompletionIt
 def transport_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
     """Names of transport protocols."""
     for entry in _native.transports():
-        yield CompletionItem(entry.name, help=first_line(entry.summary))
+        if entry.name.startswith(word):
+            yield CompletionItem(entry.name, help=first_line(entry.summary))
 
 
 def several(values: Completer) -> Completer:
@@ -345,6 +346,7 @@ VALUES: dict[str, Completer] = {
     "host": hosts,
     "override": overrides,
     "transport": transport_values,
+    "transports": several(transport_values),
 }
 
 

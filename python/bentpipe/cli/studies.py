@@ -71,6 +71,13 @@ def study(
     help="Also run every controller over each of these mechanisms, such as codel,pie or"
     " codel:target=30ms. The default controllers are then newreno, cubic, bbr and hybla.",
 )
+@click.option(
+    "--transports",
+    type=Completed("transports"),
+    metavar="A,B,...",
+    help="Also run every controller over each of these transports, such as quic,scps-tp or"
+    " quic:initial_rtt=600ms. The default controllers are then newreno, cubic, bbr and hybla.",
+)
 @sets_option
 @click.option(
     "--controllers",
@@ -94,6 +101,7 @@ def compare(
     per: float | None,
     queue: str | None,
     on_path: str | None,
+    transports: str | None,
     sets: tuple[str, ...],
     controllers: str | None,
     phase: str | None,
@@ -105,10 +113,11 @@ def compare(
     """Rank the controllers on a link.
 
     There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade. With
-    several lengths of --queue, a bulk flow of each controller runs over each queue. With --on-path,
-    controllers and mechanisms are ranked together.
+    several lengths of --queue, a bulk flow of each controller runs over each queue. With --on-path
+    and --transports, controllers, mechanisms and transports are ranked together.
     """
     from bentpipe.compare import mechanisms
+    from bentpipe.compare import transports as of_transports
     from bentpipe.compare.command import run_and_print, the_link
     from bentpipe.console import command_as_given
     from bentpipe.prototypes.spec import listed
@@ -118,9 +127,14 @@ def compare(
     queues = link.buffers(queue) if queue is not None and "," in queue else []
     if queues and on_path:
         refuse("--on-path: expected one length of --queue, found several")
-    chosen = mechanisms.chosen(on_path, link) if on_path else []
+    if queues and transports:
+        refuse("--transports: expected one length of --queue, found several")
+    over = of_transports.chosen(transports, link) if transports else []
+    chosen = mechanisms.chosen(on_path, over[0].link if over else link) if on_path else []
     command = command_as_given("workers", "out", "as_json")
-    if not run_and_print(link, names, replications, workers, out, as_json, command, queues, chosen):
+    if not run_and_print(
+        link, names, replications, workers, out, as_json, command, queues, chosen, over
+    ):
         sys.exit(INTERRUPTED)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe.console import nearest
@@ -34,15 +34,47 @@ REFERENCES = ("newreno", "cubic")
 """Baselines of all comparisons, which are always included."""
 
 
+TCP = "tcp"
+"""The transport that is not in the name of a candidate."""
+NONE = "none"
+"""The path as it is: without a mechanism."""
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A controller with its status, its setting in a scenario, and the mechanism on its path."""
+    """A controller with its status and setting, its transport, and the mechanism on its path."""
 
-    name: str
+    controller: str
     status: str
     setting: str
     asks: str | None = None
-    on_path: str = "none"
+    transport: str | None = None
+    """None for that of the link."""
+    on_path: str = NONE
+
+    @property
+    def name(self) -> str:
+        """Controller, transport and mechanism: `cubic over quic + codel`, or only `cubic`."""
+        over = "" if self.transport in (None, TCP) else f" over {self.transport}"
+        mechanism = "" if self.on_path == NONE else f" + {self.on_path}"
+        return f"{self.controller}{over}{mechanism}"
+
+    @property
+    def in_python(self) -> bool:
+        """True for a controller in Python."""
+        return Spec.parse(self.setting).in_python
+
+    @property
+    def value(self) -> Any:
+        """The value of `controller` in a scenario; for one in Python that of another one."""
+        spec = Spec.parse(self.setting)
+        if spec.in_python:
+            return REFERENCES[0]
+        return {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
+
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate for JSON."""
+        return {"name": self.name, **asdict(self)}
 
     @property
     def title(self) -> str:

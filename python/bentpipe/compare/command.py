@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.compare import buffers, candidates, counters, links, mechanisms, tables
+from bentpipe.compare import buffers, candidates, counters, links, mechanisms, parts, tables
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
@@ -26,8 +25,11 @@ if TYPE_CHECKING:
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Buffer, Link
     from bentpipe.compare.mechanisms import OnPath
+    from bentpipe.compare.parts import Plan
+    from bentpipe.compare.transports import Over
     from bentpipe.compare.verdict import Verdict
     from bentpipe.compare.workloads import Workload
+    from bentpipe.study import Results, Study
 
 
 def run_and_print(
@@ -40,53 +42,45 @@ def run_and_print(
     command: Sequence[str],
     queues: Sequence[Buffer] = (),
     on_path: Sequence[OnPath] = (),
+    over: Sequence[Over] = (),
 ) -> bool:
     """Run the studies of all workloads and print the result; true if all runs are complete.
 
     With `queues`, run one study of controllers and buffers instead. With `on_path`, run each
-    workload over each of these mechanisms, and rank controllers and mechanisms together. `command`
-    is the command line that repeats it.
+    workload over each of these mechanisms, and with `over` over each of these transports, and rank
+    controllers, transports and mechanisms together. `command` is the command line that repeats it.
     """
-    if on_path and not names:
+    if (on_path or over) and not names:
         names = mechanisms.CONTROLLERS
     controllers = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
-    taking_part = mechanisms.combined(controllers, on_path) if on_path else controllers
     asked = [] if queues else workloads(link)
-    seed = link.scenario.seed
-    studies = {
-        f"{w.name}{one.slug and f'-{one.slug}'}": w.study(
-            one.on(link), controllers, replications, seed, one.slug
-        )
-        for w in asked
-        for one in on_path or [mechanisms.AS_IT_IS]
-    }
+    made = parts.planned(link, controllers, asked, over, on_path)
+    taking_part = controllers if queues else made.candidates
+    if not as_one_object:
+        print_sentences(made.sentences)
+    studies = studies_of(asked, made, replications)
     plan: dict[str, Any] = {
         "compare": link.name,
-        "controllers": [asdict(candidate) for candidate in taking_part],
+        "controllers": [candidate.to_dict() for candidate in taking_part],
     }
     if queues:
         studies = {"buffers": buffers.study(link, taking_part, queues, replications)}
     folder = taken(out, "compare", studies, plan) if out else None
     results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
     complete = len(results) == len(studies)
-    # An interrupted workload is kept for the next time, and not judged.
-    each = len(on_path) or 1
-    whole = [
-        Outcome(workload, taking_part, results[first : first + each])
-        for number, workload in enumerate(asked)
-        if (first := number * each) + each <= len(results)
-    ]
+    whole = outcomes(asked, made, results)
     found = verdicts(whole)
     choice = buffers.choice(link, taking_part, queues, results[0]) if queues and complete else None
-    summary = tables.to_dict(link, taking_part, whole, found, left_out)
+    summary = tables.to_dict(link, taking_part, whole, found, left_out, made)
     if choice:
         summary["buffers"] = buffers.to_dict(choice, queues, results[0].summary["runs"])
     summary = sealed(summary | {"complete": complete, "command": [*command]})
     about_to_print("compare", lambda: as_json(summary).decode(), folder)
     if folder:
+        text = tables.markdown(link, whole, found, left_out, choice, made.sentences)
         save(folder / "compare.json", as_json(summary))
-        save(folder / "compare.md", tables.markdown(link, whole, found, left_out, choice).encode())
+        save(folder / "compare.md", text.encode())
     if as_one_object:
         click.echo(as_json(summary).decode(), nl=False)
         return complete
@@ -99,6 +93,35 @@ def run_and_print(
         show(f"The studies, compare.json and compare.md are in {folder}."
              f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
     return complete
+
+
+def studies_of(asked: Sequence[Workload], plan: Plan, replications: int) -> dict[str, Study]:
+    """One study for each part of each workload, by the name of its folder."""
+    return {
+        "-".join(filter(None, (workload.name, part.slug))): workload.study(
+            part.link, part.candidates, replications, part.link.scenario.seed, part.slug
+        )
+        for workload in asked
+        for part in plan.parts[workload.name]
+    }
+
+
+def outcomes(asked: Sequence[Workload], plan: Plan, results: Sequence[Results]) -> list[Outcome]:
+    """The workloads whose studies are all complete. Others are kept for the next time."""
+    rest = [*results]
+    found = []
+    for workload in asked:
+        own = [part.candidates for part in plan.parts[workload.name]]
+        if len(rest) >= len(own):
+            found.append(Outcome(workload, own, rest[: len(own)]))
+        rest = rest[len(own) :]
+    return found
+
+
+def print_sentences(sentences: Sequence[str]) -> None:
+    """Print each sentence on lines of its own."""
+    for sentence in sentences:
+        show(sentence)
 
 
 def print_all(
@@ -117,9 +140,9 @@ def print_all(
         show(buffers.COMPARED)
     for outcome in whole:
         show(f"\n{outcome.workload.title}", tables.text_table(outcome))
+        print_sentences(tables.aborted(outcome))
     print_counters(whole)
-    for verdict in found:
-        show(verdict.sentence)
+    print_sentences([verdict.sentence for verdict in found])
     if choice:
         show("\nControllers and buffers, one bulk flow", buffers.text_table(choice))
         print_choice(choice)
@@ -131,7 +154,7 @@ def print_counters(whole: Sequence[Outcome]) -> None:
         return
     title = whole[0].workload.title
     for on_path, listed in counters.text_tables(whole[0].counted).items():
-        mechanism = "the path as it is" if on_path == mechanisms.NONE else on_path
+        mechanism = "the path as it is" if on_path == candidates.NONE else on_path
         show(f"\nCounters of {mechanism}, {title[0].lower()}{title[1:]}", listed)
     show("minus baseline: paired difference from the baseline over the same mechanism. --json,"
          " compare.md and the page also have the counters of the other workloads, and those that"

@@ -2,7 +2,7 @@
 
 The names are the columns of the tables that the recordings of a scenario have, so a new mechanism
 needs no line here. A counter is compared between controllers over the same mechanism: the baseline
-of `bbr + go-back-n` is `cubic + go-back-n`.
+of `bbr + go-back-n` is `cubic + go-back-n`, and that of `bbr over quic` is `cubic over quic`.
 """
 
 from __future__ import annotations
@@ -89,12 +89,10 @@ class Counter:
 
 def counted(outcome: Outcome) -> list[Counter]:
     """The counters of all mechanisms of a workload, mechanism by mechanism."""
-    each = len(outcome.candidates) // len(outcome.studies)
-    order = [candidate.name for candidate in outcome.candidates[:each]]
     found = []
-    for number, results in enumerate(outcome.studies):
-        members = outcome.candidates[number * each : (number + 1) * each]
-        baseline = members[order.index(outcome.workload.baseline)].name
+    for number, (members, results) in enumerate(zip(outcome.parts, outcome.studies, strict=True)):
+        baselines = [one.name for one in members if one.controller == outcome.workload.baseline]
+        baseline = baselines[0] if baselines else None
         for name in outcome.counter_names[number]:
             runs = outcome.values_in(results, name)
             by_name = {one.name: runs[n] for n, one in enumerate(members)}
@@ -103,17 +101,18 @@ def counted(outcome: Outcome) -> list[Counter]:
     return found
 
 
-def value(name: str, found: Mapping[str, Runs], baseline: str) -> Value:
-    """The statistics of one controller."""
+def value(name: str, found: Mapping[str, Runs], baseline: str | None) -> Value:
+    """The statistics of one controller. Without a baseline there is no difference from it."""
     known = defined(found[name])
-    pairs = paired(found[name], found[baseline])
     return Value(
         controller=name,
         n=len(known),
         undefined=len(found[name]) - len(known),
         mean=statistics.fmean(known) if known else None,
         ci95=around(known),
-        against_baseline=None if name == baseline else difference(pairs),
+        against_baseline=None
+        if baseline in (None, name)
+        else difference(paired(found[name], found[baseline])),
     )
 
 

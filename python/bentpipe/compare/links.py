@@ -47,6 +47,8 @@ class Link:
     name: str
     scenario: _native.Scenario
     preset: bool = False
+    own_transport: dict[str, Any] | None = None
+    """Transport of the flow that is compared, if it is another one than that of all others."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -61,8 +63,19 @@ class Link:
 
     @property
     def transport(self) -> dict[str, Any]:
-        """The TCP settings of all flows."""
+        """The `transport` of the first flow, which all flows have that are not compared."""
         found: dict[str, Any] = self.document["flow"][0].get("transport", {})
+        return found
+
+    @property
+    def candidate_transport(self) -> dict[str, Any]:
+        """The `transport` of the flow that is compared."""
+        return self.transport if self.own_transport is None else self.own_transport
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of the flow that is compared."""
+        found: str = self.candidate_transport.get("protocol", "tcp")
         return found
 
     @cached_property

@@ -17,19 +17,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.compare.candidates import NONE
 from bentpipe.console import nearest
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.prototypes.spec import Spec, listed
 from bentpipe.study.problems import UnfitError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
 
-NONE = "none"
-"""The path as it is."""
 CONTROLLERS = ("newreno", "cubic", "bbr", "hybla")
 """Controllers that are compared over mechanisms unless others are named."""
 THINNING = frozenset({"ack-filter", "ack-decimation"})
@@ -179,19 +175,3 @@ def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
     except ScenarioError as error:
         raise InputError(f"--on-path: {name}: {error}") from None
     return found
-
-
-def combined(candidates: Sequence[Candidate], mechanisms: Sequence[OnPath]) -> list[Candidate]:
-    """Every controller with every mechanism, in the order of the mechanisms."""
-    return [
-        candidate
-        if mechanism.name == NONE
-        else replace(
-            candidate,
-            name=f"{candidate.name} + {mechanism.name}",
-            status=max(candidate.status, mechanism.status, key=WEAKEST.index),
-            on_path=mechanism.name,
-        )
-        for mechanism in mechanisms
-        for candidate in candidates
-    ]

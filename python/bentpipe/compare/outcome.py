@@ -20,16 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a workload by the names of controllers, from one study per mechanism."""
+    """The results of a workload by the names of controllers, from one study for each part."""
 
     workload: Workload
-    candidates: Sequence[Candidate]
+    parts: Sequence[Sequence[Candidate]]
+    """The candidates of each study, in the order of its variants."""
     studies: Sequence[Results]
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The candidates of all studies."""
+        return [candidate for part in self.parts for candidate in part]
 
     @property
     def counter_names(self) -> list[tuple[str, ...]]:
         """The counters of mechanisms that each study has."""
-        own = {self.workload.quantity, *self.workload.also}
+        own = {self.workload.quantity, *self.workload.also, self.workload.aborted}
         quantities = (results.study.quantities for results in self.studies)
         return [tuple(one.name for one in each if one.name not in own) for each in quantities]
 
@@ -45,11 +51,12 @@ class Outcome:
         return [found[number] for number in sorted(found)]
 
     def of(self, quantity: str) -> dict[str, Runs]:
-        """The values of a quantity. Variants of the studies are in the order of the candidates."""
-        found = [values_of(results.rows, quantity) for results in self.studies]
-        variants = range(len(self.candidates) // len(self.studies))
-        runs = [study[n] for study in found for n in variants]
-        return {one.name: values for one, values in zip(self.candidates, runs, strict=True)}
+        """The values of a quantity by the names of the candidates."""
+        return {
+            candidate.name: runs
+            for part, results in zip(self.parts, self.studies, strict=True)
+            for candidate, runs in zip(part, self.values_in(results, quantity), strict=True)
+        }
 
     @property
     def run_count(self) -> int:
@@ -80,6 +87,13 @@ class Outcome:
             }
             for quantity in self.workload.also
         }
+
+    @cached_property
+    def aborted(self) -> dict[str, float]:
+        """The share of runs in which the connection was aborted, of those with any."""
+        found = self.of(self.workload.aborted)
+        shares = {name: sum(defined(runs)) / len(runs) for name, runs in found.items()}
+        return {name: share for name, share in shares.items() if share}
 
     @property
     def unit(self) -> str:

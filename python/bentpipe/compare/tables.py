@@ -10,7 +10,7 @@ from bentpipe.compare import buffers, counters
 from bentpipe.compare.buffers import BULK
 from bentpipe.compare.links import phase_of, phases
 from bentpipe.console import table
-from bentpipe.numbers import NONE, ends, scaled, signed
+from bentpipe.numbers import NONE, count, ends, scaled, signed
 from bentpipe.study.quantities import shown
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Link
     from bentpipe.compare.outcome import Outcome
+    from bentpipe.compare.parts import Plan
     from bentpipe.compare.ranking import Place
     from bentpipe.compare.verdict import Verdict
     from bentpipe.compare.workloads import Workload
@@ -116,6 +117,7 @@ def markdown(
     found: Sequence[Verdict],
     left_out: Mapping[str, str],
     choice: Choice | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The comparison as Markdown."""
     asked = [outcome.workload for outcome in outcomes] or [BULK]
@@ -124,15 +126,23 @@ def markdown(
     lines += [text for phase in phases(events_of(link, asked)) for text in (f"{phase}.", "")]
     lines += [f"- {verdict.sentence}" for verdict in found]
     lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
+    lines += [f"- {note}" for note in notes]
     for outcome in outcomes:
         heads = [heading.lstrip("<") for heading in headings(outcome)]
         lines += ["", f"## {outcome.workload.title}", "", f"| {' | '.join(heads)} |"]
         lines += [f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(outcome)]
+        lines += [text for sentence in aborted(outcome) for text in ("", sentence)]
         lines += counters.markdown(outcome)
     if choice:
         lines += ["", *buffers.markdown(choice)]
     return "\n".join(lines) + "\n"
+
+
+def aborted(outcome: Outcome) -> list[str]:
+    """The candidates whose connections were aborted, as a sentence; none if there are none."""
+    shares = [f"{name} ({count(100 * share)} %)" for name, share in outcome.aborted.items()]
+    return [f"Connections aborted, in % of the runs: {', '.join(shares)}."] if shares else []
 
 
 def described(link: Link) -> str:
@@ -163,6 +173,7 @@ def to_dict(
     outcomes: Sequence[Outcome],
     found: Sequence[Verdict],
     left_out: Mapping[str, str],
+    plan: Plan,
 ) -> dict[str, Any]:
     """The object that `--json` prints, also in `compare.json`."""
     return {
@@ -175,8 +186,10 @@ def to_dict(
             "described": described(link),
             "events": events_of(link, [o.workload for o in outcomes] or [BULK]),
         },
-        "controllers": [asdict(candidate) for candidate in candidates],
+        "controllers": [candidate.to_dict() for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
+        "not_carried": [asdict(one) for one in plan.left_out],
+        "notes": plan.notes,
         "workloads": [workload(outcome, link) for outcome in outcomes],
         "verdicts": [asdict(verdict) for verdict in found],
     }
@@ -209,6 +222,7 @@ def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
                 "mean": place.mean,
                 "ci95": place.ci95,
                 "tied_with_best": place.tied,
+                "aborted": outcome.aborted.get(place.name, 0.0),
                 "against_best": place.against_best,
                 "against_baseline": place.against_baseline,
                 "also": {name: means[place.name] for name, means in outcome.also.items()},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.compare.links import Link
 
 CONTROLLER = "flow.0.controller"
+CUBIC = "cubic"
 BURSTS = 0.1
 """Rate of the background bursts as a share of the bottleneck; on average they last 1 s in 4 s."""
 APART = 2.5
@@ -29,8 +30,10 @@ ROUND_TRIPS = 100
 SHORTEST_S = 20.0
 PAGES = 4
 PAGE_EVERY_S = 30
-PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB", "connections": 6}
-"""A page of about 2 MB in 71 objects over six connections: our choice of a present-day page."""
+PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB"}
+"""A page of about 2 MB in 71 objects: our choice of a present-day page."""
+CONNECTIONS = 6
+"""Connections of a browser, unless the transport has streams: those share one connection."""
 LONGEST_WEB_S = 600.0
 FADE_S = 120.0
 FADE = {
@@ -52,7 +55,10 @@ class Workload:
     higher_is_better: bool
     baseline: str
     also: tuple[str, ...]
-    flows: Callable[[Link], list[dict[str, Any]]]
+    compared: str
+    """The name of the flow that is compared."""
+    flows: Callable[[Link, Any], list[dict[str, Any]]]
+    """The flows on a link, with the controller of the one that is compared."""
     duration_s: Callable[[Link], float]
     """The window on a link, in seconds."""
     ends_with_pages: bool = False
@@ -70,30 +76,40 @@ class Workload:
 
         `on_path` names the mechanism that the link has, in the name of the study.
         """
-        base = self.base(link)
-        names = (self.quantity, *self.also, *counters.names(self.scenario(link)))
+        controller = base_controller(candidates)
+        scenario = self.scenario(link, controller)
+        names = (self.quantity, *self.also, self.aborted, *counters.names(scenario))
+        baselines = [c.setting for c in candidates if c.controller == self.baseline]
         return Study.make(
             name=f"{link.name}-{self.name}{on_path and f'-{on_path}'}",
             title=f"{self.title} on {link.name}{on_path and f' with {on_path}'}",
-            scenario=base,
+            scenario=Base.made(scenario),
             parameters=[Parameter("controller", CONTROLLER, tuple(c.setting for c in candidates))],
             quantities=[Quantity(name) for name in names],
             replications=Replications(count=replications, seed=seed),
-            comparisons=[Comparison("controller", self.baseline)],
+            comparisons=[Comparison("controller", one) for one in baselines],
         )
+
+    @property
+    def aborted(self) -> str:
+        """The quantity that shows the runs whose connection was aborted."""
+        return f"flow.{self.compared}.aborted"
 
     def base(self, link: Link) -> Base:
         """The link with the flows of the workload, with the files that it refers to."""
         return Base.made(self.scenario(link))
 
-    def scenario(self, link: Link) -> Scenario:
-        """The link with the flows of the workload."""
+    def scenario(self, link: Link, controller: Any = CUBIC) -> Scenario:
+        """The link with the flows of the workload.
+
+        `ScenarioError` if the transport of the flow that is compared does not carry `controller`.
+        """
         duration = self.duration_s(link)
         changes: dict[str, Any] = {
             "name": f"{link.name}-{self.name}",
             "duration": f"{duration:g}s",
             "record": {},
-            "flow": [*self.flows(link), background(link, self.ends_with_pages)],
+            "flow": [*self.flows(link, controller), background(link, self.ends_with_pages)],
         }
         if self.fades:
             hop = link.bottleneck
@@ -103,7 +119,18 @@ class Workload:
         return link.scenario.with_(changes)
 
 
-def flow(link: Link, name: str, controller: str, traffic: dict[str, Any]) -> dict[str, Any]:
+def base_controller(candidates: Sequence[Candidate]) -> Any:
+    """The controller in the scenario of a study, whose variants replace it: CUBIC if possible."""
+    values = [candidate.value for candidate in candidates]
+    return CUBIC if CUBIC in values else values[0]
+
+
+def compared(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dict[str, Any]:
+    """The flow that is compared, which may have a transport of its own."""
+    return flow(link, name, controller, traffic) | {"transport": link.candidate_transport}
+
+
+def flow(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dict[str, Any]:
     """A flow between the ends of the link."""
     return {
         "name": name,
@@ -121,15 +148,19 @@ def background(link: Link, ends_with_pages: bool) -> dict[str, Any]:
     return made | {"stop": f"{pages(link) * PAGE_EVERY_S}s"} if ends_with_pages else made
 
 
-def bulk(link: Link) -> list[dict[str, Any]]:
+def bulk(link: Link, controller: Any) -> list[dict[str, Any]]:
     """One long transfer."""
-    return [flow(link, "bulk", "cubic", {"bulk": "unlimited"})]
+    return [compared(link, "bulk", controller, {"bulk": "unlimited"})]
 
 
-def web(link: Link) -> list[dict[str, Any]]:
-    """A browser."""
-    traffic = {"web": PAGE | {"pages": pages(link), "interval": f"{PAGE_EVERY_S}s"}}
-    return [flow(link, "web", "cubic", traffic)]
+def web(link: Link, controller: Any) -> list[dict[str, Any]]:
+    """A browser, with the connections that are usual with its transport."""
+    settings = PAGE | {"pages": pages(link), "interval": f"{PAGE_EVERY_S}s"}
+    found = compared(link, "web", controller, {"web": settings})
+    both = link.scenario.with_({"flow": [found, background(link, ends_with_pages=True)]})
+    if both.explain().flows[0].figures.connections == 1:
+        return [found]
+    return [found | {"traffic": {"web": settings | {"connections": CONNECTIONS}}}]
 
 
 def pages(link: Link) -> int:
@@ -145,13 +176,13 @@ def until_loaded(link: Link) -> float:
     return available if link.own_duration else available + LONGEST_WEB_S - requested
 
 
-def competing(link: Link) -> list[dict[str, Any]]:
+def competing(link: Link, controller: Any) -> list[dict[str, Any]]:
     """One long transfer that competes with one of NewReno, which starts first.
 
     Equal flows that start together stay in step, and chance decides between them.
     """
     start = f"{round(APART * link.rtt_s * 1e6)}us"
-    candidate = flow(link, "beside-candidate", "cubic", {"bulk": "unlimited"})
+    candidate = compared(link, "beside-candidate", controller, {"bulk": "unlimited"})
     return [
         candidate | {"start": start},
         flow(link, "beside-newreno", "newreno", {"bulk": "unlimited"}),
@@ -176,6 +207,7 @@ WORKLOADS = (
         higher_is_better=True,
         baseline="cubic",
         also=("flow.bulk.p95_rtt_ms", "flow.bulk.timeouts"),
+        compared="bulk",
         flows=bulk,
         duration_s=window,
     ),
@@ -186,6 +218,7 @@ WORKLOADS = (
         higher_is_better=False,
         baseline="cubic",
         also=("p95(page.web.response_s)",),
+        compared="web",
         flows=web,
         duration_s=until_loaded,
         ends_with_pages=True,
@@ -197,6 +230,7 @@ WORKLOADS = (
         higher_is_better=True,
         baseline="newreno",
         also=("flow.beside-candidate.goodput_bps", "jain(flow.beside-*.goodput_bps)"),
+        compared="beside-candidate",
         flows=competing,
         duration_s=lambda link: window(link, times=2),
     ),
@@ -207,6 +241,7 @@ WORKLOADS = (
         higher_is_better=True,
         baseline="cubic",
         also=("flow.bulk.p95_rtt_ms", "flow.bulk.timeouts"),
+        compared="bulk",
         flows=bulk,
         duration_s=lambda link: link.window_s(FADE_S),
         fades=True,

@@ -46,7 +46,7 @@ def compare_page(folder: Path) -> Page:
         names.append(buffers["study"])
     return Page(
         title=f"Controllers on {found['compare']}",
-        subtitle=f"{count(len(found['controllers']))} congestion controllers in {count(runs)} runs",
+        subtitle=f"{count(len(found['controllers']))} {kind(found)} in {count(runs)} runs",
         version=found["bentpipe"],
         summary=[
             f"The link: {found['link']['described']}.",
@@ -62,6 +62,12 @@ def compare_page(folder: Path) -> Page:
         ],
         warnings=[] if found["complete"] else [INTERRUPTED],
     )
+
+
+def kind(found: dict[str, Any]) -> str:
+    """What the rows of the rankings are."""
+    several = any(one.get("transport") for one in found["controllers"])
+    return "combinations of controller and transport" if several else "congestion controllers"
 
 
 class Ranking:
@@ -132,6 +138,7 @@ class Ranking:
             Column(f"minus {self.baseline}, 95 % interval", unit),
             *(Column(other.label, other.column_unit) for other in self.also),
             *([Column("undefined")] if self.has_undefined else []),
+            *([Column("aborted", "% of runs")] if self.has_aborted else []),
             Column("compared with best", numeric=False, choices=True),
         ]
         rows = [
@@ -147,6 +154,7 @@ class Ranking:
                     if self.has_undefined
                     else []
                 ),
+                *([Cell(count(100 * aborted(place)), aborted(place))] if self.has_aborted else []),
                 Cell(stand(place)),
             ]
             for place in self.places
@@ -158,6 +166,11 @@ class Ranking:
     def has_undefined(self) -> bool:
         """True if the quantity is undefined in a run."""
         return any(place["undefined"] for place in self.places)
+
+    @property
+    def has_aborted(self) -> bool:
+        """True if a connection was aborted in a run."""
+        return any(aborted(place) for place in self.places)
 
     def difference_cell(self, row: dict[str, Any] | None) -> Cell:
         """The interval of a paired difference; a dash for the reference itself."""
@@ -217,9 +230,19 @@ def stand(place: dict[str, Any]) -> str:
     return "not significant" if place["tied_with_best"] else "worse"
 
 
+def aborted(place: dict[str, Any]) -> float:
+    """The share of runs with an aborted connection. Earlier releases have none."""
+    return float(place.get("aborted", 0.0))
+
+
 def rank(place: dict[str, Any]) -> str:
     """The rank, with = if it is not significantly different from the best."""
     return f"{place['rank']}{'=' if place['tied_with_best'] else ''}"
+
+
+def rank_cell(place: dict[str, Any] | None) -> Cell:
+    """The rank; a dash in a workload from which the candidate was left out."""
+    return Cell(NONE) if place is None else Cell(rank(place), place["rank"])
 
 
 def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
@@ -236,7 +259,7 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
         [
             Cell(c["name"], note=notes.index(f"Needs {c['asks']}.") + 1 if c["asks"] else None),
             Cell(c["status"]),
-            *(Cell(rank(places[c["name"]]), places[c["name"]]["rank"]) for places in by_name),
+            *(rank_cell(places.get(c["name"])) for places in by_name),
         ]
         for c in found["controllers"]
     ]
@@ -244,6 +267,9 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
     for row in found["left_out"]:
         reasons.setdefault(row["needs"], []).append(row["controller"])
     left = [f"Left out because they need {why}: {', '.join(who)}." for why, who in reasons.items()]
+    # Not in comparisons of earlier releases.
+    left += [one["sentence"] for one in found.get("not_carried", ())]
+    left += found.get("notes", ())
     described = "Rank in each workload; = not significantly different from the best"
     table = Table("places", described, columns, rows, notes)
     return Section("places", "At a glance", [table, *([Text(left)] if left else [])])

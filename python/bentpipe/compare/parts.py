@@ -1,0 +1,231 @@
+"""Parts of a comparison: each transport with each mechanism on the path.
+
+A workload has one study for each part, with the controllers that the transport carries over this
+path. The others are left out with the reason, which is that of the scenario language or the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import bentpipe
+from bentpipe.compare.candidates import NONE, TCP
+from bentpipe.compare.mechanisms import AS_IT_IS, WEAKEST
+from bentpipe.errors import ControllerError, InputError, ScenarioError
+from bentpipe.prototypes import Prototype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.links import Link
+    from bentpipe.compare.mechanisms import OnPath
+    from bentpipe.compare.transports import Over
+    from bentpipe.compare.workloads import Workload
+
+NO_TIME = "1ms"
+"""Duration of a run that only finds out whether the engine takes a controller in Python."""
+NAMES = (
+    "Names without a transport: over TCP. The background and the NewReno of the competition are"
+    " always over TCP.",
+)
+"""What to know about the names of candidates with transports."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A transport with a mechanism on the path, and the controllers that are compared over it."""
+
+    link: Link
+    slug: str
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Candidates that take no part in some workloads. The field names are the JSON names."""
+
+    controllers: list[str]
+    workloads: list[str]
+    reason: str
+    sentence: str
+
+
+@dataclass
+class Plan:
+    """The parts of each workload, and what does not take part or has no effect."""
+
+    parts: dict[str, list[Part]]
+    """By the name of the workload, without parts that have no controllers."""
+    left_out: list[LeftOut] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Sentences on transports, for the reader of the rankings."""
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All that take part in some workload."""
+        parts = [part for each in self.parts.values() for part in each]
+        return list(dict.fromkeys(one for part in parts for one in part.candidates))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is left out and the notes, for people."""
+        return [one.sentence for one in self.left_out] + self.notes
+
+
+def planned(
+    link: Link,
+    controllers: Sequence[Candidate],
+    asked: Sequence[Workload],
+    transports: Sequence[Over] = (),
+    mechanisms: Sequence[OnPath] = (),
+) -> Plan:
+    """Every controller with every transport and mechanism.
+
+    Without `transports`, all of them over the transport of the link. With them, those that a
+    transport does not carry are left out. `InputError` if it carries none.
+    """
+    overs: Sequence[Over | None] = transports or [None]
+    slots = [
+        slot(link, over, mechanism, controllers)
+        for over in overs
+        for mechanism in mechanisms or [AS_IT_IS]
+    ]
+    if not transports:
+        return Plan({workload.name: slots for workload in asked}, notes=unsplit(slots, asked))
+    refused: dict[tuple[Workload, Candidate], str] = {
+        (workload, candidate): reason
+        for part in slots
+        for candidate in part.candidates
+        for workload in asked
+        if (reason := why_not(workload, part.link, candidate))
+    }
+    parts = {
+        workload.name: [
+            replace(part, candidates=able)
+            for part in slots
+            if (able := [one for one in part.candidates if (workload, one) not in refused])
+        ]
+        for workload in asked
+    }
+    plan = Plan(parts, grouped(refused, len(asked)))
+    check_carried(plan, transports)
+    plan.notes += [
+        *NAMES,
+        *dropped(transports),
+        *unsplit(parts[asked[0].name], asked),
+        *warnings(transports, parts, asked),
+    ]
+    return plan
+
+
+def slot(
+    link: Link, over: Over | None, mechanism: OnPath, controllers: Sequence[Candidate]
+) -> Part:
+    """All controllers over a transport, or over that of the link, and over a mechanism."""
+    slugs = (over.slug if over else "", mechanism.slug)
+    sure = (mechanism.status, over.status if over else mechanism.status)
+    return Part(
+        mechanism.on(over.link if over else link),
+        "-".join(filter(None, slugs)),
+        [
+            replace(
+                one,
+                status=max(one.status, *sure, key=WEAKEST.index),
+                transport=over.name if over else None,
+                on_path=mechanism.name,
+            )
+            for one in controllers
+        ],
+    )
+
+
+def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
+    """The reason why the transport of the link does not carry a candidate; None if it does."""
+    try:
+        scenario = workload.scenario(link, candidate.value)
+    except ScenarioError as error:
+        return error.errors[0].reason or error.errors[0].message
+    if not candidate.in_python or link.protocol == TCP:
+        return None
+    # The engine decides on controllers in Python when a run begins.
+    made = Prototype.load(candidate.controller).make
+    try:
+        bentpipe.run(scenario.with_({"duration": NO_TIME}), controllers={workload.compared: made})
+    except ControllerError:
+        return f"no controllers in Python over {link.protocol}"
+    return None
+
+
+def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> list[LeftOut]:
+    """Those that are left out of the same workloads, of `asked`, for the same reason."""
+    of_name: dict[tuple[str, str], list[str]] = {}
+    for (workload, candidate), reason in refused.items():
+        of_name.setdefault((reason, candidate.name), []).append(workload.name)
+    names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (reason, name), workloads in of_name.items():
+        names.setdefault((reason, tuple(workloads)), []).append(name)
+    found = []
+    for (reason, where), who in names.items():
+        of = "" if len(where) == asked else f" of {', '.join(where)}"
+        sentence = f"Left out{of}: {', '.join(who)}. Reason: {reason}."
+        found.append(LeftOut(who, [*where], reason, sentence))
+    return found
+
+
+def check_carried(plan: Plan, transports: Sequence[Over]) -> None:
+    """`InputError` for a transport that carries none of the controllers."""
+    found = {one.transport for one in plan.candidates}
+    for over in transports:
+        if over.name not in found:
+            reasons = "; ".join(one.reason for one in plan.left_out)
+            raise InputError(
+                f"--transports: expected controllers that run over {over.name} on this link, found"
+                f" none: {reasons}"
+            )
+
+
+def dropped(transports: Sequence[Over]) -> list[str]:
+    """The settings of the link that a transport does not take."""
+    return [
+        f"{over.name} does not take {' and '.join(over.dropped)} of the link's transport."
+        for over in transports
+        if over.dropped
+    ]
+
+
+def unsplit(parts: Sequence[Part], asked: Sequence[Workload]) -> list[str]:
+    """The split proxies that do nothing for flows of a transport."""
+    found: dict[tuple[str, str], None] = {}
+    for part in parts if asked else ():
+        if part.link.protocol == TCP:
+            continue
+        candidate = part.candidates[0]
+        explained = asked[0].scenario(part.link, candidate.value).explain()
+        if any(node.proxy for node in explained.nodes) and not explained.flows[0].legs:
+            own = "The split proxy of the scenario"
+            name = own if candidate.on_path == NONE else candidate.on_path
+            found[part.link.protocol, name] = None
+    return [
+        f"{mechanism} does nothing for flows over {protocol}: they cross it unsplit. Flows over TCP"
+        " are split."
+        for protocol, mechanism in found
+    ]
+
+
+def warnings(
+    transports: Sequence[Over], parts: Mapping[str, Sequence[Part]], asked: Sequence[Workload]
+) -> list[str]:
+    """The warnings of `bentpipe explain` about the flow that is compared, over each transport."""
+    found: dict[str, None] = {}
+    for over in transports:
+        for workload in asked:
+            for part in parts[workload.name]:
+                candidate = part.candidates[0]
+                if candidate.transport == over.name != TCP and candidate.on_path == NONE:
+                    explained = workload.scenario(part.link, candidate.value).explain()
+                    for one in explained.warnings:
+                        if one.subject == workload.compared:
+                            found[f"{over.name}: {one.message}."] = None
+    return list(found)

@@ -66,6 +66,8 @@ class Proxy:
     """Neighbours on the side of the satellite."""
     splits: list[str]
     """Flows whose connections it splits."""
+    unsplit: list[str]
+    """Flows that cross it from one side to the other unsplit, because of their protocol."""
     accept: str
     """When clients are accepted: "early", "late" or "early-if-known"."""
     connections: int | None

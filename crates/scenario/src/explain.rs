@@ -219,7 +219,7 @@ fn nodes(
             buffer_bytes: limit.buffer.get(),
         }),
         middlebox: middlebox::explain(scenario, routes, flows, number),
-        proxy: proxy::explain(scenario, flows, number),
+        proxy: proxy::explain(scenario, routes, flows, number),
     };
     scenario.nodes.iter().enumerate().map(explain).collect()
 }

@@ -212,7 +212,8 @@ pub(crate) enum Timer {
     Endpoint(EndpointId),
     /// A timer of a flow's application.
     Application(FlowId),
-    /// The slow reader behind an endpoint has read a piece.
+    /// The slow reader behind an endpoint has read a piece, or the server behind a gateway's end is given up if it has
+    /// not answered.
     Reader(EndpointId),
     /// A rate of gateways' ends has tokens for the first of those who wait.
     Rate(u32),

@@ -386,9 +386,12 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         }
     }
 
-    /// An application that reads slowly has read another piece.
+    /// An application that reads slowly has read another piece, or a gateway looks whether a server has answered.
     fn read(&mut self, number: EndpointId) {
         self.hosts.finish_reading(self.now, number);
+        if let Part::Gateway(split) = self.hosts.endpoints[number.index()].part() {
+            return self.relay(split);
+        }
         let endpoint = &self.hosts.endpoints[number.index()];
         if endpoint.connection.delivered() >= endpoint.wake_at {
             self.wake(number);

@@ -9,6 +9,7 @@
 //!   one that never answers leaves the client without an answer.
 //! - A connection takes bytes while its send buffer has room, so a slow reader fills the send buffer, then
 //!   the relay, then the receive buffer of the other connection, which closes its window.
+//! - A server that has not accepted within a time is given up.
 //! - FIN is passed on behind the last byte, for each direction alone.
 //! - When one connection ends before its time, the other is reset (RFC 9293, section 3.10.5), unless both
 //!   directions are complete. What the gateway had acknowledged and not delivered is counted.
@@ -62,6 +63,8 @@ pub(crate) struct Split {
     /// Number of the gateway's node.
     gateway: usize,
     opening: Opening,
+    /// When the server is given up, once it was asked.
+    give_up_at: Time,
     /// From the end with the same place to the other.
     relays: [Relay; 2],
     /// A leg has ended before its time, and the other was reset.
@@ -89,6 +92,7 @@ impl Split {
                 Side::Receiver => 1,
             },
             opening: Opening::Idle,
+            give_up_at: Time::NEVER,
             relays: [Relay::new(relay_buffer); 2],
             is_broken: false,
             discarded: [0; 2],
@@ -142,7 +146,8 @@ impl Split {
         if self.is_broken || matches!(self.opening, Opening::Passed | Opening::Over) {
             return Found::Nothing;
         }
-        let cause = ends.iter().find_map(|end| end.failure()).or_else(|| self.is_forsaken(&ends));
+        let failure = ends.iter().find_map(|end| end.failure());
+        let cause = failure.or_else(|| self.is_forsaken(&ends)).or_else(|| self.is_too_late(now));
         if let Some(cause) = cause
             && !self.is_relayed()
         {
@@ -182,13 +187,15 @@ impl Split {
         if self.opening != Opening::Idle {
             admission.on_closed();
         }
-        if matches!(self.opening, Opening::Waiting | Opening::Connecting) {
+        if self.is_asking() {
             admission.on_failed(&self.server);
         }
         if self.opening == Opening::Waiting {
             // Of a server that does not answer, the client hears nothing.
             if cause == AbortCause::Reset {
                 ends[self.accepts].turn_away();
+            } else {
+                ends[1 - self.accepts].abort();
             }
             return Found::Nothing;
         }
@@ -205,6 +212,7 @@ impl Split {
         admission: &mut Admission<NodeId>,
     ) {
         let (near, far) = (self.accepts, 1 - self.accepts);
+        let before = self.opening;
         self.opening = match self.opening {
             Opening::Idle if ends[near].held_syn().is_some() => {
                 match admission.on_syn(now, &self.server) {
@@ -234,6 +242,24 @@ impl Split {
             }
             unchanged => unchanged,
         };
+        if self.opening != before && self.is_asking() {
+            self.give_up_at = now + admission.connect_timeout();
+        }
+    }
+
+    /// The server was asked, and has not answered.
+    fn is_asking(&self) -> bool {
+        matches!(self.opening, Opening::Connecting | Opening::Waiting)
+    }
+
+    /// When the server is given up, if it was asked and has not answered.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        (self.is_asking() && !self.is_broken).then_some(self.give_up_at)
+    }
+
+    /// The server has not accepted in time: the timeout of RFC 9293 section 3.9.1.1.
+    fn is_too_late(&self, now: Time) -> Option<AbortCause> {
+        (self.is_asking() && now >= self.give_up_at).then_some(AbortCause::UserTimeout)
     }
 
     /// The answer came late: the client had given up, and has reset what it did not ask for any more.

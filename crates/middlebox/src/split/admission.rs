@@ -31,6 +31,8 @@ pub struct Policy {
     pub accept: Accept,
     /// How long a server is known after it has accepted.
     pub known_for: Span,
+    /// Time in which a server must accept.
+    pub connect_timeout: Span,
     /// Maximum number of split connections at the same time.
     pub connections: Option<u32>,
     /// Treatment of new connections above it.
@@ -41,8 +43,10 @@ impl Default for Policy {
     fn default() -> Self {
         // Our choice.
         let known_for = Span::from_secs(5 * 60);
+        // The default of the daemon's file.
+        let connect_timeout = Span::from_secs(75);
         let (accept, at_limit) = (Accept::default(), AtLimit::default());
-        Self { accept, known_for, connections: None, at_limit }
+        Self { accept, known_for, connect_timeout, connections: None, at_limit }
     }
 }
 
@@ -130,6 +134,11 @@ impl<S> Admission<S> {
     pub fn new(policy: Policy) -> Self {
         let admitted = Admitted::default();
         Self { policy, known: Known::default(), open: 0, admitted }
+    }
+
+    /// Time in which a server must accept.
+    pub const fn connect_timeout(&self) -> Span {
+        self.policy.connect_timeout
     }
 
     /// Numbers of connections so far.

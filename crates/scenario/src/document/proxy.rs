@@ -27,6 +27,10 @@ pub(crate) struct Proxy {
     /// `accept = "early-if-known"`. Default: 5min.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
     pub known_for: Option<Span>,
+    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it is left without
+    /// an answer. Default: 75s.
+    #[schemars(extend("x-minimum" = "1s", "x-maximum" = "10min"))]
+    pub connect_timeout: Option<Span>,
     /// The side that is not the satellite's.
     #[serde(default)]
     pub terrestrial: ProxySide,

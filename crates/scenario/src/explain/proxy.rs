@@ -12,7 +12,7 @@ use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
-use crate::model::{Flow, Gateway, GatewayEnd, Preset, Scenario, SideName};
+use crate::model::{Flow, Gateway, GatewayEnd, OwnSettings, Preset, Scenario, SideName};
 use crate::routes::Routes;
 
 /// A split proxy at a node.
@@ -26,6 +26,8 @@ pub struct ProxyExplanation {
     pub satellite: Vec<String>,
     /// Flows whose connections it splits.
     pub splits: Vec<String>,
+    /// Flows that cross it from one side to the other unsplit, because of their protocol.
+    pub unsplit: Vec<String>,
     /// When clients are accepted: "early", "late" or "early-if-known".
     pub accept: &'static str,
     /// Maximum number of split connections at the same time; `None` without a limit.
@@ -188,6 +190,7 @@ pub(super) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanat
 /// The proxy of node number `node`.
 pub(super) fn explain(
     scenario: &Scenario,
+    routes: &Routes,
     flows: &[(FlowExplanation, &Flow)],
     node: usize,
 ) -> Option<ProxyExplanation> {
@@ -202,11 +205,17 @@ pub(super) fn explain(
         Some(RateExplanation { rate_bps, burst_bytes: shared.burst.get() })
     };
     let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
+    let passes = |flow: &Flow| {
+        let crossed = routes.crossed(flow.from, flow.to, scenario);
+        flow.own != OwnSettings::Tcp && crossed.iter().any(|(one, _)| *one == node)
+    };
+    let unsplit = flows.iter().filter(|(_, flow)| passes(flow));
     Some(ProxyExplanation {
         preset: proxy.preset.map(Preset::name),
         terrestrial: names(SideName::Terrestrial),
         satellite: names(SideName::Satellite),
         splits,
+        unsplit: unsplit.map(|(explanation, _)| explanation.name.clone()).collect(),
         accept: proxy.policy.accept.name(),
         connections: proxy.policy.connections,
         relay_buffer_bytes: proxy.relay_buffer.get(),

@@ -179,6 +179,7 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
         terrestrial,
         satellite,
         splits,
+        unsplit,
         accept,
         connections,
         relay_buffer_bytes,
@@ -188,6 +189,10 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
     let [terrestrial, satellite, splits] =
         [terrestrial, satellite, splits].map(|names| names.join(", "));
     let preset = preset.map_or_else(String::new, |name| format!(" {name}"));
+    let unsplit = match &**unsplit {
+        [] => String::new(),
+        names => format!(", not {} (its protocol is no TCP)", names.join(", ")),
+    };
     let limit =
         connections.map_or_else(String::new, |most| format!("; at most {most} connections"));
     let shared =
@@ -200,7 +205,7 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
     [
         format!("split proxy{preset}: terrestrial side {terrestrial}; satellite side {satellite}"),
         format!(
-            "splits {splits}; accept {accept}{limit}; relay buffer {}{}",
+            "splits {splits}{unsplit}; accept {accept}{limit}; relay buffer {}{}",
             Bytes(*relay_buffer_bytes),
             shared.concat()
         ),

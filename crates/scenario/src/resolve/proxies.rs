@@ -65,6 +65,7 @@ pub(super) fn proxies(
         let policy = Policy {
             accept: proxy.accept,
             known_for: proxy.known_for.unwrap_or(policy.known_for),
+            connect_timeout: proxy.connect_timeout.unwrap_or(policy.connect_timeout),
             connections: limits.connections,
             at_limit: limits.at_limit.unwrap_or(policy.at_limit),
         };

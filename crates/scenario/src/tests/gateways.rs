@@ -276,6 +276,29 @@ fn proxy_of_terminal() -> String {
 }
 
 #[test]
+fn explain_names_flows_that_cross_unsplit() {
+    for protocol in ["quic", "stp"] {
+        let other = format!(
+            "[[flow]]\nname = \"other\"\nfrom = \"server\"\nto = \"client\"\ncontroller = \"newreno\"\n\
+             transport = {{ protocol = {protocol:?} }}\ntraffic = {{ download = \"1MB\" }}\n"
+        );
+        let text = both("", PRESET) + &other;
+        let loaded = Loaded::parse(&text, "g.toml", &[]).unwrap();
+        let explanation = explain(&loaded.scenario, &loaded.written);
+        let proxies: Vec<_> =
+            explanation.nodes.iter().filter_map(|one| one.proxy.as_ref()).collect();
+        assert_eq!(proxies.len(), 2);
+        assert!(proxies.iter().all(|one| one.splits == ["flow-0"] && one.unsplit == ["other"]));
+        assert!(explanation.flows[1].legs.is_empty());
+        let text = explanation.to_string();
+        assert!(
+            text.contains("splits flow-0, not other (its protocol is no TCP); accept"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn explain_names_the_protocol_of_each_leg_and_the_rate() {
     let loaded = Loaded::parse(&both("", PRESET), "g.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);

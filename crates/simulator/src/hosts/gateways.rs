@@ -7,7 +7,7 @@ use runtime::{EndpointId, Pair, Side};
 use scenario::model::Gateway;
 use units::Time;
 
-use super::{Body, Connection, Extras, Hosts, Part};
+use super::{Body, Connection, Extras, Hosts, Part, READER};
 use crate::split::{Found, Split};
 
 impl<C: Connection> Hosts<C> {
@@ -58,7 +58,13 @@ impl<C: Connection> Hosts<C> {
         let [Some(first), Some(last)] = pair.map(|endpoint| endpoint.connection.tcp_mut()) else {
             return Found::Nothing;
         };
-        split.drive(now, [first, last], &mut self.admissions[split.gateway()])
+        let before = split.deadline();
+        let found = split.drive(now, [first, last], &mut self.admissions[split.gateway()]);
+        if let Some(deadline) = split.deadline().filter(|_| before.is_none()) {
+            let (near, _) = split.near();
+            self.timers.push(deadline, READER | u64::from(near.0));
+        }
+        found
     }
 
     /// Lets a connection cross a gateway unsplit: its SYN goes on to the server, or to the next gateway.

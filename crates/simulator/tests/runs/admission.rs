@@ -56,6 +56,29 @@ fn a_request_has_its_answer_as_soon_with_a_late_gateway() {
     assert!((1.04..1.06).contains(&early) && (early - late).abs() < 1e-3, "{early} {late}");
 }
 
+/// A server behind a link that is out: an early gateway resets the client, a late one gives up and says nothing.
+#[test]
+fn a_server_that_does_not_answer_in_time_is_given_up() {
+    let run_with = |keys: &str| {
+        let flow = flow("server", "terminal", "cubic", "download = \"1kB\", request = \"300B\"");
+        let text = satellite(&proxy(keys), 0.0, &flow).replace("600s", "60s");
+        run(&text.replacen(
+            "delay = \"10ms\"",
+            "delay = \"10ms\"\nevent = [{ at = \"1ms\", outage = \"500s\" }]",
+            1,
+        ))
+    };
+    let early = run_with("connect_timeout = \"5s\"");
+    assert_eq!(early.flows[0].abort_cause.as_deref(), Some("user-timeout"));
+    assert_eq!(proxies(&early, "failed_connections"), [1]);
+    let late = run_with("accept = \"late\", connect_timeout = \"5s\"");
+    assert_eq!((late.flows[0].aborted, late.flows[0].completed), (false, false));
+    assert_eq!(proxies(&late, "failed_connections"), [1]);
+    // 75 s by default.
+    let patient = run_with("accept = \"late\"");
+    assert_eq!(proxies(&patient, "failed_connections"), [0]);
+}
+
 #[test]
 fn a_host_is_known_for_a_time() {
     let download = |start: &str| {

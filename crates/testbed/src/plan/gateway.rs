@@ -306,7 +306,7 @@ impl SideSettings {
 impl Gateway {
     /// The daemon's file.
     pub(crate) fn file(&self) -> String {
-        let Policy { accept, known_for, connections, at_limit } = self.policy;
+        let Policy { accept, known_for, connect_timeout, connections, at_limit } = self.policy;
         let (connections, at_limit) = match connections {
             Some(most) => (most as usize, at_limit.name()),
             None => ((2 * self.connections).max(LEAST_CONNECTIONS), AtLimit::Refuse.name()),
@@ -315,8 +315,12 @@ impl Gateway {
             Accept::EarlyIfKnown => format!("known_for = \"{known_for}\"\n"),
             Accept::Early | Accept::Late => String::new(),
         };
+        let connect_timeout = match connect_timeout {
+            usual if usual == Policy::default().connect_timeout => String::new(),
+            other => format!("connect_timeout = \"{other}\"\n"),
+        };
         let mut text = format!(
-            "threads = 1\naccept = {:?}\n{known_for}[limits]\nconnections = {connections}\nat_limit = {at_limit:?}\n\
+            "threads = 1\naccept = {:?}\n{known_for}{connect_timeout}[limits]\nconnections = {connections}\nat_limit = {at_limit:?}\n\
              relay_buffer = \"{}B\"\n",
             accept.name(),
             self.relay_buffer.get()

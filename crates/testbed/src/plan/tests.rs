@@ -242,6 +242,10 @@ fn the_time_of_the_answer_is_the_daemons() {
             json!({ "accept": "early-if-known", "known_for": "90s" }),
             "accept = \"early-if-known\"\nknown_for = \"90s\"\n[limits]",
         ),
+        (
+            json!({ "connect_timeout": "20s" }),
+            "accept = \"early\"\nconnect_timeout = \"20s\"\n[limits]",
+        ),
     ] {
         let plan = split_by(proxy, json!([flow("a", "c", json!({}))])).unwrap();
         let file = plan.hosts.iter().find_map(|host| host.gateway.as_ref()).unwrap().file();

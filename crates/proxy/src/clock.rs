@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use units::{Span, Time};
+
 /// The monotonic clock of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(Instant);
@@ -17,6 +19,11 @@ impl Clock {
     pub(crate) fn now(self) -> Duration {
         self.0.elapsed()
     }
+}
+
+/// A time of the clock for state machines.
+pub(crate) fn time(now: Duration) -> Time {
+    Time::ZERO + Span::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Seconds since 1970, for lines of the log.

@@ -4,18 +4,22 @@
 //! which `machine` does.
 
 mod check;
+mod sides;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use middlebox::SideName;
-use middlebox::{Accept, Policy, SplitLimits, SplitSide};
+use middlebox::{Accept, Policy, SplitLimits};
 use scenario::{Refused, ScenarioErrors, TypedFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Rate, Span};
+pub use sides::{ConnectionOptions, RateOptions, Side, Subnet, TcpOptions};
+use units::Span;
 
 use crate::prefix::Prefix;
+use crate::rate::{Rates, SharedRate};
 
 /// A split proxy of this machine.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -103,86 +107,6 @@ pub struct Document {
     /// Log.
     #[serde(default)]
     pub log: Log,
-}
-
-/// One side of the gateway.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
-pub struct Side {
-    /// Network interfaces of this side.
-    #[schemars(length(min = 1), extend("examples" = [["eth0"]]))]
-    pub interfaces: Vec<String>,
-    /// Settings of connections on this side.
-    #[serde(flatten)]
-    pub tcp: TcpOptions,
-}
-
-/// TCP settings of connections.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(extend("additionalProperties" = false))]
-pub struct TcpOptions {
-    /// Settings that a simulated proxy has too.
-    #[serde(flatten)]
-    pub split: SplitSide,
-    /// Settings that subnets can have too.
-    #[serde(flatten)]
-    pub connection: ConnectionOptions,
-    /// TCP Fast Open (RFC 7413), as a client and as a server.
-    pub fast_open: Option<bool>,
-}
-
-/// Settings that take effect on connections that are open already.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(extend("additionalProperties" = false))]
-pub struct ConnectionOptions {
-    /// Idle time before the first keep-alive probe. The next ones follow after a tenth of it each,
-    /// and the connection ends after nine. Default: no probes.
-    #[schemars(extend("x-minimum" = "1s", "x-maximum" = "32000s"))]
-    pub keepalive: Option<Span>,
-    /// Time for which sent data may stay unacknowledged (RFC 5482). Default: that of the kernel.
-    #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
-    pub user_timeout: Option<Span>,
-    /// Upper bound of data that the socket holds unsent.
-    #[schemars(extend("x-minimum" = "1KiB", "x-maximum" = "1GiB"))]
-    pub notsent_lowat: Option<Bytes>,
-}
-
-/// Settings for a subnet. A handshake is over before the subnet of a client is known, so `mss` and
-/// `fast_open` are keys of a side. The kernel takes `initial_window` from routes, which have interfaces.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
-pub struct Subnet {
-    /// Addresses.
-    #[schemars(extend("examples" = ["203.0.113.0/24"]))]
-    pub prefix: String,
-    /// Congestion controller.
-    #[schemars(extend("examples" = ["hybla"]))]
-    pub controller: Option<String>,
-    /// Send buffer of one connection.
-    #[schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB"))]
-    pub send_buffer: Option<Bytes>,
-    /// Receive buffer of one connection.
-    #[schemars(extend("x-minimum" = "4KiB", "x-maximum" = "1GiB"))]
-    pub receive_buffer: Option<Bytes>,
-    /// Maximum pacing rate of one connection.
-    #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
-    pub pacing_rate: Option<Rate>,
-    /// Other settings of connections whose far end is in it.
-    #[serde(flatten)]
-    pub connection: ConnectionOptions,
-}
-
-impl Subnet {
-    /// The settings as those of a side, without keys that a subnet does not have.
-    fn tcp(&self) -> TcpOptions {
-        let Self { prefix: _, controller, send_buffer, receive_buffer, pacing_rate, connection } =
-            self.clone();
-        let none = SplitSide::default();
-        let split = SplitSide { controller, send_buffer, receive_buffer, pacing_rate, ..none };
-        TcpOptions { split, connection, fast_open: None }
-    }
 }
 
 /// Connections that are not split.
@@ -290,6 +214,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// User and group.
     pub user: Option<(u32, u32)>,
+    /// Rates that connections share.
+    pub(crate) rates: Rates,
 }
 
 /// A configuration with the places of its values.
@@ -352,6 +278,12 @@ impl Config {
     /// Settings of the subnet of `address`, if one has some.
     pub fn subnet_of(&self, address: IpAddr) -> Option<&TcpOptions> {
         self.subnets.iter().find(|(prefix, _)| prefix.contains(address)).map(|(_, tcp)| tcp)
+    }
+
+    /// The rate that connections with `address` on a side share.
+    pub(crate) fn rate_of(&self, side: SideName, address: IpAddr) -> Option<&Arc<SharedRate>> {
+        let subnet = self.subnets.iter().find(|(prefix, _)| prefix.contains(address));
+        self.rates.of(subnet.map(|(prefix, _)| *prefix), side)
     }
 
     /// Replaces the names of all controllers.
@@ -420,6 +352,7 @@ mod tests {
         let of_sides = ["initial_window = 20", "mss = 1400", "fast_open = true"];
         for key in keys.filter(|key| *key != "prefix") {
             let (value, level, option) = match key.as_str() {
+                "rate" | "burst" => continue, // of all connections: crate::rate
                 "controller" => ("\"reno\"", libc::IPPROTO_TCP, libc::TCP_CONGESTION),
                 "send_buffer" => ("\"5KiB\"", libc::SOL_SOCKET, libc::SO_SNDBUF),
                 "receive_buffer" => ("\"5KiB\"", libc::SOL_SOCKET, libc::SO_RCVBUF),

@@ -8,16 +8,21 @@
 //! - After a reset from one end, the bytes that it sent before are still delivered. The other end is
 //!   reset when it has acknowledged them.
 
+mod direction;
+
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
-use middlebox::{Relay, Step};
+use middlebox::Step;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
-use rustix::pipe::{SpliceFlags, splice};
+use rustix::net::{Shutdown, shutdown, sockopt};
 
+use self::direction::{Direction, Failed};
+use crate::clock::Clock;
 use crate::config::SideName;
-use crate::pipes::{Pipe, Pipes};
+use crate::pipes::Pipes;
+use crate::rate::SharedRate;
 use crate::sockets::{self, TcpInfo};
 use crate::sys;
 
@@ -77,40 +82,13 @@ pub(crate) enum Outcome {
     Unreachable,
 }
 
-/// Bytes that were read and that the sink does not take yet.
-#[derive(Debug, Default)]
-struct Leftover {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-/// One direction. It is named by the leg that it reads from.
-#[derive(Debug)]
-struct Direction {
-    relay: Relay,
-    leftover: Leftover,
-    pipe: Option<Pipe>,
-    is_spliced: bool,
-    /// More may wait at the source although a read was short.
-    has_hung_up: bool,
-}
-
-impl Direction {
-    const fn new(capacity: u64) -> Self {
-        Self {
-            relay: Relay::new(capacity),
-            leftover: Leftover { bytes: Vec::new(), start: 0 },
-            pipe: None,
-            is_spliced: true,
-            has_hung_up: false,
-        }
-    }
-}
-
 /// What connections of one thread share.
 pub(crate) struct Tools {
     pub(crate) chunk: Box<[u8]>,
     pub(crate) pipes: Pipes,
+    pub(crate) clock: Clock,
+    /// Wakes the thread.
+    pub(crate) wake: Arc<OwnedFd>,
 }
 
 /// A split connection.
@@ -243,8 +221,37 @@ impl Connection {
         }
     }
 
+    /// Shares other rates from now on: what comes from a leg has the rate with its number. Returns true if one
+    /// of them is another one than before.
+    pub(crate) fn share(&mut self, rates: [Option<&Arc<SharedRate>>; 2]) -> bool {
+        let [client, server] = rates;
+        let [from_client, from_server] = &mut self.directions;
+        from_client.share(client) | from_server.share(server)
+    }
+
+    /// The rate whose line the bytes of a leg have to join now.
+    pub(crate) fn joins(&mut self, from: Leg) -> Option<&SharedRate> {
+        self.directions[from.index()].joins()
+    }
+
+    /// Returns true if the bytes of a leg wait for their turn at a rate.
+    pub(crate) fn waits_for_rate(&self, from: Leg) -> bool {
+        self.directions[from.index()].waits()
+    }
+
+    /// The bytes of a leg have their turn. Returns false if they do not wait at this rate any more.
+    pub(crate) fn has_turn(&mut self, from: Leg, rate: &Arc<SharedRate>, tokens: u64) -> bool {
+        self.directions[from.index()].has_turn(rate, tokens)
+    }
+
     /// Moves bytes in both directions until both wait or the turn is over.
     pub(crate) fn advance(&mut self, tools: &mut Tools) -> Outcome {
+        let outcome = self.move_bytes(tools);
+        self.directions.iter_mut().for_each(|direction| direction.settle(tools));
+        outcome
+    }
+
+    fn move_bytes(&mut self, tools: &mut Tools) -> Outcome {
         let mut has_more = false;
         for leg in Leg::BOTH {
             if self.reset_by == Some(leg.other()) {
@@ -291,6 +298,7 @@ impl Connection {
     /// that failed.
     fn pump(&mut self, leg: Leg, tools: &mut Tools) -> Result<bool, Leg> {
         let was_reset = self.reset_by == Some(leg);
+        let is_v4 = self.server.is_ipv4();
         let [client, server] = &self.sockets;
         let (source, sink) = match leg {
             Leg::Client => (client, server),
@@ -298,20 +306,30 @@ impl Connection {
         };
         let direction = &mut self.directions[leg.index()];
         for _ in 0..TURN {
-            match direction.relay.next() {
-                Step::Take(room) => match direction.take(source, sink, room, tools) {
-                    Ok(()) => {}
-                    Err(Failed::Sink) => return Err(leg.other()),
-                    Err(Failed::Source) => {
-                        direction.relay.ended();
-                        if !was_reset {
-                            self.reset_by = Some(leg);
-                            return Ok(true);
+            let step = direction.relay.next();
+            let delivered = direction.relay.delivered();
+            match step {
+                Step::Take(room) => {
+                    let Some(most) = direction.allowed(sink, is_v4, tools) else {
+                        return Ok(false);
+                    };
+                    match direction.take(source, sink, room.min(most), tools) {
+                        Ok(()) => {}
+                        Err(Failed::Sink) => return Err(leg.other()),
+                        Err(Failed::Source) => {
+                            direction.relay.ended();
+                            if !was_reset {
+                                self.reset_by = Some(leg);
+                                return Ok(true);
+                            }
                         }
                     }
-                },
+                }
                 Step::Give(_) => {
-                    direction.give(sink, tools).map_err(|_: Errno| leg.other())?;
+                    let Some(most) = direction.allowed(sink, is_v4, tools) else {
+                        return Ok(false);
+                    };
+                    direction.give(sink, most, tools).map_err(|_: Errno| leg.other())?;
                 }
                 Step::Finish => {
                     // After a reset, the sink is reset too, when it has acknowledged everything.
@@ -325,6 +343,7 @@ impl Connection {
                 }
                 Step::Wait | Step::Done => return Ok(false),
             }
+            direction.spend(direction.relay.delivered() - delivered);
         }
         Ok(true)
     }
@@ -346,132 +365,5 @@ impl Connection {
             }
         }
         lost
-    }
-}
-
-/// The end at which reading or writing failed.
-enum Failed {
-    Source,
-    Sink,
-}
-
-impl Direction {
-    fn take(
-        &mut self,
-        source: &OwnedFd,
-        sink: &OwnedFd,
-        room: u64,
-        tools: &mut Tools,
-    ) -> Result<(), Failed> {
-        let is_long = self.relay.delivered() >= SPLICE_AFTER && self.relay.held() == 0;
-        if is_long && self.is_spliced {
-            let pipe = self.pipe.take().or_else(|| tools.pipes.borrow());
-            if let Some(pipe) = pipe {
-                return self.splice_in(source, room, pipe, tools).map_err(|_| Failed::Source);
-            }
-        }
-        if self.pipe.is_some() {
-            self.relay.full(); // its bytes go first
-            return Ok(());
-        }
-        let wished = tools.chunk.len().min(usize::try_from(room).unwrap_or(usize::MAX));
-        let bytes = match recv(source, &mut tools.chunk[..wished], RecvFlags::empty()) {
-            Ok((_, 0)) => {
-                self.relay.ended();
-                return Ok(());
-            }
-            Ok((_, bytes)) => bytes,
-            Err(Errno::AGAIN) => {
-                self.relay.drained();
-                return Ok(());
-            }
-            Err(Errno::INTR) => return Ok(()),
-            Err(_) => return Err(Failed::Source),
-        };
-        self.relay.took(bytes as u64);
-        // Less than asked for: nothing more is there (epoll(7)), unless the end follows.
-        if bytes < wished && !self.has_hung_up {
-            self.relay.drained();
-        }
-        let mut sent = 0;
-        if self.leftover.bytes.is_empty() && matches!(self.relay.next(), Step::Give(_)) {
-            sent = self.send(sink, &tools.chunk[..bytes]).map_err(|_| Failed::Sink)?;
-        }
-        self.leftover.bytes.extend_from_slice(&tools.chunk[sent..bytes]);
-        Ok(())
-    }
-
-    fn splice_in(
-        &mut self,
-        source: &OwnedFd,
-        room: u64,
-        pipe: Pipe,
-        tools: &mut Tools,
-    ) -> Result<(), Errno> {
-        let room = usize::try_from(room).unwrap_or(usize::MAX);
-        let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-        let result = splice(source, None, &pipe.write, None, room, flags);
-        match result {
-            Ok(0) => self.relay.ended(),
-            Ok(bytes) => {
-                self.relay.took(bytes as u64);
-                // A pipe counts pages: whether it takes more is not known before it is empty.
-                self.relay.full();
-                self.pipe = Some(pipe);
-                return Ok(());
-            }
-            Err(Errno::AGAIN) => self.relay.drained(),
-            Err(Errno::INTR) => {}
-            Err(error) => {
-                tools.pipes.give_back(pipe);
-                return Err(error);
-            }
-        }
-        tools.pipes.give_back(pipe);
-        Ok(())
-    }
-
-    fn give(&mut self, sink: &OwnedFd, tools: &mut Tools) -> Result<(), Errno> {
-        let Some(pipe) = &self.pipe else {
-            let Leftover { bytes, start } = std::mem::take(&mut self.leftover);
-            let sent = self.send(sink, &bytes[start..])?;
-            if start + sent < bytes.len() {
-                self.leftover = Leftover { bytes, start: start + sent };
-            }
-            return Ok(());
-        };
-        let held = usize::try_from(self.relay.held()).unwrap_or(usize::MAX);
-        let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-        match splice(&pipe.read, None, sink, None, held, flags) {
-            Ok(bytes) => self.relay.gave(bytes as u64),
-            Err(Errno::AGAIN) => self.relay.blocked(),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-        if self.relay.held() == 0
-            && let Some(pipe) = self.pipe.take()
-        {
-            tools.pipes.give_back(pipe);
-        }
-        Ok(())
-    }
-
-    /// Sends bytes, and notes if the sink takes no more. Returns their number.
-    fn send(&mut self, sink: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-        match send(sink, bytes, SendFlags::NOSIGNAL) {
-            Ok(sent) => {
-                self.relay.gave(sent as u64);
-                if sent < bytes.len() {
-                    self.relay.blocked();
-                }
-                Ok(sent)
-            }
-            Err(Errno::AGAIN) => {
-                self.relay.blocked();
-                Ok(0)
-            }
-            Err(Errno::INTR) => Ok(0),
-            Err(error) => Err(error),
-        }
     }
 }

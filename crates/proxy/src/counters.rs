@@ -73,6 +73,10 @@ counters! { SideCounters, "Counters of one side.":
     rtt_samples,
     /// Sum of the samples of the smoothed RTT in microseconds.
     rtt_microseconds,
+    /// Turns for which connections had to wait because of the rate that they share.
+    rate_waits,
+    /// Sum of the times that connections waited for these turns in microseconds.
+    rate_wait_microseconds,
 }
 
 /// One counter.

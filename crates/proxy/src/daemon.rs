@@ -19,7 +19,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, time};
 use crate::config::{Config, Document, Loaded};
 use crate::control;
 use crate::counters::All;
@@ -423,7 +423,8 @@ fn reload(path: &Path, old: &Config, shared: &Shared) -> Result<Config, DaemonEr
     if !refused.is_empty() {
         return Err(loaded.report(refused).into());
     }
-    let config = loaded.config;
+    let mut config = loaded.config;
+    config.rates.take_over(time(shared.clock.now()), &old.rates);
     if let Err(Unset { key, error }) = shared.gate.adapt(&config) {
         let values = [("key", json!(key)), ("error", json!(error.to_string()))];
         shared.log.write("the kernel did not accept a setting", &values);

@@ -26,10 +26,11 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use serde_json::json;
-use units::{Span, Time};
+use units::Span;
 use wire::tcp::flags;
 use wire::{Addresses, IpPacket, TcpFields};
 
+use crate::clock::time;
 use crate::config::Config;
 use crate::connection::Leg;
 use crate::shared::Shared;
@@ -66,10 +67,6 @@ pub(crate) struct Answered {
 /// Nothing that these locks protect can be left half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn time(now: Duration) -> Time {
-    Time::ZERO + Span::from_nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl Servers {

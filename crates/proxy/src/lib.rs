@@ -40,6 +40,7 @@ mod metrics;
 mod pipes;
 pub mod prefix;
 mod privileges;
+mod rate;
 pub mod rules;
 mod shared;
 mod slab;

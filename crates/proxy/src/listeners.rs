@@ -102,9 +102,12 @@ pub(crate) fn removed(old: &[Value; 2], new: &Document) -> Vec<Refused> {
     let sides = [("terrestrial", &new.terrestrial), ("satellite", &new.satellite)];
     let mut refused = Vec::new();
     for ((key, new), old) in sides.into_iter().zip(old) {
+        // A rate is not the socket's.
+        let shared = serde_json::to_value(&new.tcp.shared).unwrap_or_default();
         let new = keys(new);
         for (name, value) in old.as_object().into_iter().flatten() {
-            if !value.is_null() && new[name].is_null() {
+            let is_of_sockets = shared.get(name).is_none();
+            if is_of_sockets && !value.is_null() && new[name].is_null() {
                 let problem = Refused::new(key, format!("`{name}`"), "none");
                 refused.push(problem.because("only a restart brings back the kernel's default"));
             }

@@ -19,6 +19,7 @@ const TCP_NOTSENT_LOWAT: i32 = 25;
 const TCP_SAVE_SYN: i32 = 27;
 const TCP_SAVED_SYN: i32 = 28;
 const TCP_FASTOPEN_CONNECT: i32 = 30;
+const TCPI_OPT_TIMESTAMPS: u8 = 1;
 
 /// Probes after the first one, and their distance as a part of the idle time.
 const KEEPALIVE_PROBES: u32 = 9;
@@ -77,7 +78,8 @@ pub(crate) fn configure(fd: impl AsFd, options: &TcpOptions) -> Result<(), Unset
         let result = sys::set_number(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis);
         try_to("user_timeout", result);
     }
-    if let Some(size) = options.connection.notsent_lowat {
+    let unsent = options.connection.notsent_lowat.or_else(|| options.shared.unsent());
+    if let Some(size) = unsent {
         let size = size.get() as u32; // at most 1 GiB, by the schema
         try_to("notsent_lowat", sys::set_number(fd, libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, size));
     }
@@ -152,6 +154,7 @@ pub(crate) fn adapt(fd: impl AsFd, options: &TcpOptions, saves_syn: bool) -> Res
     let syn = set(TCP_SAVE_SYN, saves_syn.into());
     let queue = if options.fast_open == Some(true) { BACKLOG.unsigned_abs() } else { 0 };
     let fast = set(libc::TCP_FASTOPEN, queue);
+    let _ = set(TCP_NOTSENT_LOWAT, 0); // what a rate that is no longer there had set
     configure(fd, options)?;
     syn.map_err(|error| Unset { key: "copy_dscp", error })?;
     fast.map_err(|error| Unset { key: "fast_open", error })
@@ -246,6 +249,7 @@ pub(crate) fn end_normally(fd: impl AsFd) {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
     pub(crate) state: u8,
+    pub(crate) has_timestamps: bool,
     pub(crate) srtt_us: u32,
     pub(crate) cwnd_segments: u32,
     pub(crate) mss: u32,
@@ -262,6 +266,7 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     let u64_at = |at: usize| buffer[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
     Ok(TcpInfo {
         state: buffer[0],
+        has_timestamps: buffer[5] & TCPI_OPT_TIMESTAMPS != 0,
         mss: u32_at(16),
         srtt_us: u32_at(68),
         cwnd_segments: u32_at(80),

@@ -2,7 +2,37 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::connection::{Connection, Leg};
+
+/// The state of a connection, for `top`.
+pub(crate) fn describe(connection: &Connection, now_s: u32) -> Value {
+    let leg = |leg: Leg| {
+        let info = connection.info(leg).unwrap_or_default();
+        json!({
+            "side": connection.side_of(leg).key(),
+            "state": info.state,
+            "srtt_ms": f64::from(info.srtt_us) / 1e3,
+            "cwnd_segments": info.cwnd_segments,
+            "mss": info.mss,
+            "retransmitted_segments": info.retransmitted_segments,
+            "unsent_bytes": info.unsent_bytes,
+            "delivery_rate_bps": info.delivery_rate.saturating_mul(8),
+            "received_bytes": connection.delivered_from(leg),
+            "waits_for_rate": connection.waits_for_rate(leg.other()),
+        })
+    };
+    json!({
+        "client": connection.client.to_string(),
+        "server": connection.server.to_string(),
+        "is_connected": connection.is_connected(),
+        "seconds": now_s.saturating_sub(connection.opened_s),
+        "held_bytes": connection.held(),
+        "client_leg": leg(Leg::Client),
+        "server_leg": leg(Leg::Server),
+    })
+}
 
 /// A table of connections, those with the most bytes first.
 pub fn table(connections: &[Value]) -> String {
@@ -31,7 +61,7 @@ pub fn table(connections: &[Value]) -> String {
             let _ = writeln!(
                 text,
                 "    {:<12} rtt:{:.3} cwnd:{} mss:{} retrans:{} notsent:{} delivery_rate:{}bps \
-                 bytes_received:{}",
+                 bytes_received:{}{}",
                 word(&leg["side"]),
                 leg["srtt_ms"].as_f64().unwrap_or(0.0),
                 leg["cwnd_segments"],
@@ -40,6 +70,7 @@ pub fn table(connections: &[Value]) -> String {
                 leg["unsent_bytes"],
                 leg["delivery_rate_bps"],
                 leg["received_bytes"],
+                if leg["waits_for_rate"] == true { " waits for rate" } else { "" },
             );
         }
     }

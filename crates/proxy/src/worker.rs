@@ -3,6 +3,8 @@
 //! Each thread has listeners of its own (SO_REUSEPORT), so that the kernel spreads connections and no
 //! connection is handed from thread to thread.
 
+mod turns;
+
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -17,6 +19,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use serde_json::{Value, json};
+use units::Span;
 
 use crate::config::{Config, SideName};
 use crate::connection::{CHUNK, Connection, Leg, Outcome, Ready, Tools};
@@ -24,6 +27,7 @@ use crate::pipes::Pipes;
 use crate::shared::Shared;
 use crate::slab::{Key, Slab};
 use crate::sockets;
+use crate::top::describe;
 
 /// Connections that a listener gives in one turn.
 const ACCEPTS: usize = 64;
@@ -33,6 +37,10 @@ const SAMPLES: usize = 256;
 const PAUSE: Duration = Duration::from_millis(100);
 /// An end with a reset behind its bytes waits for the other end to acknowledge them, but not longer.
 const RESET_WITHIN_S: u32 = 60;
+
+/// The longest time without a look at timeouts.
+const LONGEST: Span = Span::from_secs(1);
+const NONE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 pub(crate) const LISTENER: u64 = 1 << 63;
 pub(crate) const WAKE: u64 = 1 << 62;
@@ -88,6 +96,12 @@ impl Worker {
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let size = usize::try_from(config.document.limits.relay_buffer.get()).unwrap_or(CHUNK);
+        let tools = Tools {
+            chunk: vec![0; CHUNK].into(),
+            pipes: Pipes::new(size, pipes),
+            clock: shared.clock,
+            wake: Arc::clone(&wake),
+        };
         let worker = Self {
             config,
             shared,
@@ -96,7 +110,7 @@ impl Worker {
             orders,
             listeners,
             connections: Slab::new(),
-            tools: Tools { chunk: vec![0; CHUNK].into(), pipes: Pipes::new(size, pipes) },
+            tools,
             again: Vec::new(),
             held: 0,
             swept_s: 0,
@@ -130,11 +144,10 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let mut events = Vec::with_capacity(1024);
         while !(self.is_stopped || self.is_draining && self.connections.len() == 0) {
-            let second = Timespec { tv_sec: 1, tv_nsec: 0 };
-            let short = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let timeout = if self.again.is_empty() { &second } else { &short };
+            let turn = if self.config.rates.is_empty() { LONGEST } else { self.give_turns() };
+            let timeout = if self.again.is_empty() { timespec(turn) } else { NONE };
             events.clear();
-            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(timeout)) {
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => {
                     let error = json!(error.to_string());
@@ -167,6 +180,7 @@ impl Worker {
         for key in keys {
             self.end(key, Outcome::Reset);
         }
+        self.config.rates.iter().for_each(|rate| rate.leave(&self.wake));
     }
 
     fn now_s(&self) -> u32 {
@@ -178,7 +192,7 @@ impl Worker {
         let _ = rustix::io::read(&*self.wake, &mut number); // only its readiness counts
         while let Ok(order) = self.orders.try_recv() {
             match order {
-                Order::Reload(config) => self.config = config,
+                Order::Reload(config) => self.reload(config),
                 Order::List(reply) => {
                     let now_s = self.now_s();
                     let all = self.connections.iter().map(|(_, one)| describe(one, now_s));
@@ -257,6 +271,9 @@ impl Worker {
         let capacity = document.limits.relay_buffer.get();
         let connection = Connection::new([fd, outgoing], side, client, server, capacity, now_s);
         let key = self.connections.insert(connection);
+        if !config.rates.is_empty() {
+            self.share_rates(key);
+        }
         if self.watch(key).is_err() {
             counters.process.out_of_resources.one();
             self.end(key, Outcome::Reset);
@@ -306,6 +323,9 @@ impl Worker {
         self.held = self.held + now_held - held;
         if now_held != held {
             counters.held.fetch_add(now_held.wrapping_sub(held), Ordering::Relaxed);
+        }
+        if !self.config.rates.is_empty() {
+            self.join_lines(key);
         }
         match outcome {
             Outcome::Waiting => {}
@@ -381,7 +401,7 @@ impl Worker {
             self.pause_until = None;
             let _ = self.watch_listeners(); // they were removed before
         }
-        let seconds = |span: units::Span| span.as_nanos().div_ceil(1_000_000_000);
+        let seconds = |span: Span| span.as_nanos().div_ceil(1_000_000_000);
         let document = &self.config.document;
         let connect = seconds(document.connect_timeout);
         let idle = seconds(document.idle_timeout);
@@ -418,33 +438,6 @@ impl Worker {
     }
 }
 
-/// The state of a connection, for `top`.
-fn describe(connection: &Connection, now_s: u32) -> Value {
-    let leg = |leg: Leg| {
-        let info = connection.info(leg).unwrap_or_default();
-        json!({
-            "side": connection.side_of(leg).key(),
-            "state": info.state,
-            "srtt_ms": f64::from(info.srtt_us) / 1e3,
-            "cwnd_segments": info.cwnd_segments,
-            "mss": info.mss,
-            "retransmitted_segments": info.retransmitted_segments,
-            "unsent_bytes": info.unsent_bytes,
-            "delivery_rate_bps": info.delivery_rate.saturating_mul(8),
-            "received_bytes": connection.delivered_from(leg),
-        })
-    };
-    json!({
-        "client": connection.client.to_string(),
-        "server": connection.server.to_string(),
-        "is_connected": connection.is_connected(),
-        "seconds": now_s.saturating_sub(connection.opened_s),
-        "held_bytes": connection.held(),
-        "client_leg": leg(Leg::Client),
-        "server_leg": leg(Leg::Server),
-    })
-}
-
 /// The number that epoll gives back with the events of a socket.
 pub(crate) const fn token(key: Key, leg: Leg) -> u64 {
     (key.generation as u64) << 32 | (key.index as u64) << 1 | leg.index() as u64
@@ -453,6 +446,13 @@ pub(crate) const fn token(key: Key, leg: Leg) -> u64 {
 pub(crate) const fn parse(token: u64) -> (Key, Leg) {
     let key = Key { index: (token as u32) >> 1, generation: (token >> 32) as u32 };
     (key, if token & 1 == 0 { Leg::Client } else { Leg::Server })
+}
+
+/// A time of at most [`LONGEST`].
+fn timespec(span: Span) -> Timespec {
+    let nanos = span.as_nanos();
+    let seconds = (nanos / 1_000_000_000) as i64; // 0 or 1
+    Timespec { tv_sec: seconds, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }
 
 fn ready(flags: epoll::EventFlags) -> Ready {

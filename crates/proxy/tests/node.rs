@@ -18,6 +18,7 @@ use middlebox::conduct::{CASES, Case, End, Step};
 use recording::{Recording, Values};
 use rustix::net::sockopt;
 use scenario::Scenario;
+use scenario::model::Flow;
 use testbed::{Hosts, Options, with_hosts};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bentpipe-proxy");
@@ -262,6 +263,28 @@ fn a_flow_through_the_daemon_has_a_row_for_each_leg_over_both_versions_of_ip() {
         let sent = column(&recording, "segments_sent");
         assert!(sent.iter().all(|segments| (685.0..900.0).contains(segments)), "{sent:?}");
     }
+}
+
+/// Three flows to the client. The rate has a kilobyte in a millisecond.
+#[test]
+fn a_rate_that_flows_share_is_never_exceeded() {
+    if is_skipped() {
+        return;
+    }
+    let mut scenario = scenario("rate = \"8Mbit/s\"", "", "", Accept::Early);
+    let flow = scenario.flows[0].clone();
+    scenario.flows =
+        (0..3).map(|number| Flow { name: format!("{number}"), ..flow.clone() }).collect();
+    let options = Options { proxy: program(), ..Options::default() };
+    let recording = testbed::run(&scenario, 1, options).unwrap();
+    let times = recording.flows.iter().map(|flow| flow.completion_s.unwrap());
+    // Packets of 1500 bytes have 1448 bytes of data. The bucket has those of 50 ms.
+    let least = (3e6 * 1500.0 / 1448.0 - 50e3) / 1e6;
+    assert!(times.fold(0.0, f64::max) >= least, "{:?}", recording.flows);
+    // They had the same share.
+    let last =
+        recording.flows.iter().map(|flow| flow.completion_s.unwrap()).fold(f64::MAX, f64::min);
+    assert!(last >= least / 2.0, "{:?}", recording.flows);
 }
 
 #[test]

@@ -7,13 +7,17 @@ mod lab;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::{
-    CLIENT, CLIENT6, Lab, SERVER, SERVER_SIDE, SERVER6, bytes, digest, port, read_all, reset,
+    CLIENT, CLIENT6, Lab, PATIENCE, SERVER, SERVER_SIDE, SERVER6, assert_reads, bytes, digest,
+    port, read_all, reset,
 };
 use rustix::net::SendFlags;
+use rustix::process::Signal;
 
 #[test]
 fn every_byte_arrives_in_both_directions_and_both_families() {
@@ -250,4 +254,87 @@ fn the_dscp_of_the_client_is_copied() {
     let counted = lab.at_server("nft list table inet count").unwrap();
     assert!(counted.contains("counter packets 1 "), "{counted}");
     drop(stream);
+}
+
+/// Two threads have the connections. What waits is read and written first, and spliced later.
+#[test]
+fn connections_on_all_threads_share_a_rate_in_turns() {
+    const CONNECTIONS: usize = 4;
+    const BYTES: usize = 300_000;
+    const BURST: f64 = 64_000.0;
+    /// Bytes per second.
+    const RATE: f64 = 1e6;
+    let Some(lab) = Lab::new() else { return };
+    let rate = "rate = \"8Mbit/s\"\nburst = \"64kB\"";
+    let _daemon = lab.proxy("threads = 2", "", rate, "");
+    let pairs: Vec<_> = (0..CONNECTIONS).map(|_| lab.pair()).collect();
+    let received: Vec<_> = (0..CONNECTIONS).map(|_| AtomicUsize::new(0)).collect();
+    let at_first_end = OnceLock::new();
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for (number, (mut client, mut server)) in pairs.into_iter().enumerate() {
+            let (received, at_first_end) = (&received, &at_first_end);
+            scope.spawn(move || {
+                client.write_all(&bytes(number as u64, BYTES)).unwrap();
+                client.shutdown(Shutdown::Write).unwrap();
+                assert_reads(&mut client, &[], "the other direction");
+            });
+            scope.spawn(move || {
+                let mut all = Vec::new();
+                let mut part = [0; 1500];
+                while let Ok(bytes @ 1..) = server.read(&mut part) {
+                    received[number].fetch_add(bytes, Ordering::Relaxed);
+                    all.extend_from_slice(&part[..bytes]);
+                }
+                at_first_end.get_or_init(|| {
+                    received.iter().map(|one| one.load(Ordering::Relaxed)).collect::<Vec<_>>()
+                });
+                assert!(all == bytes(number as u64, BYTES), "connection {number}");
+            });
+        }
+    });
+    // A full packet of 1500 bytes has 1448 of data. The bucket was full when the clock started.
+    let seconds = start.elapsed().as_secs_f64();
+    let sent = (CONNECTIONS * BYTES) as f64 * 1500.0 / 1448.0;
+    assert!(sent <= BURST + RATE * seconds, "{sent} bytes in {seconds} s");
+    let shares = at_first_end.get().unwrap();
+    assert!(shares.iter().all(|share| *share > BYTES / 2), "{shares:?}");
+    lab.wait_for_metric_in("rate_waits_total{side=\"satellite\"}", 100..);
+    lab.wait_for_metric_in("rate_wait_microseconds_total{side=\"satellite\"}", 1000..);
+    lab.wait_for_metric("rate_waits_total{side=\"terrestrial\"}", 0);
+    lab.wait_for_metric("lost_bytes_total", 0);
+}
+
+#[test]
+fn another_rate_applies_to_connections_that_wait() {
+    let Some(lab) = Lab::new() else { return };
+    let slow = "rate = \"1kbit/s\"\nburst = \"3kB\"";
+    let daemon = lab.proxy("threads = 1", "", slow, "");
+    let reload = |satellite: &str, tables: &str, number: usize| {
+        lab.file("threads = 1", "", satellite, tables);
+        daemon.signal(Signal::HUP);
+        daemon.wait_for_count("reloaded", number);
+    };
+    let sent = bytes(1, 150_000);
+    let subnet = format!("[[subnet]]\nprefix = \"{SERVER}/32\"\nrate = \"800Mbit/s\"");
+    let others = [("rate = \"800Mbit/s\"", ""), ("", ""), (slow, &*subnet)];
+    for (number, (satellite, tables)) in others.into_iter().enumerate() {
+        let (mut client, mut server) = lab.pair();
+        client.write_all(&sent[..30_000]).unwrap();
+        // It has had the tokens of the bucket, and the rest takes minutes.
+        let path = lab.path("proxy.toml");
+        let top = || lab.program(&["top", path.to_str().unwrap()]).stdout;
+        let start = Instant::now();
+        while !String::from_utf8_lossy(&top()).contains("waits for rate") {
+            assert!(start.elapsed() < PATIENCE);
+            thread::sleep(Duration::from_millis(20));
+        }
+        reload(satellite, tables, 2 * number + 1);
+        client.write_all(&sent[30_000..]).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_reads(&mut server, &sent, &format!("file {number}"));
+        drop((client, server));
+        lab.wait_for_metric("open_connections", 0);
+        reload(slow, "", 2 * number + 2);
+    }
 }

@@ -66,6 +66,34 @@ impl<E> Bucket<E> {
         self.tokens = self.tokens.saturating_sub(u128::from(bytes) * PER_BYTE);
     }
 
+    /// `bytes` for which tokens were taken did not leave.
+    pub fn put_back(&mut self, bytes: u64) {
+        let most = u128::from(self.settings.burst.get()) * PER_BYTE;
+        self.tokens = (self.tokens + u128::from(bytes) * PER_BYTE).min(most);
+    }
+
+    /// Applies other settings from now on. The line stays.
+    pub fn change(&mut self, now: Time, settings: BucketSettings) {
+        let _ = self.has_tokens(now);
+        self.settings = settings;
+        self.put_back(0);
+    }
+
+    /// Rate and size.
+    pub const fn settings(&self) -> BucketSettings {
+        self.settings
+    }
+
+    /// The first connection of the line.
+    pub fn first(&self) -> Option<&E> {
+        self.line.front()
+    }
+
+    /// Takes connections out of the line, except those to `keep`.
+    pub fn retain(&mut self, keep: impl FnMut(&E) -> bool) {
+        self.line.retain(keep);
+    }
+
     /// A connection goes to the end of the line. It must not be in it.
     pub fn join(&mut self, end: E) {
         self.line.push_back(end);
@@ -157,6 +185,37 @@ mod tests {
             order.push(end);
         }
         assert_eq!(order, [1, 2, 3, 1, 2, 3]);
+    }
+
+    #[test]
+    fn tokens_that_were_not_used_come_back_and_never_exceed_the_bucket() {
+        let mut bucket = bucket(3000);
+        bucket.spend(1500);
+        bucket.put_back(500);
+        bucket.join(1);
+        bucket.spend(1500);
+        assert_eq!(bucket.ready_at(), micros(1000), "500 bytes are there");
+        bucket.put_back(u64::from(u32::MAX));
+        bucket.spend(3000);
+        assert_eq!(bucket.ready_at(), micros(1500));
+    }
+
+    #[test]
+    fn other_settings_apply_from_now_on_and_keep_the_line() {
+        let mut bucket = bucket(3000);
+        bucket.spend(3000);
+        bucket.join(1);
+        bucket.join(2);
+        let half = Rate::from_bits_per_second(4_000_000);
+        let settings = BucketSettings { rate: half, burst: Bytes(1500), packet: Bytes(1500) };
+        bucket.change(micros(500), settings);
+        assert_eq!(bucket.ready_at(), micros(2500), "500 at the old rate, 1000 at the new one");
+        bucket.retain(|end| *end != 1);
+        assert_eq!((bucket.first(), bucket.settings()), (Some(&2), settings));
+        assert_eq!(bucket.take_first(micros(9000)), Some(2));
+        bucket.join(2);
+        bucket.spend(1500);
+        assert_eq!(bucket.ready_at(), micros(10_500), "the bucket is smaller now");
     }
 
     #[test]

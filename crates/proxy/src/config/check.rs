@@ -7,6 +7,7 @@ use scenario::Refused;
 
 use super::{Config, Document, TcpOptions};
 use crate::prefix::Prefix;
+use crate::rate::Rates;
 
 /// Tables that the kernel uses itself: default, main, local.
 const RESERVED_TABLES: [u32; 3] = [253, 254, 255];
@@ -63,6 +64,7 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
             refused.push(Refused::new(&path, "at least one setting", "only a prefix"));
         }
     }
+    bursts(document, &mut refused);
     let mut subnets: Vec<_> =
         known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp())).collect();
     subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
@@ -76,9 +78,27 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
     }
     if refused.is_empty() {
         let bypass = bypass.into_iter().map(|(_, prefix)| prefix).collect();
-        Ok(Config { document: document.clone(), subnets, bypass, metrics, user })
+        let rates = Rates::default();
+        let mut config =
+            Config { document: document.clone(), subnets, bypass, metrics, user, rates };
+        config.rates = Rates::new(&config);
+        Ok(config)
     } else {
         Err(refused)
+    }
+}
+
+fn bursts(document: &Document, refused: &mut Vec<Refused>) {
+    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
+    let sides = sides.map(|(key, side)| (key.to_owned(), &side.tcp.shared));
+    let subnets = document.subnet.iter().enumerate();
+    let subnets = subnets.map(|(i, subnet)| (format!("subnet.{i}"), &subnet.shared));
+    for (key, shared) in sides.into_iter().chain(subnets) {
+        if let (None, Some(burst)) = (shared.rate, shared.burst) {
+            let problem =
+                Refused::new(&format!("{key}.burst"), "`rate` too", format!("\"{burst}\""));
+            refused.push(problem.because("it is the size of the bucket of `rate`"));
+        }
     }
 }
 
@@ -187,6 +207,8 @@ mod tests {
             (format!("port = 65535\n{PLAIN}"), "p.toml:1:8: ", "65534"),
             (format!("known_for = \"1min\"\n{PLAIN}"), "p.toml:1:13: ", "early-if-known"),
             (format!("{PLAIN}pacing_rate = \"2mbps\"\n"), "p.toml:5:15: ", "2Mbit/s"),
+            (format!("{PLAIN}burst = \"64kB\"\n"), "p.toml:5:9: ", "`rate` too"),
+            (format!("{PLAIN}rate = \"8Mbit/s\"\nburst = \"1kB\"\n"), "p.toml:6:9: ", "1500B"),
             (format!("{PLAIN}[limits]\nconnections = 0\n"), "p.toml:6:15: ", "connections"),
             (
                 format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.1/8\"\nkeepalive = \"140s\"\n"),

@@ -327,8 +327,13 @@ impl Daemon {
     }
 
     pub fn wait_for(&self, words: &str) {
+        self.wait_for_count(words, 1);
+    }
+
+    /// Waits until the log has the words a number of times.
+    pub fn wait_for_count(&self, words: &str, count: usize) {
         let start = Instant::now();
-        while !self.log().contains(words) {
+        while self.log().matches(words).count() < count {
             assert!(start.elapsed() < PATIENCE, "no {words:?} in the log: {}", self.log());
             thread::sleep(Duration::from_millis(5));
         }

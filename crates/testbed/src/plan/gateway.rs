@@ -21,6 +21,9 @@ use crate::settings::{self, Applied, Entry, Kernel, Verdict};
 
 /// The lower bound of the daemon's `user_timeout` and `keepalive`.
 const LEAST_TIME: Span = Span::from_secs(1);
+/// Bounds of the daemon's `burst`.
+const LEAST_BURST: Bytes = Bytes(1500);
+const LARGEST_BURST: Bytes = Bytes(1 << 30);
 /// The least number of connections that the daemon is to split at the same time.
 const LEAST_CONNECTIONS: usize = 1000;
 
@@ -51,6 +54,7 @@ struct SideSettings {
     pacing_rate: Option<Rate>,
     keepalive: Option<Span>,
     user_timeout: Option<Span>,
+    shared: Option<BucketSettings>,
 }
 
 /// A flow at a gateway that splits it.
@@ -82,9 +86,6 @@ impl Plan {
             }
             return;
         }
-        if self.hosts[host].gateway.is_none() {
-            refusals.extend(shared_rates(split));
-        }
         let name = &scenario.nodes[gateway.node].name;
         let connections = match flow.traffic {
             Traffic::Web(web) => web.connections as usize,
@@ -112,7 +113,8 @@ impl Plan {
                 ..(*flow).clone()
             };
             let (sockets, verdicts) = settings::judge(scenario, &as_flow, split.kernel);
-            let wanted = SideSettings::of(&sockets, end);
+            let shared = shared_rate(split, end);
+            let wanted = SideSettings::of(&sockets, end, shared);
             let side = end.side.key();
             let who = format!("flow {:?} at {name:?} ({side})", flow.name);
             let path = format!("proxy.{side}");
@@ -144,7 +146,8 @@ impl Plan {
                         setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
                         ..judged(entry, end)
                     };
-                    let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end)).collect();
+                    let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end));
+                    let verdicts = verdicts.chain(shared.map(shared_entry)).collect();
                     subject.record(verdicts, &mut self.settings, refusals);
                     if let Some(planned) = &mut self.hosts[host].gateway {
                         planned.sides[end.side.index()] = Some((wanted, who.clone()));
@@ -205,20 +208,29 @@ fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
     })
 }
 
-/// The refusals of rates that connections share.
-fn shared_rates(Split { scenario, gateway, .. }: &Split<'_>) -> Vec<Refusal> {
-    let node = &scenario.nodes[gateway.node];
-    let rates = node.proxy.as_ref().map_or([None; 2], |proxy| proxy.shared_rates);
-    let refusal = |(side, shared): (SideName, Option<BucketSettings>)| {
-        let path = format!("proxy.{}.rate", side.key());
-        Some(Refusal {
-            place: format!("node {:?}, {path}", node.name),
-            asked: format!("\"{}\"", shared?.rate),
-            possible: "no `rate`: the daemon has no rate that connections share".to_owned(),
-            key: Some(Key { of: Of::Node(gateway.node), path }),
-        })
+/// The rate that all connections on the side of `end` share.
+fn shared_rate(split: &Split<'_>, end: &GatewayEnd) -> Option<BucketSettings> {
+    let proxy = split.scenario.nodes[split.gateway.node].proxy.as_ref()?;
+    proxy.shared_rates[end.side.index()]
+}
+
+/// What becomes of it.
+fn shared_entry(shared: BucketSettings) -> Entry {
+    let (verdict, kernel) = match shared.burst {
+        burst if burst < LEAST_BURST => {
+            (Verdict::Rejected, format!("a `burst` of at least {LEAST_BURST}, as in the daemon's file"))
+        }
+        burst if burst > LARGEST_BURST => {
+            (Verdict::Rejected, format!("a `burst` of at most {LARGEST_BURST}, as in the daemon's file"))
+        }
+        _ => (
+            Verdict::Approximated,
+            "`rate` of the daemon: it holds data back before its packets are made, so pure ACKs and retransmissions \
+             do not count, and turns are those of a millisecond"
+                .to_owned(),
+        ),
     };
-    SideName::ALL.into_iter().zip(rates).filter_map(refusal).collect()
+    Entry { setting: "rate", asked: shared.rate.to_string(), verdict, kernel }
 }
 
 /// The verdict on a setting of a gateway's end, where the daemon does something else than a host.
@@ -261,7 +273,7 @@ fn judged(entry: Entry, end: &GatewayEnd) -> Entry {
 }
 
 impl SideSettings {
-    fn of(sockets: &Applied, end: &GatewayEnd) -> Self {
+    fn of(sockets: &Applied, end: &GatewayEnd, shared: Option<BucketSettings>) -> Self {
         // A rate makes the kernel pace a socket at the rate that it computes from cwnd, or at this one.
         let paced = sockets.paced.then_some(Rate::LARGEST);
         Self {
@@ -273,11 +285,12 @@ impl SideSettings {
             pacing_rate: end.pacing.map(|pacing| pacing.rate).or(paced),
             keepalive: sockets.keep_alive.map(|alive| alive.idle),
             user_timeout: sockets.user_timeout,
+            shared,
         }
     }
 
     /// The keys of the daemon's file with their values; an absent key has none.
-    fn keys(&self) -> [(&'static str, Option<String>); 8] {
+    fn keys(&self) -> [(&'static str, Option<String>); 10] {
         let text = |text: &str| format!("{text:?}");
         let bytes = |bytes: u32| text(&format!("{bytes}B"));
         let time = |time: Span| text(&time.to_string());
@@ -290,6 +303,8 @@ impl SideSettings {
             ("pacing_rate", self.pacing_rate.map(|rate| text(&rate.to_string()))),
             ("keepalive", self.keepalive.map(time)),
             ("user_timeout", self.user_timeout.map(time)),
+            ("rate", self.shared.map(|shared| text(&shared.rate.to_string()))),
+            ("burst", self.shared.map(|shared| text(&format!("{}B", shared.burst.get())))),
         ]
     }
 

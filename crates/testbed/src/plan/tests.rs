@@ -268,13 +268,22 @@ fn a_pacing_rate_is_the_daemons() {
 }
 
 #[test]
-fn rates_that_connections_share_are_rejected_at_their_sides() {
-    let rate = json!({ "rate": "1Mbit/s" });
-    let refusals = split(rate.clone(), rate, json!([flow("a", "c", json!({}))])).unwrap_err();
-    let places: Vec<_> = refusals.iter().map(|refusal| refusal.place.as_str()).collect();
-    assert_eq!(places, ["node \"b\", proxy.terrestrial.rate", "node \"b\", proxy.satellite.rate"]);
-    assert!(refusals.iter().all(|one| one.asked == "\"1Mbit/s\""), "{refusals:?}");
-    assert!(refusals[0].possible.contains("no rate that connections share"), "{refusals:?}");
+fn a_rate_that_connections_share_is_the_daemons() {
+    let flows = json!([flow("a", "c", json!({}))]);
+    let rate = json!({ "rate": "1Mbit/s", "burst": "20kB" });
+    let plan = split(json!({ "rate": "8Mbit/s" }), rate, flows.clone()).unwrap();
+    let file = plan.hosts.iter().find_map(|host| host.gateway.as_ref()).unwrap().file();
+    let (terrestrial, satellite) = file.split_once("[satellite]").unwrap();
+    assert!(terrestrial.contains("\nrate = \"8Mbit/s\"\nburst = \"50000B\"\n"), "{file}");
+    assert!(satellite.contains("\nrate = \"1Mbit/s\"\nburst = \"20000B\"\n"), "{file}");
+    let entries = plan.settings.iter().filter(|one| one.setting == "rate");
+    let sides: Vec<_> = entries.map(|one| one.flow.as_str()).collect();
+    assert_eq!(sides.len(), 2, "{sides:?}");
+    // Packets of the scenario are smaller than those that the daemon reckons with.
+    let small = json!({ "rate": "1Mbit/s", "burst": "1kB", "mss": 500 });
+    let refusals = split(json!({}), small, flows).unwrap_err();
+    assert_eq!(refusals[0].place, "node \"b\", proxy.satellite.rate");
+    assert!(refusals[0].possible.contains("at least 1500"), "{refusals:?}");
 }
 
 #[test]

@@ -7,11 +7,10 @@ use batch::Job;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use scenario::model::OwnSettings;
 use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::arguments::{Progress as Call, Seed, Workers};
-use crate::errors::{capture_error, interrupted, output_error, value_error};
+use crate::errors::{capture_error, interrupted, output_error};
 use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
 use crate::recording::Recording;
@@ -41,11 +40,8 @@ pub fn run(
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let prototypes =
         controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
-    if capture.is_some() {
-        refuse_others(scenario)?;
-    }
     let sink = capture.map(OutputFolder::capture).transpose()?;
-    let capture = sink.map(|sink| Capture::new(sink, scenario.ip)).transpose();
+    let capture = sink.map(|sink| Capture::new(sink, scenario)).transpose();
     let mut capture = capture.map_err(output_error)?;
     let mut raised = None;
     let finished = py.detach(|| {
@@ -76,16 +72,6 @@ pub fn run(
         }
         Some(error) => Err(error),
     }
-}
-
-/// A capture has packets of TCP.
-fn refuse_others(scenario: &scenario::Scenario) -> PyResult<()> {
-    let other = scenario.flows.iter().find(|flow| flow.own != OwnSettings::Tcp);
-    other.map_or(Ok(()), |flow| {
-        let path = format!("{}.transport.protocol", flow.name);
-        let protocol = format!("{:?}", flow.protocol.name());
-        Err(value_error(&path, "\"tcp\" in a run with a capture", &protocol))
-    })
 }
 
 /// Run jobs of scenario and seed on `workers` threads, by default one for each core.

@@ -3,22 +3,27 @@
 //! Each packet is captured at one host only. Captured at both, every packet would be in the file
 //! twice, and every analyser would take the second for a retransmission. All hosts share one
 //! interface of the file: libpcap 1.10 (tcpdump, tcptrace) refuses a second one of raw IP packets.
+//!
+//! Segments of TCP are written here. The packets of other protocols write themselves (`OnWire`).
 
 use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter};
+use scenario::Scenario;
+use scenario::model::{Flow, OwnSettings};
 use tcp::Segment;
 use wire::icmp::ICMP_HEADER;
-use wire::ip::{ECT_0, ECT_1, LOWER_EFFORT};
+use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LONGEST_PACKET, LOWER_EFFORT};
 use wire::tcp::{AckRatio, EcnCounters, HEADER, ScpsOption};
 use wire::{Addresses, IpPacket, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
+use crate::transports::OnWire;
 
 /// Name of the file's only interface.
 const INTERFACE: &str = "data-senders";
-/// Bytes kept of each packet: all headers and options, and no more zeros than need be.
-const SNAPLEN: u32 = 128;
+/// Bytes kept of a packet that is not encrypted: all headers and options, and no more zeros than need be.
+pub(crate) const SNAPLEN: u16 = 128;
 /// TTL or hop limit that Linux gives packets.
 const TTL: u8 = 64;
 /// Port of the end that sends the data; of those that iperf uses, so that no analyser tries to
@@ -34,27 +39,38 @@ pub struct Capture<W: Write> {
     writer: CaptureWriter<W>,
     ip: IpVersion,
     packet: Vec<u8>,
+    /// What follows the header of IP in a packet of another protocol.
+    content: Vec<u8>,
     failed: Option<CaptureError>,
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture of packets of this version of IP.
+    /// Begins a capture of a run of `scenario`.
     ///
     /// # Errors
     /// When the sink does not take the bytes.
-    pub fn new(sink: W, ip: IpVersion) -> Result<Self, CaptureError> {
-        let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], SNAPLEN)?;
-        Ok(Self { writer, ip, packet: Vec::new(), failed: None })
+    pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
+        let is_encrypted = |flow: &Flow| matches!(flow.own, OwnSettings::Quic(_));
+        let has_encrypted = scenario.flows.iter().any(is_encrypted);
+        let snaplen = if has_encrypted { LONGEST_PACKET } else { SNAPLEN };
+        let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen.into())?;
+        let (packet, content) = Default::default();
+        Ok(Self { writer, ip: scenario.ip, packet, content, failed: None })
     }
 
-    /// Writes the packet if it is a segment at the host that sends the data, or the ICMP message of a router
-    /// to it. After the first failure nothing more is written; [`Capture::finish`] returns it.
+    /// Writes the packet if it is seen at the host that sends the data: the packet of a connection, or the ICMP
+    /// message of a router. After the first failure nothing more is written; [`Capture::finish`] returns it.
     pub fn observe(&mut self, observed: &Observed<'_>) {
         let data_host = if observed.by_data_sender { observed.from } else { observed.to };
         if observed.node != data_host || self.failed.is_some() {
             return;
         }
         let at = observed.at.as_nanos();
+        if let Some((end, bytes)) = observed.other {
+            let length = self.write_other(observed, end, bytes);
+            self.failed = self.writer.packet(0, at, &self.packet, length).err();
+            return;
+        }
         if observed.segment.reported_mss().is_some() {
             if let Some(message) = too_big(observed, self.ip) {
                 let known = message.bytes().len().min(known_bytes(self.ip));
@@ -66,8 +82,35 @@ impl<W: Write> Capture<W> {
         }
         let sack = observed.segment.sack.map(|block| (block.start, block.end));
         let packet = packet(observed, self.ip, &sack);
-        let length = packet.write(SNAPLEN as usize, &mut self.packet);
+        let length = packet.write(SNAPLEN.into(), &mut self.packet);
         self.failed = self.writer.packet(0, at, &self.packet, length).err();
+    }
+
+    /// Writes a packet of another protocol with `bytes` behind the header of IP, cut off. Returns its length.
+    fn write_other(&mut self, observed: &Observed<'_>, end: &dyn OnWire, bytes: u16) -> u32 {
+        let addresses = addresses(observed, self.ip);
+        let header = IpHeader {
+            addresses,
+            ttl: TTL,
+            dscp_ecn: dscp_ecn(observed),
+            protocol: end.number(),
+            ..IpHeader::default()
+        };
+        self.packet.clear();
+        header.write(bytes.into(), &mut self.packet);
+        let length = self.packet.len() + usize::from(bytes);
+        self.content.clear();
+        end.write(observed.segment, addresses, ports(observed), &mut self.content);
+        debug_assert!(
+            [0, usize::from(bytes)].contains(&self.content.len()),
+            "{} bytes of a packet of {bytes}",
+            self.content.len()
+        );
+        self.packet.extend_from_slice(&self.content);
+        self.packet.truncate(end.snaplen().into());
+        #[expect(clippy::cast_possible_truncation, reason = "both lengths have 16 bits")]
+        let length = length as u32;
+        length
     }
 
     /// Hands the last bytes to the sink.
@@ -124,6 +167,36 @@ fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
     IpPacket::read(&whole)?.too_big(runtime::address(router, ip), mtu)
 }
 
+/// Addresses of the hosts.
+fn addresses(observed: &Observed<'_>, ip: IpVersion) -> Addresses {
+    let Observed { from, to, .. } = *observed;
+    match ip {
+        IpVersion::V4 => Addresses::V4(runtime::ipv4(from), runtime::ipv4(to)),
+        IpVersion::V6 => Addresses::V6(runtime::ipv6(from), runtime::ipv6(to)),
+    }
+}
+
+/// Ports of source and destination.
+fn ports(observed: &Observed<'_>) -> (u16, u16) {
+    #[expect(clippy::cast_possible_truncation, reason = "the dynamic ports end at 65535")]
+    let other = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;
+    if observed.by_data_sender { (DATA_PORT, other) } else { (other, DATA_PORT) }
+}
+
+/// DSCP and ECN.
+fn dscp_ecn(observed: &Observed<'_>) -> u8 {
+    let segment = observed.segment;
+    if observed.is_marked {
+        return CE;
+    }
+    match (segment.is_low_priority(), segment.is_ecn_capable()) {
+        (true, _) => LOWER_EFFORT,
+        (false, true) if segment.is_low_latency() => ECT_1,
+        (false, true) => ECT_0,
+        (false, false) => 0,
+    }
+}
+
 /// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
 /// unused room behind them.
 pub(crate) fn packet<'a>(
@@ -132,31 +205,13 @@ pub(crate) fn packet<'a>(
     sack: &'a [(u32, u32)],
 ) -> TcpPacket<'a> {
     let segment = observed.segment;
-    #[expect(clippy::cast_possible_truncation, reason = "the dynamic ports end at 65535")]
-    let other_port = (FIRST_DYNAMIC_PORT + observed.connection % DYNAMIC_PORTS) as u16;
-    let (source_port, destination_port) = match observed.by_data_sender {
-        true => (DATA_PORT, other_port),
-        false => (other_port, DATA_PORT),
-    };
+    let (source_port, destination_port) = ports(observed);
     TcpPacket {
-        addresses: match ip {
-            IpVersion::V4 => {
-                Addresses::V4(runtime::ipv4(observed.from), runtime::ipv4(observed.to))
-            }
-            IpVersion::V6 => {
-                Addresses::V6(runtime::ipv6(observed.from), runtime::ipv6(observed.to))
-            }
-        },
+        addresses: addresses(observed, ip),
         source_port,
         destination_port,
         ttl: TTL,
-        // Packets are captured where data starts and ACKs end, so that none is marked yet or will be.
-        dscp_ecn: match (segment.is_low_priority(), segment.is_ecn_capable()) {
-            (true, _) => LOWER_EFFORT,
-            (false, true) if segment.is_low_latency() => ECT_1,
-            (false, true) => ECT_0,
-            (false, false) => 0,
-        },
+        dscp_ecn: dscp_ecn(observed),
         sequence: segment.sequence,
         acknowledgement: segment.acknowledgement,
         flags: segment.flags.in_one_byte().0,
@@ -207,6 +262,8 @@ mod tests {
                 connection: 3,
                 by_data_sender: false,
                 segment: &segment,
+                is_marked: false,
+                other: None,
             };
             let message = too_big(&observed, ip).unwrap();
             assert_eq!(message.bytes().len(), usize::from(length));

@@ -21,7 +21,7 @@ use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
-use crate::transports::{Connection, Shared};
+use crate::transports::{Connection, OnWire, Shared};
 
 pub(crate) use rates::has_rates;
 use rates::{Limit, SideRate};
@@ -115,7 +115,15 @@ impl<C: Connection> Endpoint<C> {
             connection: end.connection.0,
             by_data_sender: end.side == Side::Sender,
             segment,
+            is_marked: false,
+            other: self.on_wire(segment),
         });
+    }
+
+    /// What knows the bytes of a packet of this connection, unless it is a segment of TCP.
+    fn on_wire(&self, packet: &Segment) -> Option<(&dyn OnWire, u16)> {
+        let end = self.connection.on_wire()?;
+        Some((end, self.connection.bytes(packet)))
     }
 
     /// Sends all that there is to be sent.
@@ -434,7 +442,13 @@ impl<C: Connection> Hosts<C> {
     /// Shows the observer a segment that has arrived.
     #[cold]
     #[inline(never)]
-    pub(crate) fn show_received(&self, now: Time, body: &Body, observer: &mut Observer<'_>) {
+    pub(crate) fn show_received(
+        &self,
+        now: Time,
+        packet: &Packet<Body>,
+        observer: &mut Observer<'_>,
+    ) {
+        let body = &packet.body;
         let endpoint = &self.endpoints[body.endpoint.index()];
         let sender = self.ends.get(endpoint.peer);
         observer(&Observed {
@@ -445,6 +459,8 @@ impl<C: Connection> Hosts<C> {
             connection: sender.connection.0,
             by_data_sender: sender.side == Side::Sender,
             segment: &body.segment,
+            is_marked: packet.ecn == Ecn::Marked,
+            other: endpoint.on_wire(&body.segment),
         });
     }
 

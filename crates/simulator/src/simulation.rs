@@ -17,7 +17,7 @@ use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
 use crate::report::Recorder;
 use crate::split::Found;
-use crate::transports::{Any, Connection};
+use crate::transports::{Any, Connection, OnWire};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -37,8 +37,12 @@ pub struct Observed<'a> {
     pub connection: u32,
     /// Sent by the end of the connection that sends the data.
     pub by_data_sender: bool,
-    /// The segment.
+    /// The segment. Fields of a packet with another protocol than TCP mean something else.
     pub segment: &'a Segment,
+    /// A queue has marked it (ECN).
+    pub(crate) is_marked: bool,
+    /// What knows the bytes of a packet with another protocol than TCP, and its length without the header of IP.
+    pub(crate) other: Option<(&'a dyn OnWire, u16)>,
 }
 
 /// What is called for each packet that a host sends or receives.
@@ -280,7 +284,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         let Self { hosts, options, .. } = self;
         let receive = |at, packet: &Packet<Body>, field: &Field| {
             if let Some(observer) = &mut options.observer {
-                hosts.show_received(at, &packet.body, observer);
+                hosts.show_received(at, packet, observer);
             }
             if has_more {
                 return hosts.receive_more(at, packet, has_fields.then_some(field));

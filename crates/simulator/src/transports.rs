@@ -17,8 +17,9 @@ use congestion::AnyController;
 use scenario::model::{Flow, OwnSettings};
 use tcp::Segment;
 use transport::{AbortCause, Endpoint, Streams};
-use wire::IpVersion;
+use wire::{Addresses, IpVersion};
 
+use crate::capture::SNAPLEN;
 use crate::hosts::BlueprintEnd;
 
 pub(crate) use any::Any;
@@ -60,6 +61,23 @@ impl Shared {
     }
 }
 
+/// The packets of an end with another protocol than TCP as they are on the wire, for captures.
+///
+/// A protocol that implements it, and returns its end in [`Connection::on_wire`], is captured.
+pub(crate) trait OnWire: std::fmt::Debug {
+    /// Its number in the header of IP.
+    fn number(&self) -> u8;
+
+    /// Most bytes of a packet that are worth keeping, with the header of IP. The default has all headers.
+    fn snaplen(&self) -> u16 {
+        SNAPLEN
+    }
+
+    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not simulated is
+    /// zeros. `ports` are those of source and destination.
+    fn write(&self, packet: &Segment, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>);
+}
+
 /// One end of a connection, as the loop needs it.
 pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
     /// Whether gateways may limit the rate of ends. Loops without such ends look at nothing.
@@ -88,6 +106,11 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 
     /// Length of a packet of this end, without the header of IP.
     fn bytes(&self, packet: &Segment) -> u16;
+
+    /// The end as a writer of its packets; `None` if they are segments of TCP.
+    fn on_wire(&self) -> Option<&dyn OnWire> {
+        None
+    }
 
     /// The end if it is one of QUIC.
     fn quic(&self) -> Option<&::quic::Connection> {

@@ -11,7 +11,7 @@
 //! rate, POLLs on data, and data on the opening PDU. Its layout on the wire, the end of a stream, and the probing
 //! of XSTP are ours.
 //!
-//! - [`Packet`]: the PDUs and their lengths
+//! - [`Packet`]: the PDUs and their lengths; [`Pdu`] writes and reads them with their ports
 //! - [`Connection`]: one end
 //! - [`missing`]: controllers that STP cannot carry
 
@@ -27,9 +27,11 @@ mod polls;
 mod probing;
 mod receiver;
 mod sender;
+mod wire;
 
 pub use config::{Config, missing};
 pub use connection::{Connection, State};
 pub use info::Pdus;
 pub use pdu::{Flags, Kind, MAX_LIST, MAX_WINDOW, Packet, SD_HEADER};
 pub use probing::{Cause, Verdicts};
+pub use wire::{PROTOCOL, Pdu};

@@ -18,6 +18,8 @@ pub const LONGEST_PACKET: u16 = u16::MAX;
 pub const PROTOCOL_TCP: u8 = 6;
 /// Protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
+/// Protocol number for experiments (RFC 3692 section 2.1), of protocols without one of their own.
+pub const PROTOCOL_EXPERIMENT: u8 = 253;
 
 /// The two bits of ECN in the byte that they share with the DSCP.
 pub const ECN_MASK: u8 = 0b11;
@@ -97,6 +99,16 @@ impl Addresses {
             }
         };
         addresses + u64::from(protocol) + u64::from(length)
+    }
+
+    /// The Internet checksum over the pseudo header and what follows the header of IP: zero if `bytes` have a
+    /// valid one, and else what belongs into its field if that is zero.
+    pub fn checksum(self, protocol: u8, bytes: &[u8]) -> u16 {
+        // An odd last byte is padded with zero.
+        let (even, odd) = bytes.split_at(bytes.len() & !1);
+        let last = odd.first().map_or(0, |byte| u64::from(*byte) << 8);
+        let pseudo_header = self.pseudo_header_sum(protocol, bytes.len() as u32);
+        fold(pseudo_header + sum_of_words(even) + last)
     }
 }
 

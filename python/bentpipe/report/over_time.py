@@ -33,6 +33,11 @@ NO_SEGMENTS = (
     "draws them."
 )
 
+NO_CONNECTIONS = (
+    "This time-sequence graph is drawn from the series, because the capture has no connection of "
+    "TCP. Wireshark reads its packets."
+)
+
 Blocks = list["Text | Table | Details | Figure"]
 
 
@@ -152,13 +157,15 @@ def losses_figure(run: Run, directions: Sequence[str], timeline: Timeline) -> Fi
 
 def sequence_blocks(run: Run, folder: Path, timeline: Timeline) -> Blocks:
     """Time-sequence graphs: from the capture, otherwise from the series."""
-    path = folder / CAPTURE
-    if not path.is_file():
-        lines = bytes_figure(run, timeline)
-        return [Text([NO_SEGMENTS]), lines] if lines else []
     from bentpipe.capture import MOST_PACKETS, connections
 
-    found, complete = connections(path)
+    path = folder / CAPTURE
+    has_capture = path.is_file()
+    found, complete = connections(path) if has_capture else ([], True)
+    if not found:
+        lines = bytes_figure(run, timeline)
+        note = NO_CONNECTIONS if has_capture else NO_SEGMENTS
+        return [Text([note]), lines] if lines else []
     largest = sorted(found, key=lambda one: -len(one.sent))[:MOST_CONNECTIONS]
     notes = []
     if len(found) > len(largest):

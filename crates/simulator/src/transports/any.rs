@@ -9,7 +9,7 @@ use wire::feedback::Field;
 
 use super::quic::Quic;
 use super::stp::{self, Stp};
-use super::{Connection, Shared, carried};
+use super::{Connection, OnWire, Shared, carried};
 use crate::hosts::BlueprintEnd;
 
 /// An end of one of the protocols.
@@ -86,6 +86,14 @@ impl Connection for Any {
             Self::Tcp(_) => packet.bytes(),
             Self::Quic(_) => carried::bytes(packet),
             Self::Stp(_) => stp::bytes(packet),
+        }
+    }
+
+    fn on_wire(&self) -> Option<&dyn OnWire> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Quic(end) => Some(&**end),
+            Self::Stp(end) => Some(&**end),
         }
     }
 

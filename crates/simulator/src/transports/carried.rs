@@ -4,14 +4,18 @@
 //! an end of the same flow may look at it. Scenarios with mechanisms that look at segments do not resolve with such
 //! protocols.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sketch::Sketch;
 use tcp::{Options, Segment};
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::{Span, Time};
+use wire::Addresses;
 
+use super::OnWire;
 use super::datagrams::Datagrams;
+use crate::capture::SNAPLEN;
 
 /// A packet of another protocol than TCP.
 pub(crate) trait Cargo {
@@ -22,6 +26,18 @@ pub(crate) trait Cargo {
     fn is_ecn_capable(&self) -> bool {
         false
     }
+}
+
+/// A packet that captures have.
+pub(crate) trait Written: Cargo {
+    /// Number of its protocol in the header of IP.
+    const NUMBER: u8;
+    /// Most bytes of it that are worth keeping, with the header of IP. The default has all headers.
+    const SNAPLEN: u16 = SNAPLEN;
+
+    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not simulated is
+    /// zeros. `ports` are those of source and destination.
+    fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>);
 }
 
 /// The packets of a flow that are in the network.
@@ -71,6 +87,23 @@ impl<E: Endpoint<Packet: Cargo>> Carried<E> {
 
     fn unload(&self, segment: &Segment) -> Option<E::Packet> {
         self.way.packets().take(segment.sequence)
+    }
+}
+
+impl<E: Endpoint<Packet: Written + Debug> + Debug> OnWire for Carried<E> {
+    fn number(&self) -> u8 {
+        E::Packet::NUMBER
+    }
+
+    fn snaplen(&self) -> u16 {
+        E::Packet::SNAPLEN
+    }
+
+    /// Nothing of a packet that is forgotten.
+    fn write(&self, segment: &Segment, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
+        if let Some(packet) = self.way.packets().get(segment.sequence) {
+            packet.write(addresses, ports, out);
+        }
     }
 }
 

@@ -57,9 +57,8 @@ impl<P> Datagrams<P> {
     }
 
     /// Takes the packet out; `None` if it is forgotten.
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is compared")]
     pub(crate) fn take(&mut self, number: u32) -> Option<P> {
-        let index = number.wrapping_sub(self.first as u32) as usize;
+        let index = self.index(number);
         let (_, place) = self.numbers.get_mut(index)?;
         match std::mem::replace(place, TAKEN) {
             TAKEN => None,
@@ -70,6 +69,17 @@ impl<P> Datagrams<P> {
     fn empty(&mut self, place: u32) -> Option<P> {
         self.free.push(place);
         self.places[place as usize].take()
+    }
+
+    /// The packet; `None` if it is forgotten.
+    pub(crate) fn get(&self, number: u32) -> Option<&P> {
+        let (_, place) = self.numbers.get(self.index(number))?;
+        self.places.get(*place as usize)?.as_ref()
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is compared")]
+    fn index(&self, number: u32) -> usize {
+        number.wrapping_sub(self.first as u32) as usize
     }
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use quic::{Choice, Config, Connection, Datagram, Maker, Settings};
 use scenario::model::Flow;
-use wire::udp;
+use wire::ip::{LONGEST_PACKET, PROTOCOL_UDP};
+use wire::{Addresses, UdpHeader, udp};
 
-use super::carried::{Cargo, Carried, Way};
+use super::carried::{Cargo, Carried, Way, Written};
 
 /// Datagrams are kept for this many idle timeouts: the first ends the connection.
 const IDLE_TIMEOUTS: u64 = 2;
@@ -22,6 +23,18 @@ impl Cargo for Datagram {
 
     fn is_ecn_capable(&self) -> bool {
         self.is_ecn_capable
+    }
+}
+
+impl Written for Datagram {
+    const NUMBER: u8 = PROTOCOL_UDP;
+    /// What is encrypted is read whole or not at all.
+    const SNAPLEN: u16 = LONGEST_PACKET;
+
+    fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
+        let header = UdpHeader { source_port: ports.0, destination_port: ports.1 };
+        let written = header.write(addresses, &self.bytes, out);
+        debug_assert_eq!(written, Ok(()), "quinn makes no datagram that is too long");
     }
 }
 

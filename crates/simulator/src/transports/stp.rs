@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use congestion::AnyController;
 use sketch::Sketch;
-use stp::{Config, Flags, Kind, MAX_LIST, Packet};
+use stp::{Config, Flags, Kind, MAX_LIST, Packet, Pdu};
 use tcp::{Block, MAX_SACK_BLOCKS, Segment};
 use transport::{AbortCause, Counters, Endpoint, Sample};
 use units::Time;
+use wire::Addresses;
+
+use super::OnWire;
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -94,6 +97,18 @@ fn joined(high: u16, low: u16) -> u32 {
 #[expect(clippy::cast_possible_truncation, reason = "each is a half")]
 fn halves(both: u32) -> [u16; 2] {
     [(both >> 16) as u16, both as u16]
+}
+
+impl OnWire for Stp {
+    fn number(&self) -> u8 {
+        stp::PROTOCOL
+    }
+
+    fn write(&self, segment: &Segment, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
+        if let Some(packet) = packet(segment) {
+            Pdu { ports, packet }.write(addresses, out);
+        }
+    }
 }
 
 impl Endpoint for Stp {

@@ -109,7 +109,7 @@ fn a_link_that_is_out_is_probed_and_used_again() {
 fn a_capture_has_the_snack_option() {
     let scenario = parse(&geo([0.02, 0.0], "none", DEDICATED, r#"download = "200kB""#));
     let mut bytes = Vec::new();
-    let mut capture = simulator::Capture::new(&mut bytes, scenario.ip).unwrap();
+    let mut capture = simulator::Capture::new(&mut bytes, &scenario).unwrap();
     let mut lengths = Vec::new();
     let mut observer = |observed: &simulator::Observed<'_>| {
         capture.observe(observed);

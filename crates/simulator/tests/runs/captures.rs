@@ -1,0 +1,222 @@
+//! Captures of all protocols: lengths, checksums, and what Wireshark makes of them.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs, io, process};
+
+use recording::Recording;
+use scenario::Scenario;
+use simulator::{Capture, Observed, Options};
+use transport::Protocol;
+use wire::Addresses;
+
+use super::parse;
+
+/// A download over a lossy link whose queue marks packets, with `transport` and `traffic` as TOML.
+fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
+    parse(&format!(
+        r#"
+duration = "60s"
+ip = "{ip}"
+[[link]]
+between = ["server", "client"]
+rate = "2Mbit/s"
+delay = "50ms"
+queue = {{ packets = 40 }}
+ecn_marking = {{ packets = 5, weight = 1 }}
+channel = {{ per = 0.01 }}
+[[flow]]
+from = "server"
+to = "client"
+controller = "reno"
+transport = {{ {transport} }}
+traffic = {{ {traffic} }}
+"#
+    ))
+}
+
+fn captured(scenario: &Scenario) -> (Recording, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let mut capture = Capture::new(&mut bytes, scenario).unwrap();
+    let mut observer = |observed: &Observed<'_>| capture.observe(observed);
+    let options = Options { observer: Some(&mut observer), ..Options::default() };
+    let recording = simulator::run(scenario, 1, options);
+    capture.finish().unwrap();
+    (recording, bytes)
+}
+
+/// A packet of a capture.
+struct Packet {
+    /// What the capture has of it, from the header of IP.
+    bytes: Vec<u8>,
+    /// Its whole length.
+    length: usize,
+}
+
+/// The packets of a capture: its blocks of type 6.
+fn packets(mut capture: &[u8]) -> Vec<Packet> {
+    let mut packets = Vec::new();
+    let word = |bytes: &[u8], number: usize| {
+        u32::from_le_bytes(bytes[4 * number..4 * number + 4].try_into().unwrap()) as usize
+    };
+    while !capture.is_empty() {
+        if word(capture, 0) == 6 {
+            let bytes = capture[28..28 + word(capture, 5)].to_vec();
+            packets.push(Packet { bytes, length: word(capture, 6) });
+        }
+        capture = &capture[word(capture, 1)..];
+    }
+    packets
+}
+
+impl Packet {
+    fn word(&self, at: usize) -> usize {
+        u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]).into()
+    }
+
+    /// Whether it is one of IPv4.
+    fn is_ipv4(&self) -> bool {
+        self.bytes[0] >> 4 == 4
+    }
+
+    fn addresses(&self) -> Addresses {
+        let octets = |at: usize| <[u8; 16]>::try_from(&self.bytes[at..at + 16]).unwrap();
+        let four = |at: usize| <[u8; 4]>::try_from(&self.bytes[at..at + 4]).unwrap();
+        match self.is_ipv4() {
+            true => Addresses::V4(four(12).into(), four(16).into()),
+            false => Addresses::V6(octets(8).into(), octets(24).into()),
+        }
+    }
+
+    /// Length of its IP header, length by that header, number of its protocol, and bits of ECN.
+    fn header(&self) -> (usize, usize, u8, u8) {
+        match self.is_ipv4() {
+            true => (20, self.word(2), self.bytes[9], self.bytes[1] & 3),
+            false => (40, 40 + self.word(4), self.bytes[6], self.bytes[1] >> 4 & 3),
+        }
+    }
+
+    /// What follows the header of IP. Payload that the capture does not have is zeros.
+    fn content(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        bytes.resize(self.length, 0);
+        bytes.split_off(self.header().0)
+    }
+
+    fn is_of_server(&self) -> bool {
+        match self.addresses() {
+            Addresses::V4(source, _) => source == Ipv4Addr::new(10, 0, 0, 1),
+            Addresses::V6(source, _) => source == Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
+        }
+    }
+}
+
+/// What a capture has of a protocol, and the table of `transport` for this test.
+fn expected(protocol: Protocol) -> (u8, &'static str) {
+    match protocol {
+        Protocol::Tcp => (6, "ecn = true"),
+        Protocol::ScpsTp => (6, r#"protocol = "scps-tp""#),
+        Protocol::Quic => (17, r#"protocol = "quic""#),
+        Protocol::Stp => (253, r#"protocol = "stp""#),
+    }
+}
+
+#[test]
+fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
+    for (protocol, ip) in Protocol::ALL.iter().flat_map(|one| [(*one, "ipv4"), (*one, "ipv6")]) {
+        let (number, transport) = expected(protocol);
+        let (recording, bytes) = captured(&lossy(ip, transport, r#"download = "300kB""#));
+        assert!(recording.flows[0].completed, "{protocol:?}: {:?}", recording.flows[0]);
+        let all = packets(&bytes);
+        for packet in &all {
+            let (header, length, found, _) = packet.header();
+            assert_eq!((length, found), (packet.length, number), "{protocol:?}");
+            assert_eq!(packet.is_ipv4(), ip == "ipv4");
+            assert!(packet.bytes.len() == packet.length || packet.bytes.len() == 128);
+            let content = packet.content();
+            assert_eq!(packet.addresses().checksum(number, &content), 0, "{protocol:?}");
+            assert_eq!(content.len() + header, packet.length);
+        }
+        let [from_server, to_server]: [Vec<_>; 2] =
+            [true, false].map(|is| all.iter().filter(|one| one.is_of_server() == is).collect());
+        let [forward, back] = &recording.links[..] else { panic!("{:?}", recording.links) };
+        // Each packet once: as it leaves the server, and as it arrives there.
+        assert_eq!(to_server.len() as u64, back.delivered_packets, "{protocol:?}");
+        let bytes: usize = to_server.iter().map(|packet| packet.length).sum();
+        assert_eq!(bytes as u64, back.delivered_bytes, "{protocol:?}");
+        let arrived = forward.delivered_packets + forward.dropped_packets;
+        let under_way = from_server.len() as u64 - arrived - forward.corrupted_packets;
+        assert!(under_way <= 41, "{protocol:?}: {under_way}");
+    }
+}
+
+#[test]
+fn pdus_of_stp_are_read_back() {
+    let (recording, bytes) =
+        captured(&lossy("ipv4", expected(Protocol::Stp).1, r#"download = "300kB""#));
+    let read = |packet: &Packet| {
+        let pdu = stp::Pdu::read(packet.addresses(), &packet.content());
+        let pdu = pdu.expect("a PDU");
+        let (data, other) =
+            if packet.is_of_server() { pdu.ports } else { (pdu.ports.1, pdu.ports.0) };
+        assert!(data == 5001 && other >= 49_152, "{pdu:?}");
+        pdu.packet
+    };
+    let all = packets(&bytes);
+    let pdus: Vec<_> = all.iter().map(|packet| (packet.is_of_server(), read(packet))).collect();
+    let of = |is_of_server: bool, kind: stp::Kind| {
+        let those = pdus.iter().filter(|(by, one)| (*by, one.kind) == (is_of_server, kind));
+        those.count() as u64
+    };
+    let counts = recording.flows[0].protocol.stp().unwrap();
+    assert_eq!(of(true, stp::Kind::Data), counts.segments_sent);
+    assert!(counts.segments_retransmitted > 0 && of(false, stp::Kind::Ustat) > 0);
+    assert!(of(false, stp::Kind::Stat) > 0 && of(false, stp::Kind::Stat) <= counts.stats_sent);
+}
+
+/// The fields that tshark prints of each packet of `capture`, `None` without tshark.
+fn tshark(name: &str, capture: &[u8], arguments: &[&str], fields: &[&str]) -> Option<Vec<String>> {
+    let file = format!("bentpipe-{name}-{}.pcapng", process::id());
+    let path: PathBuf = env::temp_dir().join(file);
+    fs::write(&path, capture).unwrap();
+    let fields = fields.iter().flat_map(|field| ["-e", field]);
+    let ran = Command::new("tshark")
+        .args(["-n", "-T", "fields"])
+        .args(arguments)
+        .args(fields)
+        .arg("-r")
+        .arg(&path)
+        .output();
+    fs::remove_file(&path).unwrap();
+    let Ok(ran) = ran else {
+        drop(writeln!(io::stderr(), "skipped in part: tshark is missing"));
+        return None;
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    Some(String::from_utf8(ran.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+/// Keys of the first packets follow from their connection ID (RFC 9001 section 5.2), so Wireshark finds both hellos.
+#[test]
+fn wireshark_takes_packets_of_quic_for_quic() {
+    for transport in [r#"protocol = "quic""#, r#"protocol = "quic", quic = { zero_rtt = true }"#] {
+        let (_, bytes) = captured(&lossy("ipv4", transport, r#"download = "50kB""#));
+        let fields =
+            ["_ws.malformed", "frame.protocols", "tls.handshake.type", "udp.checksum.status"];
+        let arguments = ["-o", "udp.check_checksum:TRUE"];
+        let Some(lines) = tshark("quic", &bytes, &arguments, &fields) else { return };
+        assert_eq!(lines.len(), packets(&bytes).len());
+        let mut types = String::new();
+        for line in &lines {
+            let columns: Vec<_> = line.split('\t').collect();
+            assert!(columns[0].is_empty() && columns[1].starts_with("raw:ip:udp:quic"), "{line}");
+            assert_eq!(columns[3], "1", "{line}");
+            types = format!("{types}{},", columns[2]);
+        }
+        for hello in ["1", "2"] {
+            assert!(types.split(',').any(|one| one == hello), "{types}");
+        }
+    }
+}

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use congestion::Specification;
 use quinn_controllers::{Factory, Unsuitable};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{
+    AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, QlogStream, TransportConfig, VarInt,
+};
 use units::{Bytes, SizeLimit, Span};
 
 use crate::clock::{duration, instant};
+use crate::logs::Logs;
 use crate::meter::{Meter, Metered};
 use crate::resumption::Resumption;
+use crate::tls;
 
 /// Settings of QUIC. The defaults are quinn's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +97,8 @@ pub struct Config {
     settings: Settings,
     factory: Arc<dyn ControllerFactory + Send + Sync>,
     resumption: Option<Resumption>,
+    client: Arc<QuicClientConfig>,
+    logs: Logs,
 }
 
 impl Config {
@@ -129,8 +136,40 @@ impl Config {
                 Arc::new(config)
             }
         };
-        let resumption = settings.zero_rtt.then(Resumption::new);
-        Ok(Self { settings, factory, resumption })
+        let mut config = Self {
+            settings,
+            factory,
+            resumption: None,
+            client: tls::client(),
+            logs: Logs::default(),
+        };
+        config.remember();
+        Ok(config)
+    }
+
+    /// The same for ends whose connections are logged.
+    #[must_use]
+    pub fn logged(&self, logs: &Logs) -> Self {
+        let Self { settings, factory, client, .. } = self;
+        let client = logs.keys.clone().map_or_else(|| client.clone(), tls::logged_client);
+        let (settings, factory, logs) = (*settings, factory.clone(), logs.clone());
+        let mut config = Self { settings, factory, resumption: None, client, logs };
+        config.remember();
+        config
+    }
+
+    fn remember(&mut self) {
+        self.resumption = self.settings.zero_rtt.then(|| Resumption::new(self.logs.keys.clone()));
+    }
+
+    /// TLS settings of clients without 0-RTT.
+    pub(crate) fn client(&self) -> Arc<QuicClientConfig> {
+        self.client.clone()
+    }
+
+    /// What is logged.
+    pub(crate) fn logs(&self) -> &Logs {
+        &self.logs
     }
 
     /// The settings.
@@ -143,8 +182,8 @@ impl Config {
         self.resumption.as_ref()
     }
 
-    /// quinn's settings of an end with this meter.
-    pub(crate) fn transport(&self, meter: Meter) -> TransportConfig {
+    /// quinn's settings of an end with this meter and this trace.
+    pub(crate) fn transport(&self, meter: Meter, trace: Option<QlogStream>) -> TransportConfig {
         let Settings {
             receive_window,
             stream_receive_window,
@@ -166,6 +205,7 @@ impl Config {
             .send_window(send_window.get())
             .initial_rtt(duration(initial_rtt))
             .mtu_discovery_config(mtu_discovery.then(MtuDiscoveryConfig::default))
+            .qlog_stream(trace)
             .max_idle_timeout(Some(IdleTimeout::from(variable(milliseconds(idle_timeout)))));
         if let Some(threshold) = ack_threshold {
             let mut frequency = AckFrequencyConfig::default();

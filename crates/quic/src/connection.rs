@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
-    EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, ServerConfig, StreamEvent,
-    StreamId, Transmit, ValidationTokenConfig, VarInt,
+    EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, ServerConfig, Side,
+    StreamEvent, StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
 };
 use sketch::Sketch;
 use transport::{AbortCause, Counters, Endpoint, Exchange, Sample, Streams};
@@ -24,6 +24,7 @@ use crate::meter::Meter;
 use crate::outgoing::Outgoing;
 use crate::resumption::{self, Part};
 use crate::tls;
+use crate::trace::{Identity, Trace};
 
 /// The address of the other end. Addresses of packets are the network's.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
@@ -59,6 +60,7 @@ pub struct Connection {
     config: Arc<Config>,
     part: Part,
     meter: Meter,
+    trace: Trace,
     seed: u64,
     /// The application has opened the connection, and the first packet is not made yet.
     opens: bool,
@@ -87,6 +89,14 @@ impl Connection {
         Self::with_part(config, seed, Part::Recorded)
     }
 
+    /// Gives the connection the numbers of its flow and its own, both counted through the run, by which its trace is
+    /// known. Before that it has none.
+    pub fn identify(&mut self, flow: u32, connection: u32) {
+        if let Some(traces) = &self.config.logs().traces {
+            self.trace = Trace::of(traces.clone(), Identity { flow, connection });
+        }
+    }
+
     fn with_part(config: Arc<Config>, seed: u64, part: Part) -> Self {
         let meter = Meter::new();
         let mut numbers = Numbers::new(seed);
@@ -99,6 +109,7 @@ impl Connection {
             config,
             part,
             meter,
+            trace: Trace::default(),
             seed,
             opens: false,
             closes: false,
@@ -140,13 +151,17 @@ impl Connection {
         self.state.as_ref().is_some_and(|(_, connection)| connection.side().is_client())
     }
 
+    fn transport(&self, side: Side) -> Arc<TransportConfig> {
+        Arc::new(self.config.transport(self.meter.clone(), self.trace.stream(side)))
+    }
+
     /// Makes the first packet of a client.
     fn open(&mut self, now: Time) {
         let mut numbers = Numbers::new(!self.seed);
         let first = numbers.bytes();
         let mut client = match self.config.resumption() {
-            None => ClientConfig::new(tls::client()),
-            Some(resumption) => resumption.client_config(),
+            None => ClientConfig::new(self.config.client()),
+            Some(resumption) => resumption.client_config(self.part),
         };
         if self.config.resumption().is_some() && self.part == Part::Recorded {
             let seeds = [numbers.next(), numbers.next()];
@@ -155,7 +170,7 @@ impl Connection {
             resumption::meet(&mut ends, now);
         }
         client
-            .transport_config(Arc::new(self.config.transport(self.meter.clone())))
+            .transport_config(self.transport(Side::Client))
             .initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first[..20])));
         #[expect(clippy::expect_used, reason = "name, address and version are constants")]
         let opened = self
@@ -174,6 +189,7 @@ impl Connection {
             (true, false) => Some(EcnCodepoint::Ect0),
             (true, true) => Some(EcnCodepoint::Ce),
         };
+        self.trace.on_time(now);
         self.buffer.clear();
         let bytes = BytesMut::from(datagram.bytes.as_slice());
         let now = instant(now);
@@ -348,9 +364,7 @@ impl Endpoint for Connection {
             }
             Some(resumption) => resumption.server_config(self.part),
         };
-        server
-            .transport_config(Arc::new(self.config.transport(self.meter.clone())))
-            .migration(false);
+        server.transport_config(self.transport(Side::Server)).migration(false);
         self.endpoint.set_server_config(Some(Arc::new(server)));
     }
 
@@ -370,6 +384,7 @@ impl Endpoint for Connection {
     }
 
     fn next_packet(&mut self, now: Time) -> Option<Datagram> {
+        self.trace.on_time(now);
         if std::mem::take(&mut self.opens) {
             self.open(now);
         }
@@ -407,6 +422,7 @@ impl Endpoint for Connection {
     }
 
     fn on_deadline(&mut self, now: Time) {
+        self.trace.on_time(now);
         if let Some((_, connection)) = &mut self.state {
             connection.handle_timeout(instant(now));
         }

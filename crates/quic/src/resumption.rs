@@ -13,6 +13,7 @@ use quinn_proto::{
     ClientConfig, ServerConfig, TimeSource, TokenLog, TokenMemoryCache, TokenReuseError,
     ValidationTokenConfig,
 };
+use rustls::KeyLog;
 use rustls::pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
 use transport::Endpoint;
@@ -38,13 +39,18 @@ pub(crate) enum Part {
 }
 
 impl Resumption {
-    pub(crate) fn new() -> Self {
-        Self { tls: Resuming::new(Arc::new(Clock)), tokens: Arc::default() }
+    /// `keys` gets the secrets of recorded connections.
+    pub(crate) fn new(keys: Option<Arc<dyn KeyLog>>) -> Self {
+        Self { tls: Resuming::new(Arc::new(Clock), keys), tokens: Arc::default() }
     }
 
     /// Settings of a client.
-    pub(crate) fn client_config(&self) -> ClientConfig {
-        let mut config = ClientConfig::new(self.tls.client.clone());
+    pub(crate) fn client_config(&self, part: Part) -> ClientConfig {
+        let tls = match part {
+            Part::Earlier => &self.tls.earlier,
+            Part::Recorded => &self.tls.client,
+        };
+        let mut config = ClientConfig::new(tls.clone());
         config.token_store(self.tokens.clone());
         config
     }

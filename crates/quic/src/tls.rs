@@ -12,7 +12,8 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, KeyLog, ServerConfig,
+    SignatureScheme,
 };
 
 /// The name of every server.
@@ -45,18 +46,29 @@ pub(crate) fn client() -> Arc<QuicClientConfig> {
     CONFIGS.client.clone()
 }
 
+/// Settings of clients whose secrets are logged.
+pub(crate) fn logged_client(keys: Arc<dyn KeyLog>) -> Arc<QuicClientConfig> {
+    let clock = Arc::new(DefaultTimeProvider);
+    let mut client = make_client(Arc::new(ring::default_provider()), clock);
+    client.resumption = Resumption::disabled();
+    client.key_log = keys;
+    Arc::new(client_for_quic(client))
+}
+
 /// Settings for 0-RTT. The ends share what they remember.
 pub(crate) struct Resuming {
     /// Of servers that issue a ticket for each connection.
     pub(crate) issuer: Arc<QuicServerConfig>,
     /// Of servers that take such tickets, and issue none.
     pub(crate) server: Arc<QuicServerConfig>,
+    /// Of clients of earlier connections.
+    pub(crate) earlier: Arc<QuicClientConfig>,
     pub(crate) client: Arc<QuicClientConfig>,
 }
 
 impl Resuming {
-    /// The age of tickets is that of `clock`.
-    pub(crate) fn new(clock: Arc<dyn TimeProvider>) -> Self {
+    /// The age of tickets is that of `clock`. `keys` gets the secrets of connections that are not earlier ones.
+    pub(crate) fn new(clock: Arc<dyn TimeProvider>, keys: Option<Arc<dyn KeyLog>>) -> Self {
         let provider = Arc::new(ring::default_provider());
         let mut server = make_server(&provider, clock.clone());
         // The only other value that QUIC allows is 0 (RFC 9001 section 4.6.1).
@@ -68,9 +80,15 @@ impl Resuming {
         let mut client = make_client(provider, clock);
         client.resumption = Resumption::store(Arc::new(ClientSessionMemoryCache::new(1)));
         client.enable_early_data = true;
+        // A clone has the same memory.
+        let earlier = client.clone();
+        if let Some(keys) = keys {
+            client.key_log = keys;
+        }
         Self {
             issuer: Arc::new(for_quic(issuer)),
             server: Arc::new(for_quic(server)),
+            earlier: Arc::new(client_for_quic(earlier)),
             client: Arc::new(client_for_quic(client)),
         }
     }

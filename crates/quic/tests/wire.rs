@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod logs;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,7 +61,11 @@ struct Wire {
 impl Wire {
     fn new(config: Config, seed: u64, loss: Option<u64>) -> Self {
         let config = Arc::new(config);
-        let mut ends = [0, 1].map(|offset| Connection::new(config.clone(), 2 * seed + offset));
+        let ends = [0, 1].map(|offset| Connection::new(config.clone(), 2 * seed + offset));
+        Self::of(ends, seed, loss)
+    }
+
+    fn of(mut ends: [Connection; 2], seed: u64, loss: Option<u64>) -> Self {
         ends[SERVER].listen();
         ends[CLIENT].connect();
         let direction = |random| Direction {

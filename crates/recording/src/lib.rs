@@ -31,7 +31,7 @@ pub use columns::{Column, Values};
 pub use extra::{CellType, Cells, ExtraTable, Kind, TableDefinition};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use load::{LoadError, load};
-pub use output::{OutputError, OutputFolder};
+pub use output::{OutputError, OutputFolder, TraceFiles};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};

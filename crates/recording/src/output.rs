@@ -22,8 +22,10 @@ use publish::{Lock, UNFINISHED, Unfinished, names};
 pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
 const CAPTURE: &str = "capture.pcapng";
-/// Begin the names of copies of files that the scenario refers to, the second in earlier versions.
-const COPIES: [&str; 2] = ["input-", "attenuation-"];
+const KEY_LOG: &str = "tls-keys.log";
+/// Begin the names of files of which there may be several: copies of files that the scenario refers to, the second in
+/// earlier versions, and traces of QUIC.
+const NUMBERED: [&str; 3] = ["input-", "attenuation-", "qlog-"];
 
 /// Why an output folder cannot be used. Each says which path.
 #[derive(Debug, Error)]
@@ -142,10 +144,21 @@ impl OutputFolder {
         self.begin(CAPTURE)
     }
 
+    /// Begins `tls-keys.log`, as [`OutputFolder::capture`] does.
+    pub fn key_log(&mut self) -> Result<BufWriter<File>, OutputError> {
+        self.begin(KEY_LOG)
+    }
+
+    /// Where files whose names begin with `qlog-` grow during the run. They appear with [`OutputFolder::save`].
+    pub fn traces(&self) -> TraceFiles {
+        let unfinished = self.unfinished.as_ref().expect("only `publish` takes it, the last step");
+        TraceFiles { folder: unfinished.file("") }
+    }
+
     /// Writes the recording and the scenario that it came from: `recording.json`,
     /// `scenario.toml` and copies of the `files` that it names, `attenuation-*`, and a Parquet file
     /// for each table that has rows. `SHA256SUMS` has the sums of all of them, but not of the
-    /// capture. Files of an earlier recording that this one does not have are removed. If anything
+    /// capture and of logs. Files of an earlier recording that this one does not have are removed. If anything
     /// fails, the earlier recording is still there.
     pub fn save(
         mut self,
@@ -220,13 +233,14 @@ impl Drop for OutputFolder {
 /// Every name that any recording may have in its folder.
 fn own_files() -> impl Iterator<Item = String> {
     let tables = Table::FIXED.into_iter().filter_map(Table::fixed_name).map(file_name);
-    tables.chain([CAPTURE, SCENARIO, SUMS, RECORDING].map(str::to_owned))
+    tables.chain([CAPTURE, KEY_LOG, SCENARIO, SUMS, RECORDING].map(str::to_owned))
 }
 
-/// Whether a file has the name of a copy: `input-0.csv`.
-fn is_copy(name: &str) -> bool {
-    let number = COPIES.iter().find_map(|start| name.strip_prefix(start)?.split_once('.'));
-    number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+/// Whether a file has the name of one of several: `input-0.csv`, `qlog-0-3-client.sqlog`.
+fn is_numbered(name: &str) -> bool {
+    let rest = NUMBERED.iter().find_map(|start| name.strip_prefix(start));
+    let number = rest.and_then(|rest| rest.split(['.', '-']).next());
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// What became of a folder.
@@ -289,5 +303,7 @@ fn tables_of(path: &Path) -> Vec<String> {
 mod publish;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 pub(crate) use publish::settle_if_needed;
+pub use traces::TraceFiles;

@@ -14,7 +14,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use super::{RECORDING, is_copy, own_files, tables_of};
+use super::{RECORDING, is_numbered, own_files, tables_of};
 use crate::parquet::file_name;
 
 /// Begins the names of all that is not in its place yet.
@@ -137,8 +137,8 @@ pub(super) fn settle(output: &Path, _lock: &Lock) -> io::Result<()> {
         ignore_missing(fs::rename(output.join(RECORDING), &earlier))?;
         let new = names(&complete)?;
         let tables = tables_of(&earlier).into_iter().map(|name| file_name(&name));
-        let copies = names(output)?.into_iter().filter(|name| is_copy(name));
-        for name in own_files().chain(tables).chain(copies) {
+        let numbered = names(output)?.into_iter().filter(|name| is_numbered(name));
+        for name in own_files().chain(tables).chain(numbered) {
             if !new.contains(&name) {
                 ignore_missing(fs::remove_file(output.join(name)))?;
             }

@@ -43,7 +43,20 @@ fn an_earlier_recording_is_replaced_and_none_of_its_files_stays_behind() {
     let path = folder();
     let mut first = OutputFolder::create(path.path(), false).unwrap();
     first.capture().unwrap().write_all(b"packets").unwrap();
+    first.key_log().unwrap().write_all(b"secrets").unwrap();
+    let mut trace = first.traces().begin("qlog-0-3-client.sqlog").unwrap();
+    for piece in [[b'a'; 10_000], [b'b'; 10_000]] {
+        trace.write_all(&piece).unwrap();
+    }
+    trace.write_all(b"c").unwrap();
+    trace.flush().unwrap();
     first.save(&sample(), "", &[]).unwrap();
+    let trace = fs::read(path.path().join("qlog-0-3-client.sqlog")).unwrap();
+    assert_eq!(
+        (trace.len(), trace[9_999], trace[10_000], trace[20_000]),
+        (20_001, b'a', b'b', b'c')
+    );
+    assert_eq!(fs::read(path.path().join("tls-keys.log")).unwrap(), b"secrets");
     fs::write(path.path().join("notes.txt"), "mine").unwrap();
 
     let second = Recording { scenario: "second".into(), ..Recording::default() };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quic::Logs;
 use runtime::{Leg, LegEnd};
 use scenario::Scenario;
 use scenario::model::OwnSettings;
@@ -12,7 +13,7 @@ use crate::transports::Shared;
 
 /// How the connections of each leg of each flow are made. Legs that are alike share a blueprint, as
 /// the copies of one entry do: ten thousand flows have one configuration, not ten thousand.
-pub(crate) fn blueprints(scenario: &Scenario, seed: u64) -> Vec<Vec<Arc<Blueprint>>> {
+pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Vec<Arc<Blueprint>>> {
     // Those of the flow before, leg by leg.
     let mut last: (&OwnSettings, Vec<(Leg<'_>, Arc<Blueprint>)>) = (&OwnSettings::Tcp, Vec::new());
     let mut blueprints = Vec::with_capacity(scenario.flows.len());
@@ -23,8 +24,10 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64) -> Vec<Vec<Arc<Blueprin
             let is_like = |before: &Leg<'_>| before.is_like(&leg) && *settings == &flow.own;
             let alike = legs.get(number).filter(|(before, _)| is_like(before));
             let shared = alike.map(|(_, blueprint)| blueprint.clone());
-            let new =
-                || Arc::new(blueprint(&leg, &Shared::of(flow, seed, scenario.ip), scenario.ip));
+            let new = || {
+                let shared = Shared::of(flow, seed, scenario.ip, logs);
+                Arc::new(blueprint(&leg, &shared, scenario.ip))
+            };
             made.push((leg, shared.unwrap_or_else(new)));
         }
         blueprints.push(made.iter().map(|(_, blueprint)| blueprint.clone()).collect());

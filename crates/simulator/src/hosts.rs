@@ -290,6 +290,7 @@ impl<C: Connection> Hosts<C> {
         initial_sequence: u32,
     ) -> Pair {
         let pair = self.ends.open(flow, leg);
+        let number = self.ends.get(pair.sender).connection.0;
         let [first, last] = &blueprint.ends;
         let ends = [
             (first, blueprint.from, blueprint.to, pair.receiver, 0),
@@ -308,6 +309,7 @@ impl<C: Connection> Hosts<C> {
             let has_extras = reader.is_some() || part != Part::End;
             let only_answers = node == blueprint.to;
             let mut connection = C::new(end, controller, sequence, only_answers);
+            connection.identify(flow.0, number);
             if let (Some(known), Some(connection)) =
                 (self.paths.get((node.0, peer_node.0)), connection.tcp_mut())
             {

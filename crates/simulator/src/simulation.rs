@@ -70,6 +70,8 @@ pub struct Options<'a> {
     pub observer: Option<&'a mut Observer<'a>>,
     /// Controllers from elsewhere for some of the flows.
     pub controllers: Option<&'a dyn Controllers>,
+    /// Logs of connections of QUIC.
+    pub logs: quic::Logs,
 }
 
 /// Gives flows other controllers than the scenario does.
@@ -166,7 +168,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             horizon: Time::ZERO,
             fabric,
             hosts,
-            blueprints: build::blueprints(scenario, seed),
+            blueprints: build::blueprints(scenario, seed, &options.logs),
             unfinished: applications.len(),
             applications,
             recorder: Recorder::new(scenario),

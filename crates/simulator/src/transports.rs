@@ -13,6 +13,7 @@ mod stp;
 
 use std::sync::Arc;
 
+use ::quic::Logs;
 use congestion::AnyController;
 use scenario::model::{Flow, OwnSettings};
 use tcp::Segment;
@@ -33,12 +34,12 @@ pub(crate) enum Shared {
 }
 
 impl Shared {
-    /// For a flow of a run with this seed.
-    pub(crate) fn of(flow: &Flow, seed: u64, ip: IpVersion) -> Self {
+    /// For a flow of a run with this seed and these logs.
+    pub(crate) fn of(flow: &Flow, seed: u64, ip: IpVersion, logs: &Logs) -> Self {
         match &flow.own {
             OwnSettings::Tcp => Self::Tcp,
             OwnSettings::Quic(settings) => {
-                let path = quic::Path::of(flow, settings, seed);
+                let path = quic::Path::of(flow, settings, seed, logs);
                 path.map_or(Self::Tcp, |path| Self::Quic(Arc::new(path)))
             }
             OwnSettings::Stp(config) => {
@@ -90,6 +91,9 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
         initial_sequence: u32,
         only_answers: bool,
     ) -> Self;
+
+    /// Gives the connection the numbers of its flow and its own, by which logs know it.
+    fn identify(&mut self, _flow: u32, _connection: u32) {}
 
     /// Why a packet has ended the connection before its time, if it did.
     fn failure(&self) -> Option<AbortCause>;

@@ -59,6 +59,12 @@ impl Connection for Any {
         }
     }
 
+    fn identify(&mut self, flow: u32, connection: u32) {
+        if let Self::Quic(end) = self {
+            end.end.identify(flow, connection);
+        }
+    }
+
     fn failure(&self) -> Option<AbortCause> {
         match self {
             Self::Tcp(end) => tcp::Connection::failure(end),

@@ -1,11 +1,14 @@
 //! Captures of all protocols: lengths, checksums, and what Wireshark makes of them.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::{env, fs, io, process};
 
+use quic::{KeyLogWriter, Logs, Sink, Traces};
 use recording::Recording;
 use scenario::Scenario;
 use simulator::{Capture, Observed, Options};
@@ -16,7 +19,11 @@ use super::parse;
 
 /// A download over a lossy link whose queue marks packets, with `transport` and `traffic` as TOML.
 fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
-    parse(&format!(
+    parse(&lossy_text(ip, transport, traffic))
+}
+
+fn lossy_text(ip: &str, transport: &str, traffic: &str) -> String {
+    format!(
         r#"
 duration = "60s"
 ip = "{ip}"
@@ -26,7 +33,7 @@ rate = "2Mbit/s"
 delay = "50ms"
 queue = {{ packets = 40 }}
 ecn_marking = {{ packets = 5, weight = 1 }}
-channel = {{ per = 0.01 }}
+channel = {{ per = 0.03 }}
 [[flow]]
 from = "server"
 to = "client"
@@ -34,14 +41,18 @@ controller = "reno"
 transport = {{ {transport} }}
 traffic = {{ {traffic} }}
 "#
-    ))
+    )
 }
 
 fn captured(scenario: &Scenario) -> (Recording, Vec<u8>) {
+    logged(scenario, Logs::default())
+}
+
+fn logged(scenario: &Scenario, logs: Logs) -> (Recording, Vec<u8>) {
     let mut bytes = Vec::new();
     let mut capture = Capture::new(&mut bytes, scenario).unwrap();
     let mut observer = |observed: &Observed<'_>| capture.observe(observed);
-    let options = Options { observer: Some(&mut observer), ..Options::default() };
+    let options = Options { observer: Some(&mut observer), logs, ..Options::default() };
     let recording = simulator::run(scenario, 1, options);
     capture.finish().unwrap();
     (recording, bytes)
@@ -148,8 +159,23 @@ fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
         assert_eq!(bytes as u64, back.delivered_bytes, "{protocol:?}");
         let arrived = forward.delivered_packets + forward.dropped_packets;
         let under_way = from_server.len() as u64 - arrived - forward.corrupted_packets;
-        assert!(under_way <= 41, "{protocol:?}: {under_way}");
+        assert!(forward.corrupted_packets > 0 && under_way <= 41, "{protocol:?}: {under_way}");
     }
+}
+
+/// RFC 3168 section 5: a capture has the code point of a packet where it is captured. The queue of the slow way back
+/// marks packets with ACKs, which quinn sends as ECN-capable.
+#[test]
+fn marks_are_in_packets_that_arrive_and_not_in_those_that_leave() {
+    let text = lossy_text("ipv4", r#"protocol = "quic""#, r#"download = "300kB""#);
+    let slow = "delay = \"50ms\"\nbackward = { rate = \"15kbit/s\" }";
+    let (_, bytes) = captured(&parse(&text.replace("delay = \"50ms\"", slow)));
+    let all = packets(&bytes);
+    let seen = |of_server: bool, ecn: u8| {
+        let those = all.iter().filter(|packet| packet.is_of_server() == of_server);
+        those.filter(|packet| packet.header().3 == ecn).count()
+    };
+    assert!(seen(true, 2) > 0 && seen(true, 3) == 0 && seen(false, 3) > 0, "{}", seen(false, 3));
 }
 
 #[test]
@@ -218,5 +244,112 @@ fn wireshark_takes_packets_of_quic_for_quic() {
         for hello in ["1", "2"] {
             assert!(types.split(',').any(|one| one == hello), "{types}");
         }
+    }
+}
+
+/// Files in memory, by name.
+#[derive(Clone, Debug, Default)]
+struct Files(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+impl Files {
+    fn open(&self, name: &str) -> File {
+        self.0.lock().unwrap().insert(name.to_owned(), Vec::new());
+        File(self.clone(), name.to_owned())
+    }
+
+    fn take(&self, name: &str) -> Vec<u8> {
+        self.0.lock().unwrap().remove(name).unwrap()
+    }
+}
+
+struct File(Files, String);
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.0.lock().unwrap().get_mut(&self.1).unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// With the key log, Wireshark reads every packet: the frames of the stream have all bytes, each at its position.
+#[test]
+fn wireshark_decrypts_quic_with_the_key_log() {
+    const BYTES: usize = 50_000;
+    for transport in [r#"protocol = "quic""#, r#"protocol = "quic", quic = { zero_rtt = true }"#] {
+        let files = Files::default();
+        let keys = Arc::new(KeyLogWriter::new(files.open("keys")));
+        let logs = Logs { keys: Some(keys.clone()), traces: None };
+        let (recording, bytes) = logged(&lossy("ipv4", transport, r#"download = "50kB""#), logs);
+        keys.finish().unwrap();
+        let path = env::temp_dir().join(format!("bentpipe-keys-{}.log", process::id()));
+        fs::write(&path, files.take("keys")).unwrap();
+        let option = format!("tls.keylog_file:{}", path.display());
+        let fields = ["ip.src", "quic.stream.stream_id", "quic.stream.offset", "quic.stream_data"];
+        let arguments = ["-o", &option, "-Y", "quic.stream.stream_id"];
+        let lines = tshark("decrypted", &bytes, &arguments, &fields);
+        fs::remove_file(&path).unwrap();
+        let Some(lines) = lines else { return };
+        let mut has = vec![false; BYTES];
+        let mut sent = 0;
+        for line in &lines {
+            let columns: Vec<_> = line.split('\t').collect();
+            let [source, _, offset, data] = columns[..] else { panic!("{line}") };
+            if source != "10.0.0.1" || data.is_empty() {
+                continue;
+            }
+            let at: usize = offset.parse().unwrap_or(0);
+            for (place, digits) in data.as_bytes().chunks(2).enumerate() {
+                let byte = u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
+                assert_eq!(usize::from(byte), (at + place) % 251, "{line}");
+                has[at + place] = true;
+            }
+            sent += 1;
+        }
+        assert!(
+            has.iter().all(|one| *one),
+            "{} of {BYTES}",
+            has.iter().filter(|one| **one).count()
+        );
+        assert_eq!(sent, recording.flows[0].protocol.quic().unwrap().segments_sent);
+    }
+}
+
+/// Flows that share settings, and connections of one flow, have files of their own. What is logged changes nothing.
+#[test]
+fn each_connection_has_its_traces() {
+    let text = lossy_text("ipv4", r#"protocol = "quic""#, r#"download = "50kB""#);
+    let scenario = parse(&text.replace("[[flow]]", "[[flow]]\nname = \"both\"\ncount = 2"));
+    let files = Files::default();
+    let opened = files.clone();
+    let traces =
+        Arc::new(Traces::new(move |name| -> io::Result<Sink> { Ok(Box::new(opened.open(name))) }));
+    let (recording, capture) = logged(&scenario, Logs { keys: None, traces: Some(traces.clone()) });
+    traces.finish().unwrap();
+    let (plain, _) = captured(&scenario);
+    assert_eq!(recording.digest(), plain.digest());
+    let names: Vec<_> = files.0.lock().unwrap().keys().cloned().collect();
+    let expected = [
+        "qlog-0-0-client.sqlog",
+        "qlog-0-0-server.sqlog",
+        "qlog-1-1-client.sqlog",
+        "qlog-1-1-server.sqlog",
+    ];
+    assert_eq!(names, expected);
+    for (number, flow) in recording.flows.iter().enumerate() {
+        let text =
+            String::from_utf8(files.take(&format!("qlog-{number}-{number}-server.sqlog"))).unwrap();
+        let count = |name: &str| text.matches(&format!("\"name\":\"{name}\"")).count() as u64;
+        let lost = flow.protocol.quic().unwrap().segments_retransmitted;
+        assert_eq!(count("recovery:packet_lost"), lost, "{flow:?}");
+        // Packets of this connection in the capture, by its port.
+        let port = 49_152 + number;
+        let all = packets(&capture);
+        let datagrams = all.iter().filter(|one| one.is_of_server() && one.word(22) == port).count();
+        let sent = count("transport:packet_sent");
+        assert!(sent >= datagrams as u64 && sent <= datagrams as u64 + 3, "{sent}, {datagrams}");
     }
 }

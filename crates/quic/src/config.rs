@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use quinn_controllers::{Factory, Unsuitable};
+use quinn_controllers::Factory;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
@@ -11,6 +11,7 @@ use quinn_proto::{
 };
 use units::{Bytes, SizeLimit, Span};
 
+use crate::choice::{Choice, Congestion, Unsuitable};
 use crate::clock::{duration, instant};
 use crate::logs::Logs;
 use crate::meter::{Meter, Metered};
@@ -26,6 +27,9 @@ use crate::tls;
     schemars(inline, extend("additionalProperties" = false))
 )]
 pub struct Settings {
+    /// Source of the flow's controller: `"bentpipe"` is the controller of this laboratory, as with TCP. `"quinn"` is
+    /// quinn's own controller of that name, `newreno` or `cubic`, without parameters.
+    pub congestion: Congestion,
     /// Bytes of all streams that may be outstanding: the flow-control window of the connection
     /// (`initial_max_data`, RFC 9000 section 4.1).
     pub receive_window: SizeLimit,
@@ -57,6 +61,7 @@ impl Default for Settings {
         // 12.5 MB/s at a round-trip time of 100 ms.
         let window = 1_250_000;
         Self {
+            congestion: Congestion::Bentpipe,
             receive_window: SizeLimit::UNLIMITED,
             stream_receive_window: Bytes(window),
             send_window: Bytes(8 * window),
@@ -74,22 +79,14 @@ impl Settings {
     /// The largest flow-control window (RFC 9000 section 16).
     pub const LARGEST_WINDOW: u64 = (1 << 62) - 1;
 
-    /// Bytes of one stream that can be in flight: the smallest of the windows.
-    pub fn window(&self) -> u64 {
-        let receiver = self.stream_receive_window.get().min(self.receive_window.get());
-        receiver.min(self.send_window.get())
-    }
-}
+    /// Requests that quinn's server allows at a time (`initial_max_streams_bidi`, RFC 9000 section 18.2).
+    pub const OPEN_REQUESTS: u64 = 100;
 
-/// The congestion controller of an end.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
-    /// One of the laboratory.
-    Laboratory(Specification),
-    /// quinn's own NewReno.
-    NewReno,
-    /// quinn's own CUBIC, its default.
-    Cubic,
+    /// Bytes that can be in flight on `streams` streams: the smallest of the windows.
+    pub fn window(&self, streams: u64) -> u64 {
+        let of_streams = self.stream_receive_window.get().saturating_mul(streams);
+        of_streams.min(self.receive_window.get()).min(self.send_window.get())
+    }
 }
 
 /// How the ends of connections are made.
@@ -102,7 +99,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// `initial_window` in bytes replaces the default of the controller.
+    /// With the controller of a scenario. `streams` is the number of streams that have data at the same time.
+    ///
+    /// # Errors
+    /// When QUIC cannot have the controller.
+    pub fn of(
+        settings: Settings,
+        controller: &Specification,
+        streams: u64,
+    ) -> Result<Self, Unsuitable> {
+        let choice = Choice::of(settings.congestion, controller)?;
+        Self::with_window(settings, choice, None, settings.window(streams))
+    }
+
+    /// Connections with one stream. `initial_window` in bytes replaces the default of the controller.
     ///
     /// # Errors
     /// When quinn lacks what the controller needs.
@@ -111,11 +121,20 @@ impl Config {
         choice: Choice,
         initial_window: Option<u64>,
     ) -> Result<Self, Unsuitable> {
+        Self::with_window(settings, choice, initial_window, settings.window(1))
+    }
+
+    fn with_window(
+        settings: Settings,
+        choice: Choice,
+        initial_window: Option<u64>,
+        advertised: u64,
+    ) -> Result<Self, Unsuitable> {
         let factory: Arc<dyn ControllerFactory + Send + Sync> = match choice {
             Choice::Laboratory(specification) => {
                 let mut factory = Factory::of(specification)?
                     .epoch(instant(units::Time::ZERO))
-                    .advertised_window(settings.window());
+                    .advertised_window(advertised);
                 if let Some(bytes) = initial_window {
                     factory = factory.initial_window(bytes);
                 }
@@ -185,6 +204,7 @@ impl Config {
     /// quinn's settings of an end with this meter and this trace.
     pub(crate) fn transport(&self, meter: Meter, trace: Option<QlogStream>) -> TransportConfig {
         let Settings {
+            congestion: _,
             receive_window,
             stream_receive_window,
             send_window,

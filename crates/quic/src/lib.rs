@@ -9,12 +9,13 @@
 //!
 //! **Determinism.** Packet lengths and times depend on the scenario and the seed only. Keys of TLS are
 //! random, because ring draws them from the system, but of constant length; so the contents of encrypted
-//! packets differ between two runs, and nothing else does. quinn's BBR draws from a generator
-//! of the thread, which no seed controls, and is not offered: the laboratory's `bbr` takes its place.
+//! packets differ between two runs, and nothing else does. Of quinn's own controllers, NewReno and CUBIC are offered.
+//! quinn's BBR draws from a generator of the thread, which no seed controls: the laboratory's `bbr` takes its place.
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod choice;
 mod clock;
 mod config;
 mod connection;
@@ -30,7 +31,8 @@ mod resumption;
 mod tls;
 mod trace;
 
-pub use config::{Choice, Config, Settings};
+pub use choice::{Choice, Congestion, Unsuitable};
+pub use config::{Config, Settings};
 pub use connection::{Connection, Datagram, Statistics, reason};
 pub use key_log::KeyLogWriter;
 pub use logs::{LogError, Logs};

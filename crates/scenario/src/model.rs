@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use congestion::Specification;
+use congestion::{Specification, Status};
+use quic::Congestion;
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -191,6 +192,19 @@ pub struct Flow {
     pub gateways: Arc<[Gateway]>,
 }
 
+impl Flow {
+    /// Returns true if its controller is one of quinn's own.
+    pub fn has_quinns_controller(&self) -> bool {
+        matches!(&self.own, OwnSettings::Quic(settings) if settings.congestion == Congestion::Quinn)
+    }
+
+    /// Confidence that its controller is that of its source.
+    pub fn controller_status(&self) -> Status {
+        let of_quinn = self.has_quinns_controller();
+        if of_quinn { self.protocol.entry().status } else { self.controller.entry().status }
+    }
+}
+
 /// Settings that only one transport protocol has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OwnSettings {
@@ -290,6 +304,23 @@ pub struct Web {
     pub pipelining: bool,
     /// Close a connection that has been idle for so long; `None` keeps it open.
     pub keep_alive: Option<Span>,
+}
+
+impl Traffic {
+    /// Streams of a connection of QUIC that may have data at the same time.
+    pub fn streams(&self) -> u64 {
+        match self {
+            Self::Web(web) if web.pipelining => {
+                let objects = web.embedded_objects.div_ceil(web.connections.max(1));
+                u64::from(objects).clamp(1, quic::Settings::OPEN_REQUESTS)
+            }
+            Self::Web(_)
+            | Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Constant { .. }
+            | Self::OnOff { .. } => 1,
+        }
+    }
 }
 
 /// What is recorded besides totals.

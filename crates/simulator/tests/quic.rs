@@ -147,6 +147,37 @@ fn every_controller_has_the_goodput_that_it_has_over_tcp() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
+/// Settings with quinn's own controllers.
+fn of_quinn() -> String {
+    QUIC.replace("quic = {", r#"quic = { congestion = "quinn","#)
+}
+
+/// NewReno and CUBIC of quinn are other code than the laboratory's: same file, other recording, and the status names
+/// quinn.
+#[test]
+fn the_controllers_of_quinn_are_quinns_own() {
+    let lossy = "channel = { per = 0.002 }";
+    for controller in ["newreno", "cubic"] {
+        let [own, quinns] = [QUIC, of_quinn().as_str()].map(|transport| {
+            let text = geo(lossy, &flow(controller, transport, r#"bulk = "3MB""#));
+            let recording = run(&text);
+            let flow = &recording.flows[0];
+            assert!(flow.completed && flow.bytes == 3_000_000, "{flow:?}");
+            assert!(flow.protocol.quic().unwrap().fast_recoveries > 0, "{flow:?}");
+            recording
+        });
+        let [own, quinns] = [own, quinns].map(|recording| recording.flows[0].clone());
+        #[allow(clippy::print_stdout, reason = "the table of the test")]
+        {
+            println!("{controller:8} {:8.0} {:8.0}", own.goodput_bps, quinns.goodput_bps);
+        }
+        assert_ne!(own.completion_s, quinns.completion_s);
+        assert!(own.controller == controller && quinns.controller == controller);
+        assert!(!own.controller_status.contains("quinn"), "{own:?}");
+        assert_eq!(quinns.controller_status, "from an implementation (quinn-proto 0.11.19)");
+    }
+}
+
 /// Pages with `settings` of web traffic.
 fn web(settings: &str) -> String {
     format!(
@@ -272,10 +303,21 @@ fn a_dead_link_ends_the_connection_after_the_idle_timeout() {
 #[test]
 fn what_quic_cannot_do_is_refused_with_its_line() {
     let download = r#"download = "1MB""#;
-    let of = |controller, transport| refusal(&geo("", &flow(controller, transport, download)));
+    let of = |controller: &str, transport: &str| {
+        refusal(&geo("", &flow(controller, transport, download)))
+    };
     let error = of("dctcp", QUIC);
     assert!(error.contains("test.toml:") && error.contains("ECN marks"), "{error}");
     assert!(of("xcp", QUIC).contains("feedback that routers write"));
+    let error = of("hybla", &of_quinn());
+    assert!(error.contains(r#""newreno" or "cubic" with transport.quic.congestion"#), "{error}");
+    assert!(of("bbr", &of_quinn()).contains("no seed controls"));
+    let text = geo("", &flow("cubic", &of_quinn(), download))
+        .replace(r#""cubic""#, r#"{ name = "cubic", abe = "on" }"#);
+    let error = refusal(&text);
+    assert!(error.contains("flow[0].controller") && error.contains("are fixed"), "{error}");
+    let error = of("cubic", &QUIC.replace("quic = {", r#"quic = { congestion = "quin","#));
+    assert!(error.contains(r#""quinn""#), "{error}");
     let error = of("cubic", r#"protocol = "quic", recovery = "sack""#);
     assert!(error.contains("recovery") && error.contains("quic"), "{error}");
     let error = of("cubic", r#"quic = { stream_receive_window = "1MB" }"#);
@@ -298,6 +340,25 @@ fn explain_warns_of_quinns_default_windows() {
     assert!(explained.contains("at most 16"), "{explained}");
     assert!(explained.contains("stream_receive_window"), "{explained}");
     assert!(!explained.contains("dupthresh"), "{explained}");
+}
+
+/// The objects of a page have a stream each, and share the window of the connection.
+#[test]
+fn explain_takes_all_streams_of_a_page_for_its_window() {
+    let explained = |settings: &str, traffic: &str| {
+        let transport = format!(r#"protocol = "quic", quic = {{ {settings} }}"#);
+        let text = geo("", &flow("cubic", &transport, traffic)).replace("4Mbit/s", "50Mbit/s");
+        let loaded = Loaded::parse(&text, "test.toml", &[]).unwrap();
+        explain(&loaded.scenario, &loaded.written).to_string()
+    };
+    // Six streams of 1.25 MB hold twice the BDP of 3.75 MB.
+    let large = r#"embedded_object = "5MB""#;
+    assert!(!explained("", &web(large)).contains("below the BDP"));
+    let one = explained("", &web(&format!("{large}, pipelining = false")));
+    assert!(one.contains("smallest of stream_receive_window"), "{one}");
+    let narrow = explained(r#"receive_window = "1MB""#, &web(large));
+    assert!(narrow.contains("the window of 1MB"), "{narrow}");
+    assert!(narrow.contains("smallest of 6 x stream_receive_window"), "{narrow}");
 }
 
 /// The example of a connection that quinn ends itself: found at the client, whose queue has lost thousands of packets.

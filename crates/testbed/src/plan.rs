@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::Value;
-use quic::{Choice, Config, Maker};
+use quic::{Config, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
 use scenario::model::{Flow, LowPriority, OwnSettings};
@@ -175,9 +175,9 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
                 Carrier::Tcp(Arc::new(sockets))
             }
             (OwnSettings::Quic(own), _) => {
-                let choice = Choice::Laboratory(flow.controller.clone());
                 // A scenario with a controller that QUIC cannot carry is not resolved.
-                let Ok(config) = Config::new(**own, choice, None) else { continue };
+                let config = Config::of(**own, &flow.controller, flow.traffic.streams());
+                let Ok(config) = config else { continue };
                 if alike.is_none() {
                     let verdicts = settings::judge_quic(flow, own);
                     subject.record(verdicts, &mut plan.settings, &mut refusals);

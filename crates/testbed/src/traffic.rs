@@ -322,7 +322,7 @@ impl<'a> Run<'a> {
             controller: entry.name.into(),
             controller_status: match flow.protocol {
                 // Its controllers are the simulator's.
-                Protocol::Quic => entry.status.to_string().into(),
+                Protocol::Quic => flow.controller_status().to_string().into(),
                 _ => legs::STATUS.into(),
             },
             completed,

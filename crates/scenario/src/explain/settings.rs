@@ -580,7 +580,8 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
             pattern.on, pattern.off
         ),
     };
-    format!("{what}, {}", flow.controller.entry().name)
+    let source = if flow.has_quinns_controller() { " of quinn" } else { "" };
+    format!("{what}, {}{source}", flow.controller.entry().name)
 }
 
 /// Whether the application goes on until the run ends.

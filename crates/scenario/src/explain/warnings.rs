@@ -302,12 +302,18 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
     if limit >= 0.95 * figures.capacity_bps || figures.window_limit_bps >= figures.wanted() {
         return None;
     }
+    let streams = match flow.traffic.streams() {
+        1 => String::new(),
+        many => format!("{many} x "),
+    };
     let cure = match flow.transport.window_scaling {
-        _ if flow.protocol == Protocol::Quic => {
-            "; it is the smallest of stream_receive_window, receive_window and send_window"
+        _ if flow.protocol == Protocol::Quic => format!(
+            "; it is the smallest of {streams}stream_receive_window, receive_window and send_window"
+        ),
+        false if figures.window_bytes <= UNSCALED_WINDOW => {
+            "; a larger one needs window_scaling".to_owned()
         }
-        false if figures.window_bytes <= UNSCALED_WINDOW => "; a larger one needs window_scaling",
-        _ => "",
+        _ => String::new(),
     };
     Some(format!(
         "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",

@@ -12,7 +12,7 @@ use super::{Numbers, protocols};
 use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::error::Problem;
-use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Web};
+use crate::model::{Distribution, Flow, Gateway, OnOff, OwnSettings, Traffic, Web};
 use crate::path::Path;
 use crate::suggest;
 
@@ -40,9 +40,8 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let own = protocols::own_settings(&flow.transport, &controller, &path, problems);
-        let transport = protocols::as_tcp(&own)
+        let mut transport = protocols::as_tcp(&own)
             .unwrap_or_else(|| transport(&flow.transport, &controller, document.ip));
-        let transport = Arc::new(transport);
         protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
         if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
         {
@@ -69,6 +68,10 @@ pub(super) fn flows(
             &path.key("traffic"),
             problems,
         );
+        if let OwnSettings::Quic(settings) = &own {
+            transport.receive_buffer = Bytes(settings.window(traffic.streams()));
+        }
+        let transport = Arc::new(transport);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {

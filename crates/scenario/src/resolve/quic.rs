@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use quic::{Carriage, Settings, carriage};
+use quic::{Choice, Settings};
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use units::{Bytes, SizeLimit, Span};
 
@@ -25,13 +25,13 @@ pub(super) fn settings(
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Arc<Settings> {
-    if let Carriage::Impossible(missing) = carriage(controller) {
+    let settings = written.quic;
+    if let Err(unsuitable) = Choice::of(settings.congestion, controller) {
         let name = controller.entry().name;
         let path = path.key("controller");
-        let problem = Problem::new(path, "a controller that runs over QUIC", format!("{name:?}"));
-        problems.push(problem.because(missing.reason()));
+        let problem = Problem::new(path, unsuitable.possible(), format!("{name:?}"));
+        problems.push(problem.because(unsuitable.reason()));
     }
-    let settings = written.quic;
     let path = path.key("transport").key("quic");
     if let (None, Some(delay)) = (settings.ack_threshold, settings.ack_delay) {
         let problem = Problem::new(path.key("ack_delay"), "ack_threshold too", delay.to_string());
@@ -65,7 +65,7 @@ pub(super) fn as_tcp(settings: &Settings) -> Config {
         recovery: Recovery::Sack,
         mss: payload - SMALLER_HEADER,
         timestamps: false,
-        receive_buffer: Bytes(settings.window()),
+        receive_buffer: Bytes(settings.window(1)),
         send_buffer: SizeLimit::UNLIMITED,
         delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout }),
         ..Config::default()

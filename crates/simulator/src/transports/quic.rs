@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quic::{Choice, Config, Connection, Datagram, Logs, Maker, Settings};
+use quic::{Config, Connection, Datagram, Logs, Maker, Settings};
 use scenario::model::Flow;
 use wire::ip::{LONGEST_PACKET, PROTOCOL_UDP};
 use wire::{Addresses, UdpHeader, udp};
@@ -49,9 +49,9 @@ impl Path {
     /// For a flow with QUIC.
     pub(crate) fn of(flow: &Flow, settings: &Settings, seed: u64, logs: &Logs) -> Option<Self> {
         let settings = *settings;
-        let choice = Choice::Laboratory(flow.controller.clone());
         // A scenario with a controller that QUIC cannot carry is not resolved.
-        let config = Config::new(settings, choice, None).ok()?.logged(logs);
+        let config =
+            Config::of(settings, &flow.controller, flow.traffic.streams()).ok()?.logged(logs);
         let kept = settings.idle_timeout * IDLE_TIMEOUTS;
         // Flows with the same seed of the run are distinguished by their first sequence number.
         let maker = Maker::new(Arc::new(config), seed, flow.initial_sequence);

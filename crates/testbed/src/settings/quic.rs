@@ -12,6 +12,7 @@ const QUINN: &str = "quinn, as in the simulator";
 pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     // Without `..`, so that a new setting has to be considered here.
     let Settings {
+        congestion,
         receive_window,
         stream_receive_window,
         send_window,
@@ -24,7 +25,8 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     } = own;
     let mut judge = Judge(Vec::new());
     let controller = flow.controller.entry().name;
-    judge.applied("controller", controller, "the simulator's own, over quinn");
+    judge.applied("controller", controller, "as in the simulator, over quinn");
+    judge.applied("transport.quic.congestion", congestion.name(), QUINN);
     judge.applied("transport.quic.receive_window", receive_window, QUINN);
     judge.applied("transport.quic.stream_receive_window", stream_receive_window, QUINN);
     judge.applied("transport.quic.send_window", send_window, QUINN);

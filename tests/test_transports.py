@@ -78,6 +78,23 @@ def test_another_protocol_runs_and_its_counts_are_printed_and_recorded(
     assert f"of {counts.segments_sent} segments" in page
 
 
+def test_counters_of_quic_are_printed_and_are_columns(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "flow.toml").write_text(scenario("quic"))
+    threshold = ("--set", "flow.0.transport.quic.ack_threshold=10")
+    done = bentpipe("run", "flow.toml", "--out", "out", *threshold)
+    assert (done.returncode, done.stderr) == (0, "")
+    recording = package.Recording.load(tmp_path / "out")
+    quic = recording.flows[0].quic
+    assert quic is not None
+    assert quic.acks_sent > 5
+    assert quic.ack_frequency_sent > 0
+    assert quic.persistent_congestions == 0
+    for word in ("ACK_FREQUENCY", "MTU probes", f" {quic.acks_sent} "):
+        assert word in done.stdout, word
+    row = json.loads((tmp_path / "out" / "recording.json").read_text())["flows"][0]
+    assert row.items() >= quic.to_dict().items() - {("error", None)}
+
+
 @pytest.mark.parametrize(
     ("protocol", "option"),
     [

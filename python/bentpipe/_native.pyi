@@ -261,8 +261,36 @@ class QuicTotals:
         """Number of times that a loss reduced the window."""
 
     @property
+    def timeouts(self) -> int:
+        """Probe timeouts of the data sender, which reduce no window (RFC 9002 section 6.2)."""
+
+    @property
     def persistent_congestions(self) -> int:
         """Number of times that all packets of a longer period were lost (RFC 9002 section 7.6)."""
+
+    @property
+    def acks_sent(self) -> int:
+        """ACK frames that the data receiver has sent."""
+
+    @property
+    def ack_frequency_sent(self) -> int:
+        """ACK_FREQUENCY frames that the data sender has sent."""
+
+    @property
+    def immediate_acks_sent(self) -> int:
+        """IMMEDIATE_ACK frames that the data sender has sent, in its probes."""
+
+    @property
+    def mtu_probes_sent(self) -> int:
+        """Probes of the path MTU that the data sender has sent."""
+
+    @property
+    def mtu_probes_lost(self) -> int:
+        """Those of them that were lost."""
+
+    @property
+    def black_holes(self) -> int:
+        """Number of times that packets of the size found no longer arrived."""
 
     @property
     def error(self) -> str | None:

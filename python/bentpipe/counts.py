@@ -15,6 +15,11 @@ def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | None:
     return flow.tcp or flow.quic or flow.stp
 
 
+def timers(flow: Flow) -> TcpTotals | QuicTotals | None:
+    """The totals of the flow's protocol if it has retransmission or probe timeouts."""
+    return flow.tcp or flow.quic
+
+
 def has_other_protocols(flows: Iterable[Flow]) -> bool:
     """Whether a flow has another protocol than TCP, so that tables name it."""
     return any(flow.protocol != "tcp" for flow in flows)

@@ -104,8 +104,22 @@ record! {
         segments_retransmitted: u64,
         /// Number of times that a loss reduced the window.
         fast_recoveries: u64,
+        /// Probe timeouts of the data sender, which reduce no window (RFC 9002 section 6.2).
+        timeouts: u64,
         /// Number of times that all packets of a longer period were lost (RFC 9002 section 7.6).
         persistent_congestions: u64,
+        /// ACK frames that the data receiver has sent.
+        acks_sent: u64,
+        /// ACK_FREQUENCY frames that the data sender has sent.
+        ack_frequency_sent: u64,
+        /// IMMEDIATE_ACK frames that the data sender has sent, in its probes.
+        immediate_acks_sent: u64,
+        /// Probes of the path MTU that the data sender has sent.
+        mtu_probes_sent: u64,
+        /// Those of them that were lost.
+        mtu_probes_lost: u64,
+        /// Number of times that packets of the size found no longer arrived.
+        black_holes: u64,
         /// Why a connection ended before its time, in the words of quinn; None if none did.
         error: Option<String>,
     }
@@ -375,14 +389,28 @@ impl From<&QuicRecord> for QuicTotals {
             segments_sent,
             segments_retransmitted,
             fast_recoveries,
+            timeouts,
             persistent_congestions,
+            acks_sent,
+            ack_frequency_sent,
+            immediate_acks_sent,
+            mtu_probes_sent,
+            mtu_probes_lost,
+            black_holes,
             error,
         } = record;
         Self {
             segments_sent: *segments_sent,
             segments_retransmitted: *segments_retransmitted,
             fast_recoveries: *fast_recoveries,
+            timeouts: *timeouts,
             persistent_congestions: *persistent_congestions,
+            acks_sent: *acks_sent,
+            ack_frequency_sent: *ack_frequency_sent,
+            immediate_acks_sent: *immediate_acks_sent,
+            mtu_probes_sent: *mtu_probes_sent,
+            mtu_probes_lost: *mtu_probes_lost,
+            black_holes: *black_holes,
             error: error.clone(),
         }
     }

@@ -23,6 +23,7 @@ use crate::identity::{Numbers, reset_key, token_key};
 use crate::meter::Meter;
 use crate::outgoing::Outgoing;
 use crate::resumption::{self, Part};
+use crate::statistics::{ProbeTimeouts, Statistics};
 use crate::tls;
 use crate::trace::{Identity, Trace};
 
@@ -36,21 +37,6 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
     /// Routers may mark it instead of dropping it.
     pub is_ecn_capable: bool,
-}
-
-/// What quinn counts, beyond [`Counters`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// QUIC packets sent.
-    pub packets_sent: u64,
-    /// QUIC packets found to be lost.
-    pub packets_lost: u64,
-    /// ACK frames sent.
-    pub acks_sent: u64,
-    /// Probes of the path MTU.
-    pub mtu_probes: u64,
-    /// The largest UDP payload in bytes that the path is known to take.
-    pub mtu: u16,
 }
 
 /// One end of a QUIC connection.
@@ -79,6 +65,7 @@ pub struct Connection {
     deadline: Time,
     failure: Option<ConnectionError>,
     counters: Counters,
+    probe_timeouts: ProbeTimeouts,
     rtt: Sketch,
     buffer: Vec<u8>,
 }
@@ -123,6 +110,7 @@ impl Connection {
             deadline: Time::NEVER,
             failure: None,
             counters: Counters::default(),
+            probe_timeouts: ProbeTimeouts::default(),
             rtt: Sketch::new(),
             buffer: Vec::new(),
         }
@@ -136,14 +124,7 @@ impl Connection {
     /// quinn's statistics.
     pub fn statistics(&self) -> Statistics {
         let Some((_, connection)) = &self.state else { return Statistics::default() };
-        let stats = connection.stats();
-        Statistics {
-            packets_sent: stats.path.sent_packets,
-            packets_lost: stats.path.lost_packets,
-            acks_sent: stats.frame_tx.acks,
-            mtu_probes: stats.path.sent_plpmtud_probes,
-            mtu: stats.path.current_mtu,
-        }
+        Statistics::of(&connection.stats(), self.meter.read().persistent)
     }
 
     /// Whether this end has opened the connection.
@@ -340,7 +321,10 @@ impl Connection {
         self.deadline = connection.poll_timeout().map_or(Time::NEVER, time).max(now);
         let mut measured = self.meter.read();
         self.counters.fast_recoveries = measured.recoveries;
-        self.counters.timeouts = measured.persistent;
+        if self.probe_timeouts.is_waiting() {
+            self.probe_timeouts.on_rest(&connection.stats());
+            self.counters.timeouts = self.probe_timeouts.count();
+        }
         measured.round_trips.drain(..).for_each(|sample| self.rtt.record(sample));
     }
 }
@@ -424,6 +408,7 @@ impl Endpoint for Connection {
     fn on_deadline(&mut self, now: Time) {
         self.trace.on_time(now);
         if let Some((_, connection)) = &mut self.state {
+            self.probe_timeouts.on_timer(&connection.stats());
             connection.handle_timeout(instant(now));
         }
         self.drive();

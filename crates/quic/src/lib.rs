@@ -28,15 +28,17 @@ mod maker;
 mod meter;
 mod outgoing;
 mod resumption;
+mod statistics;
 mod tls;
 mod trace;
 
 pub use choice::{Choice, Congestion, Unsuitable};
 pub use config::{Config, Settings};
-pub use connection::{Connection, Datagram, Statistics, reason};
+pub use connection::{Connection, Datagram, reason};
 pub use key_log::KeyLogWriter;
 pub use logs::{LogError, Logs};
 pub use maker::Maker;
 pub use quinn_controllers::{Carriage, carriage};
 pub use quinn_proto::ConnectionError;
+pub use statistics::Statistics;
 pub use trace::{Sink, Traces};

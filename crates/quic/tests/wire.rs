@@ -6,6 +6,7 @@ mod logs;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use congestion::Specification;
 use quic::{Choice, Config, Connection, Datagram, Settings};
@@ -389,6 +390,96 @@ fn zero_rtt_saves_a_round_trip() {
         assert!((0.0..0.02).contains(&spent), "{with} s for {answer} bytes");
         assert!((without - with - 0.6).abs() < 0.02, "{with} and {without} s for {answer} bytes");
     }
+}
+
+/// Counts the probe timeouts that quinn writes to its log.
+struct Log(Arc<AtomicU32>);
+
+impl tracing::field::Visit for Log {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        let is_one = field.name() == "message" && format!("{value:?}") == "PTO fired";
+        self.0.fetch_add(u32::from(is_one), Ordering::Relaxed);
+    }
+}
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target().starts_with("quinn_proto")
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut Self(self.0.clone()));
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// The count is that of quinn's own log: without losses, with lost packets of the handshake, with losses at random, with
+/// an RTT above the first timeout, with an outage, and with 0-RTT.
+#[test]
+fn probe_timeouts_are_those_of_quinns_log() {
+    let mut found = Vec::new();
+    for (zero_rtt, ack_threshold) in [(false, None), (true, None), (false, Some(10))] {
+        let settings = Settings { zero_rtt, ack_threshold, ..wide() };
+        for case in 0..10 {
+            let logged = Arc::new(AtomicU32::new(0));
+            let wire = tracing::subscriber::with_default(Log(logged.clone()), || {
+                let loss = (case >= 8).then_some(4);
+                let mut wire = Wire::new(config(settings, laboratory("cubic")), 1 + case, loss);
+                let lost = u32::try_from(case / 2).unwrap();
+                match case {
+                    0 => {}
+                    1 => wire.delay = Span::from_millis(800),
+                    8..10 => {}
+                    _ => wire.directions[usize::from(case % 2 == 0)].until_loss = Some(lost),
+                }
+                wire.ends[SERVER].write(200_000);
+                wire.run(CLIENT, 150_000);
+                // An outage of two seconds.
+                wire.flying.clear();
+                wire.now += Span::from_secs(2);
+                wire.run(CLIENT, 200_000);
+                wire
+            });
+            let counted: u32 = wire.ends.iter().map(|end| end.counters().timeouts).sum();
+            let logged = logged.load(Ordering::Relaxed);
+            found.push((zero_rtt, ack_threshold, case, counted, logged));
+        }
+    }
+    let differ: Vec<_> = found.iter().filter(|(.., counted, logged)| counted != logged).collect();
+    assert!(differ.is_empty(), "{differ:?} of {found:?}");
+    assert!(found.iter().all(|(.., logged)| *logged > 0), "{found:?}");
+    assert!(found.iter().any(|(.., logged)| *logged > 4), "{found:?}");
+}
+
+/// draft-ietf-quic-ack-frequency: the sender asks for fewer ACKs, and its probes for ACKs at once.
+#[test]
+fn statistics_count_frames_of_the_ack_frequency_extension() {
+    let [plain, fewer] = [None, Some(10)].map(|ack_threshold| {
+        let settings = Settings { ack_threshold, ..wide() };
+        let mut wire = Wire::new(config(settings, Choice::Cubic), 1, None);
+        wire.ends[SERVER].write(1_000_000);
+        wire.run(CLIENT, 1_000_000);
+        let of = |end: usize| wire.ends[end].statistics();
+        assert!(of(SERVER).mtu_probes > 0 && of(SERVER).mtu > 1200, "{:?}", of(SERVER));
+        assert_eq!((of(SERVER).black_holes, of(SERVER).persistent_congestions), (0, 0));
+        (of(SERVER).ack_frequency_sent, of(SERVER).immediate_acks_sent, of(CLIENT).acks_sent)
+    });
+    assert_eq!(plain.0, 0);
+    assert!(fewer.0 > 0, "{fewer:?}");
+    // Each probe of the path MTU has one.
+    assert!(plain.1 > 0 && fewer.1 > 0, "{plain:?} {fewer:?}");
+    assert!(2 * fewer.2 < plain.2, "{plain:?} {fewer:?}");
 }
 
 /// Streams of the server's side, and losses of the first flight.

@@ -158,7 +158,11 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
             )
         },
         probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
-        timeouts: U64OrUnset of |f| tcp(f, |tcp| tcp.timeouts),
+        timeouts: U64OrUnset of |f| match &f.protocol {
+            ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => tcp.timeouts,
+            ProtocolRecord::Quic(quic) => quic.timeouts,
+            ProtocolRecord::Stp(_) => u64::MAX,
+        },
         fast_recoveries: U64OrUnset of |f| {
             all(
                 f,
@@ -167,6 +171,13 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
                 |stp| stp.fast_recoveries,
             )
         },
+        persistent_congestions: U64OrUnset of |f| quic(f, |quic| quic.persistent_congestions),
+        acks_sent: U64OrUnset of |f| quic(f, |quic| quic.acks_sent),
+        ack_frequency_sent: U64OrUnset of |f| quic(f, |quic| quic.ack_frequency_sent),
+        immediate_acks_sent: U64OrUnset of |f| quic(f, |quic| quic.immediate_acks_sent),
+        mtu_probes_sent: U64OrUnset of |f| quic(f, |quic| quic.mtu_probes_sent),
+        mtu_probes_lost: U64OrUnset of |f| quic(f, |quic| quic.mtu_probes_lost),
+        black_holes: U64OrUnset of |f| quic(f, |quic| quic.black_holes),
     )
 }
 
@@ -192,6 +203,11 @@ fn all(
 /// A count of TCP; unset for other protocols.
 fn tcp(flow: &FlowRecord, count: fn(&TcpRecord) -> u64) -> u64 {
     flow.protocol.tcp().map_or(u64::MAX, count)
+}
+
+/// A count of QUIC; unset for other protocols.
+fn quic(flow: &FlowRecord, count: fn(&QuicRecord) -> u64) -> u64 {
+    flow.protocol.quic().map_or(u64::MAX, count)
 }
 
 fn links(links: &[LinkRecord]) -> Vec<Column<'_>> {

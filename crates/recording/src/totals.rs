@@ -259,8 +259,23 @@ pub struct QuicRecord {
     pub segments_retransmitted: u64,
     /// Times that a loss reduced the window.
     pub fast_recoveries: u64,
+    /// Probe timeouts of the data sender, which take the place of retransmission timeouts and reduce no window (RFC 9002
+    /// section 6.2).
+    pub timeouts: u64,
     /// Times that all packets of a longer period were lost (RFC 9002 section 7.6).
     pub persistent_congestions: u64,
+    /// ACK frames that the data receiver has sent.
+    pub acks_sent: u64,
+    /// ACK_FREQUENCY frames that the data sender has sent (draft-ietf-quic-ack-frequency section 4).
+    pub ack_frequency_sent: u64,
+    /// IMMEDIATE_ACK frames that the data sender has sent, in its probes (draft-ietf-quic-ack-frequency section 5).
+    pub immediate_acks_sent: u64,
+    /// Probes of the path MTU that the data sender has sent.
+    pub mtu_probes_sent: u64,
+    /// Those of them that were lost.
+    pub mtu_probes_lost: u64,
+    /// Times that packets of the size found no longer arrived (RFC 8899 section 4.3).
+    pub black_holes: u64,
     /// Why a connection ended before its time, in the words of quinn, if one did.
     #[serde(default)]
     pub error: Option<String>,

@@ -118,7 +118,15 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             segments_retransmitted,
             fast_recoveries,
             persistent_congestions,
-            error: _, // newer than this digest
+            // Those below are newer than this digest.
+            timeouts: _,
+            acks_sent: _,
+            ack_frequency_sent: _,
+            immediate_acks_sent: _,
+            mtu_probes_sent: _,
+            mtu_probes_lost: _,
+            black_holes: _,
+            error: _,
         }) => {
             hash.count("segments_sent", *segments_sent);
             hash.count("segments_retransmitted", *segments_retransmitted);

@@ -1,5 +1,6 @@
 //! Totals of senders as recordings have them.
 
+use quic::{Connection, Statistics};
 use recording::{QuicRecord, TcpRecord};
 use scenario::model::Flow;
 use transport::Counters;
@@ -16,13 +17,32 @@ pub fn tcp_record(flow: &Flow, sent: &Counters) -> TcpRecord {
     }
 }
 
-/// The part of the totals that only QUIC has, with the reason for its end before its time.
-pub fn quic_record(sent: &Counters, error: Option<String>) -> QuicRecord {
+/// The part of the totals that only QUIC has, from the connections that send the data and those that receive it, with
+/// the reason for an end before its time.
+pub fn quic_record<'a>(
+    sent: &Counters,
+    pairs: impl Iterator<Item = [&'a Connection; 2]>,
+    error: Option<String>,
+) -> QuicRecord {
+    let mut sums = [Statistics::default(); 2];
+    for pair in pairs {
+        for (sum, end) in sums.iter_mut().zip(pair) {
+            *sum += end.statistics();
+        }
+    }
+    let [sender, receiver] = sums;
     QuicRecord {
         segments_sent: sent.segments,
         segments_retransmitted: sent.retransmissions,
         fast_recoveries: u64::from(sent.fast_recoveries),
-        persistent_congestions: u64::from(sent.timeouts),
+        timeouts: u64::from(sent.timeouts),
+        persistent_congestions: sender.persistent_congestions,
+        acks_sent: receiver.acks_sent,
+        ack_frequency_sent: sender.ack_frequency_sent,
+        immediate_acks_sent: sender.immediate_acks_sent,
+        mtu_probes_sent: sender.mtu_probes,
+        mtu_probes_lost: sender.mtu_probes_lost,
+        black_holes: sender.black_holes,
         error,
     }
 }

@@ -287,7 +287,14 @@ fn protocol_record(
     match flow.protocol {
         Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
         Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
-        Protocol::Quic => ProtocolRecord::Quic(quic_record(sent, quic_error(application, hosts))),
+        Protocol::Quic => {
+            let pairs = application.pairs.iter().filter_map(|pair| {
+                let [sender, receiver] =
+                    [pair.sender, pair.receiver].map(|end| hosts.connection(end).quic());
+                Some([sender?, receiver?])
+            });
+            ProtocolRecord::Quic(quic_record(sent, pairs, quic_error(application, hosts)))
+        }
         Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
     }
 }

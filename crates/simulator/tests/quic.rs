@@ -4,7 +4,7 @@
 
 use congestion::{Specification, entries};
 use quic::{Carriage, carriage};
-use recording::Recording;
+use recording::{Recording, Table, Values};
 use scenario::{Loaded, Scenario, explain};
 use simulator::Options;
 
@@ -288,6 +288,42 @@ fn pages_arrive_with_losses() {
     let objects = flow.pages.iter().flat_map(|page| &page.objects);
     assert_eq!(objects.filter(|object| object.response_s.is_some()).count(), 3 * 121);
     assert!(flow.protocol.quic().unwrap().segments_retransmitted > 0);
+}
+
+/// Columns of `flows` with what quinn counts; those of TCP are null.
+#[test]
+fn counters_of_quic_are_columns() {
+    let outage = r#"event = [{ at = "4s", forward = { outage = "6s" } }]"#;
+    let transport = QUIC.replace("quic = {", "quic = { ack_threshold = 10,");
+    let both =
+        [flow("newreno", &transport, r#"bulk = "2MB""#), flow("newreno", TCP, r#"bulk = "500kB""#)];
+    let recording = run(&geo(outage, &both.concat()));
+    let quic = recording.flows[0].protocol.quic().unwrap();
+    assert!(recording.flows[0].completed && quic.timeouts > 0, "{quic:?}");
+    assert!(quic.ack_frequency_sent > 0 && quic.segments_retransmitted > 0, "{quic:?}");
+    assert!(quic.acks_sent > 0 && quic.acks_sent < quic.segments_sent / 4, "{quic:?}");
+    assert!(quic.immediate_acks_sent >= quic.timeouts && quic.mtu_probes_sent > 0, "{quic:?}");
+    let columns = Table::Flows.columns(&recording);
+    let values = |name: &str| {
+        let column = columns.iter().find(|column| column.name == name).unwrap();
+        match &column.values {
+            Values::U64OrUnset(values) => [values[0], values[1]],
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    assert_eq!(values("timeouts")[0], quic.timeouts);
+    assert_eq!(values("timeouts")[1], recording.flows[1].tcp().unwrap().timeouts);
+    for (name, count) in [
+        ("persistent_congestions", quic.persistent_congestions),
+        ("acks_sent", quic.acks_sent),
+        ("ack_frequency_sent", quic.ack_frequency_sent),
+        ("immediate_acks_sent", quic.immediate_acks_sent),
+        ("mtu_probes_sent", quic.mtu_probes_sent),
+        ("mtu_probes_lost", quic.mtu_probes_lost),
+        ("black_holes", quic.black_holes),
+    ] {
+        assert_eq!(values(name), [count, u64::MAX], "{name}");
+    }
 }
 
 /// A path that falls silent ends the connection after quinn's idle timeout of 30 s.

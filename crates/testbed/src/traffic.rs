@@ -308,7 +308,14 @@ impl<'a> Run<'a> {
         let sender = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].sample());
         let protocol = match flow.protocol {
             Protocol::Quic => {
-                ProtocolRecord::Quic(quic_record(&totals.sent, self.quic_error(number)))
+                let endpoints = &self.hosts.sockets.endpoints;
+                let pairs = application.pairs.iter().filter_map(|pair| {
+                    let [sender, receiver] =
+                        [pair.sender, pair.receiver].map(|end| endpoints[end.index()].connection());
+                    Some([sender?, receiver?])
+                });
+                let error = self.quic_error(number);
+                ProtocolRecord::Quic(quic_record(&totals.sent, pairs, error))
             }
             // The plan rejects the others.
             _ => ProtocolRecord::Tcp(tcp_record(flow, &totals.sent)),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from bentpipe.console import show, table
-from bentpipe.counts import has_other_protocols, packets
+from bentpipe.counts import has_other_protocols, packets, timers
 from bentpipe.numbers import decimals, percent
 from bentpipe.printing.mechanisms import print_on_path
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from bentpipe._native import KernelQuality, Recording
 
 
@@ -26,6 +28,7 @@ def print_recording(recording: Recording) -> None:
     )  # fmt: skip
     for flow in recording.flows:
         tcp = flow.tcp
+        timed = timers(flow)
         sent = packets(flow)
         flows.add_row(
             flow.flow,
@@ -37,7 +40,7 @@ def print_recording(recording: Recording) -> None:
             decimals(sent and sent.segments_sent, 0),
             decimals(sent and sent.segments_retransmitted, 0),
             *([decimals(tcp and tcp.probes_sent, 0)] if probing else []),
-            decimals(tcp and tcp.timeouts, 0),
+            decimals(timed and timed.timeouts, 0),
             *(
                 decimals(rtt, 1)
                 for rtt in ([flow.srtt_ms] if smoothed else [flow.median_rtt_ms, flow.p95_rtt_ms])
@@ -59,7 +62,7 @@ def print_recording(recording: Recording) -> None:
             decimals(link.max_queue_bytes / 1e3, 1),
         )
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
-    show(flows, links)
+    show(flows, *quic_tables(recording), links)
     print_on_path(recording)
     kernel = recording.kernel
     if kernel:
@@ -74,6 +77,25 @@ def print_recording(recording: Recording) -> None:
     print_aborted(recording)
     if recording.partial:
         show("Interrupted: this recording is partial.")
+
+
+def quic_tables(recording: Recording) -> list[Table]:
+    """Frames of the flows with QUIC, if there are any."""
+    found = [(flow.flow, flow.quic) for flow in recording.flows if flow.quic]
+    if not found:
+        return []
+    frames = table(
+        "flow (QUIC)", "ACKs", "ACK_FREQUENCY", "IMMEDIATE_ACK", "MTU probes", "lost",
+        "black holes", "persistent congestion",
+    )  # fmt: skip
+    for name, quic in found:
+        counts = (
+            quic.acks_sent, quic.ack_frequency_sent, quic.immediate_acks_sent,
+            quic.mtu_probes_sent, quic.mtu_probes_lost, quic.black_holes,
+            quic.persistent_congestions,
+        )  # fmt: skip
+        frames.add_row(name, *(decimals(count, 0) for count in counts))
+    return [frames]
 
 
 def print_aborted(recording: Recording) -> None:

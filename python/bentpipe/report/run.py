@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bentpipe._native import Recording
-from bentpipe.counts import has_other_protocols, packets
+from bentpipe.counts import has_other_protocols, packets, timers
 from bentpipe.numbers import amount, count, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report.kernel import kernel_section, kernel_summary
@@ -156,8 +156,8 @@ def loss_sentence(flows: Sequence[Flow]) -> str:
     totals = [found for flow in flows if (found := packets(flow))]
     sent = sum(found.segments_sent for found in totals)
     again = sum(found.segments_retransmitted for found in totals)
-    timed = [flow.tcp for flow in flows if flow.tcp]
-    timeouts = sum(tcp.timeouts for tcp in timed)
+    timed = [found for flow in flows if (found := timers(flow))]
+    timeouts = sum(found.timeouts for found in timed)
     if not sent:
         return ""
     waited = {0: "There was no timeout.", 1: "There was one timeout."}
@@ -258,7 +258,7 @@ def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
 
 def packet_cells(flow: Flow, *, probing: bool) -> list[Cell]:
     """Counts of packets, with probes if `probing`; empty cells for what only TCP has."""
-    found, tcp = packets(flow), flow.tcp
+    found, tcp, timed = packets(flow), flow.tcp, timers(flow)
     if found is None:
         return [whole(None)] * (6 if probing else 5)
     return [
@@ -266,7 +266,7 @@ def packet_cells(flow: Flow, *, probing: bool) -> list[Cell]:
         whole(found.segments_retransmitted),
         cell(share(found.segments_retransmitted, found.segments_sent), 0.01, 3),
         *([whole(tcp and tcp.probes_sent)] if probing else []),
-        whole(tcp and tcp.timeouts),
+        whole(timed and timed.timeouts),
         whole(found.fast_recoveries),
     ]
 

@@ -41,6 +41,11 @@ WHOLE_NAMES = {
     "probes_sent": "probes",
     "timeouts": "timeouts",
     "fast_recoveries": "recoveries",
+    "acks_sent": "frames",
+    "ack_frequency_sent": "frames",
+    "immediate_acks_sent": "frames",
+    "mtu_probes_sent": "probes",
+    "mtu_probes_lost": "probes",
 }
 
 SHOWN = {"utilisation": (100.0, "%"), "bytes": (1e-6, "MB")}
